@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
+import { pruneEvents, pruneLog } from 'instep/src/event-log/prune.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import type { Ask, BenchDatabase } from '../database/bench-postgres.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';

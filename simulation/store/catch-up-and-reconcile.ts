@@ -1,6 +1,6 @@
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
 import type { LeasedRun } from 'instep/src/maintenance/lease.ts';
-import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile-customer.ts';
+import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { MaintenanceOptions } from './maintenance-jobs.ts';
 import type { SimulatedApi } from './simulated-api.ts';

@@ -1,6 +1,6 @@
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { readCustomersOfParkedEvents } from 'instep/src/event-log/parked-events.ts';
-import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
+import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';

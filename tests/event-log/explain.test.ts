@@ -1,6 +1,6 @@
 import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import { parseLog } from 'instep/src/event-log/decisions.ts';
 import { type Explanation, explainLog, type LogContext } from 'instep/src/event-log/explain.ts';
-import { parseLog } from 'instep/src/event-log/parsed-event.ts';
 import { reasonText } from 'instep/src/event-log/reason-text.ts';
 import type { EventRow } from 'instep/src/event-log/search-events.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';

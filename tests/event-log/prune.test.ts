@@ -1,5 +1,4 @@
-import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { readPrunedBefore } from 'instep/src/event-log/prune-events.ts';
+import { pruneLog, readPrunedBefore } from 'instep/src/event-log/prune.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

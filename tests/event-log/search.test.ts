@@ -1,12 +1,12 @@
-import { pruneEvents } from 'instep/src/event-log/prune-events.ts';
+import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import {
   findEvents,
   readEventAt,
   readNewestPosition,
   searchLog,
+  tailLog,
 } from 'instep/src/event-log/search.ts';
 import type { EventFilter, SortOrder } from 'instep/src/event-log/search-events.ts';
-import { tailLog } from 'instep/src/event-log/tail.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';

@@ -1,5 +1,5 @@
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
-import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile-customer.ts';
+import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { readFindings } from 'instep/src/postgres/statements/findings.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';

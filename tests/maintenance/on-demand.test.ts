@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createOnDemandMaintenance } from 'instep/src/maintenance/on-demand.ts';
+import { createOnDemandMaintenance } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 

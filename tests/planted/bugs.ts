@@ -134,12 +134,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ),
   storeBug(
     'the newest second is pruned',
-    'event-log/prune-events.ts',
+    'event-log/prune.ts',
     ['state.created_at > event.created_at', 'state.created_at >= event.created_at'],
     ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
     ['between_them.created_at < state.created_at', 'between_them.created_at <= state.created_at'],
   ),
-  storeBug("another subscription's newest event is pruned", 'event-log/prune-events.ts', [
+  storeBug("another subscription's newest event is pruned", 'event-log/prune.ts', [
     "       and state.subscription_id = coalesce(event.subscription_id, '')\n",
     '',
   ]),

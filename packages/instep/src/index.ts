@@ -16,7 +16,7 @@ export type { ApplicationId } from './core/application-id.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
 export type { User } from './core/user.ts';
 export type { Instep, InstepOptions } from './instep.ts';
-export type { MaintenanceMode } from './maintenance/open-maintenance.ts';
+export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
 export {

@@ -3,8 +3,8 @@ import { type Config, configWarnings, describeDatabase } from './config/config.t
 import { checkedTables } from './config/database.ts';
 import { readHealth } from './health/health.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
-import { type MaintenanceMode, openMaintenance } from './maintenance/open-maintenance.ts';
 import { createRunsJob } from './maintenance/runs.ts';
+import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
 import type { OperateContext } from './operate/context.ts';

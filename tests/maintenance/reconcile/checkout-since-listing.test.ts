@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
-import type { Finding } from 'instep/src/maintenance/reconcile/finding.ts';
+import type { Finding } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi, type StripeApi } from 'instep/src/stripe/api.ts';

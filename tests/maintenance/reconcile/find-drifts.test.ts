@@ -1,4 +1,4 @@
-import { findDrifts } from 'instep/src/maintenance/reconcile/find-drifts.ts';
+import { findDrifts } from 'instep/src/maintenance/reconcile/reconcile-teams.ts';
 import { type LinkedTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';

@@ -1,4 +1,4 @@
-import type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
+import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/count-text.ts';
 import { shownTime } from './events/format.ts';

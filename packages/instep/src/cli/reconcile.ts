@@ -3,12 +3,14 @@ import type { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
 import { IngestPipeline } from '../ingest/pipeline.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
-import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
-import type { Finding } from '../maintenance/reconcile/finding.ts';
-import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/options.ts';
+import type { Finding } from '../maintenance/reconcile/drift.ts';
+import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { NothingToResume } from '../maintenance/reconcile/progress.ts';
-import { reconcile } from '../maintenance/reconcile/reconcile.ts';
-import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+import {
+  ReconciliationFailed,
+  reconcile,
+  reconcileCustomer,
+} from '../maintenance/reconcile/reconcile.ts';
 import type { Database } from '../postgres/database.ts';
 import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';

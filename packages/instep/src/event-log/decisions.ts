@@ -5,7 +5,21 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { lastOfSecond } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
-import type { ParsedEvent } from './parsed-event.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
+
+/** A logged event and what its body says about a subscription. */
+export type ParsedEvent<Row extends LoggedEvent> = {
+  readonly event: Row;
+  readonly change: SubscriptionChange;
+};
+
+/** Parses the body of each event once, and drops those that can't be read. */
+export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ParsedEvent<Row>[] {
+  return log.flatMap((event) => {
+    const change = changeOf(event);
+    return change === null ? [] : [{ event, change }];
+  });
+}
 
 /** How the decision on an event was made, recomputed from the log. */
 export type RecomputedDecision = {

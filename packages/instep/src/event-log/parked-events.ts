@@ -2,6 +2,7 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed, LOGGED_EVENT } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { pause } from '../runtime/pause.ts';
 
 /** With more parked events than this, it is faster to start from the teams. */
 const FEW_PARKED = 1_000;
@@ -130,7 +131,7 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
  * stored state of the customer is outdated. Those of other customers are deleted, and catch-up does not treat
  * them as missed.
  */
-export async function dismissParkedBatch(
+async function dismissParkedBatch(
   query: Query,
   { position, customerId, receivedBeforeMs, isCustomerUnknown = false }: ParkedFilter,
   limit: number,
@@ -147,4 +148,26 @@ export async function dismissParkedBatch(
     ],
   });
   return rows.length;
+}
+
+const BATCH = 500;
+const PAUSE_MS = 50;
+
+/**
+ * Dismisses parked events that match the filter and whose customer still has no team, a few at a time, until
+ * the signal is aborted. They no longer raise alerts. Returns how many it dismissed.
+ */
+export async function dismissParkedEvents(
+  query: Query,
+  filter: ParkedFilter,
+  signal: AbortSignal,
+): Promise<number> {
+  let dismissed = 0;
+  while (!signal.aborted) {
+    const count = await dismissParkedBatch(query, filter, BATCH);
+    dismissed += count;
+    if (count < BATCH) break;
+    await pause(PAUSE_MS, { signal });
+  }
+  return dismissed;
 }

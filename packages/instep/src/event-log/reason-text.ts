@@ -1,5 +1,5 @@
 import { durationText } from '../runtime/count-text.ts';
-import type { EventReference, Reason } from './reason.ts';
+import type { EventReference, Reason } from './explain.ts';
 
 /** A part of the sentence that explains a reason: text or an event. */
 export type ReasonPart = string | { readonly event: EventReference };

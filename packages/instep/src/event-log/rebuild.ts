@@ -13,7 +13,7 @@ import {
   readLinkedTeams,
   writePlans,
 } from '../postgres/statements/teams.ts';
-import { parseLog } from './parsed-event.ts';
+import { parseLog } from './decisions.ts';
 
 type RebuildOptions = {
   readonly planSelection: PlanSelection;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';
-import { findPruned } from '../event-log/prune-events.ts';
+import { findPruned } from '../event-log/prune.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';
@@ -13,7 +13,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
-import { restWithoutPermission } from './rest-without-permission.ts';
+import { restWithoutPermission } from './resting.ts';
 import { readPages } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
 

@@ -5,7 +5,7 @@ import type { Database } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { RestingCustomers } from './resting-customers.ts';
+import { RestingCustomers } from './resting.ts';
 
 type EmptyTeamsOptions = {
   readonly database: Database;

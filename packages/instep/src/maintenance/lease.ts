@@ -2,7 +2,7 @@ import type { Query } from '../postgres/database.ts';
 import { Stopped } from '../runtime/retry.ts';
 
 /** A job, the instance that asks for its lease, and when it is due. */
-export type Lease = {
+type Lease = {
   readonly name: string;
   readonly holder: string;
   /** The job is due when its last run started longer ago than this, or was not completed. */

@@ -5,7 +5,7 @@ import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-logged-event.ts';
-import { RestingCustomers } from './resting-customers.ts';
+import { RestingCustomers } from './resting.ts';
 import type { Job } from './worker.ts';
 
 type ParkedEventsOptions = {

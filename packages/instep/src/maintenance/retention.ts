@@ -1,4 +1,4 @@
-import { dismissParkedEvents } from '../event-log/dismiss.ts';
+import { dismissParkedEvents } from '../event-log/parked-events.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';

@@ -1,4 +1,5 @@
 import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/pause.ts';
@@ -15,9 +16,9 @@ export type Job = {
 };
 
 /** Loads the jobs when the first of them runs, which may never happen. */
-export type LoadJobs = () => Promise<readonly Job[]>;
+type LoadJobs = () => Promise<readonly Job[]>;
 
-export type MaintenanceWorker = {
+type MaintenanceWorker = {
   /** Starts no more runs, and waits for those in progress. It can be called again. */
   stop(): Promise<void>;
 };
@@ -84,7 +85,7 @@ export function startMaintenance(
 }
 
 /** Runs a job in a span of its own. A failure is logged. @throws the error of the job */
-export function runOnce(
+function runOnce(
   { name, run }: Job,
   signal: AbortSignal,
   { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
@@ -105,4 +106,89 @@ export function runOnce(
       instrumentation.jobEnded(name, result, performance.now() - startedAtMs);
     }
   });
+}
+
+export type Maintenance = MaintenanceWorker & {
+  /** Runs the jobs that are due, and resolves when they are done or soon after `budgetMs`. */
+  runDue(budgetMs: number): Promise<void>;
+};
+
+/**
+ * Maintenance for a process that does not live long enough for `startMaintenance`: it runs after a webhook,
+ * or on a schedule. One job runs after the other, because such a process has few connections, and calls at
+ * the same time share one run. A job that fails does not stop the others, and is due again.
+ */
+export function createOnDemandMaintenance(
+  loadJobs: LoadJobs,
+  options: MaintenanceOptions,
+): Maintenance {
+  const stopping = new AbortController();
+  let jobs: readonly Job[] | undefined;
+  const startedAtMs = new Map<Job, number>();
+  const ranAtMs = new Map<Job, number>();
+  let inFlight: Promise<void> | undefined;
+
+  async function runAll(signal: AbortSignal): Promise<void> {
+    jobs ??= await loadJobs();
+    // A job that used up the budget comes last, so that it keeps no other from running.
+    const lastStartMs = (job: Job) => startedAtMs.get(job) ?? 0;
+    for (const job of jobs.toSorted((one, other) => lastStartMs(one) - lastStartMs(other))) {
+      const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
+      if (signal.aborted) return;
+      if (performance.now() - lastMs < job.intervalMs) continue;
+      startedAtMs.set(job, performance.now());
+      const isDone = await runOnce(job, signal, options).then(
+        () => !signal.aborted,
+        () => false,
+      );
+      if (isDone) ranAtMs.set(job, performance.now());
+    }
+  }
+
+  async function runWithin(budgetMs: number): Promise<void> {
+    try {
+      await abortAfter(budgetMs, stopping.signal, runAll);
+    } catch (error) {
+      if (!(error instanceof Stopped)) throw error;
+    } finally {
+      inFlight = undefined;
+    }
+  }
+
+  return {
+    runDue(budgetMs) {
+      inFlight ??= runWithin(budgetMs);
+      return inFlight;
+    },
+    async stop() {
+      stopping.abort();
+      await inFlight;
+    },
+  };
+}
+
+/**
+ * `background`: maintenance runs for as long as the process lives. `on-demand`: it runs after a webhook if
+ * the framework supports that, and in calls of `runMaintenance`. `off`: it never runs, because another
+ * process does it.
+ */
+export type MaintenanceMode = 'background' | 'on-demand' | 'off';
+
+/** Delays loading the jobs' modules, so that the first requests do not wait for them. */
+const STARTS_AFTER_MS = 500;
+
+export function openMaintenance(
+  mode: MaintenanceMode,
+  loadJobs: LoadJobs,
+  options: MaintenanceOptions,
+): Maintenance {
+  const onDemand = createOnDemandMaintenance(mode === 'off' ? async () => [] : loadJobs, options);
+  if (mode !== 'background') return onDemand;
+  const worker = startMaintenance(loadJobs, { ...options, startAfterMs: STARTS_AFTER_MS });
+  return {
+    runDue: onDemand.runDue,
+    async stop() {
+      await Promise.all([worker.stop(), onDemand.stop()]);
+    },
+  };
 }

@@ -1,5 +1,5 @@
-import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import type { ParkedFilter } from '../event-log/parked-events.ts';
+import { dismissParkedEvents } from '../event-log/parked-events.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { readEvents } from '../event-log/search-events.ts';

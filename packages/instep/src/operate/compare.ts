@@ -1,12 +1,13 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import { type Difference, rebuild as rebuildLog } from '../event-log/rebuild.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
-import { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
-import type { Finding } from '../maintenance/reconcile/finding.ts';
-import type { StepProgress } from '../maintenance/reconcile/options.ts';
-import type { Counts, Resume } from '../maintenance/reconcile/progress.ts';
-import { reconcile } from '../maintenance/reconcile/reconcile.ts';
-import { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+import type { Finding } from '../maintenance/reconcile/drift.ts';
+import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+import {
+  ReconciliationFailed,
+  reconcile,
+  reconcileCustomer,
+} from '../maintenance/reconcile/reconcile.ts';
 import { type ActionResult, recordActions } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';

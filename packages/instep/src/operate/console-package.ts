@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { ReconcileServices } from '../maintenance/reconcile/options.ts';
+import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import type { Background } from '../runtime/background.ts';
 import { importOptional } from '../runtime/optional-package.ts';
 import type { StripeApi } from '../stripe/api.ts';

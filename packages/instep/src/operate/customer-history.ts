@@ -1,9 +1,9 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
-import { type ParsedEvent, parseLog } from '../event-log/parsed-event.ts';
-import { readPrunedBefore } from '../event-log/prune-events.ts';
+import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
 import { readProductNames } from '../postgres/statements/products.ts';

@@ -1,8 +1,8 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
 import * as log from '../event-log/search.ts';
+import { tailLog } from '../event-log/search.ts';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
-import { tailLog } from '../event-log/tail.ts';
 import type { OperateContext } from './context.ts';
 import {
   type CustomerHistory,

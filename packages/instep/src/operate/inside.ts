@@ -6,11 +6,11 @@ export { followedEvent, type PlanSelection, teamPlan } from '../core/plan-select
 export { effectOf, GRANTING_STATUSES, type StatusWith } from '../core/status.ts';
 export type { SubscriptionEvent } from '../core/subscription-event.ts';
 export { isSamePlan, NO_PLAN, PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
-export { dismissParkedEvents } from '../event-log/dismiss.ts';
 export { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
+export type { Reason } from '../event-log/explain.ts';
 export { whyUnreadable } from '../event-log/explain.ts';
 export type { ParkedFilter } from '../event-log/parked-events.ts';
-export type { Reason } from '../event-log/reason.ts';
+export { dismissParkedEvents } from '../event-log/parked-events.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export { pseudonymsWith } from '../event-log/redact.ts';
 export { type Replayed, replayEvents } from '../event-log/replay.ts';
@@ -27,12 +27,14 @@ export { fillEmptyTeams } from '../ingest/apply-batch.ts';
 export { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
-export { ReconciliationFailed } from '../maintenance/reconcile/failure.ts';
-export type { DriftFinding, Finding } from '../maintenance/reconcile/finding.ts';
-export type { ReconcileServices, StepProgress } from '../maintenance/reconcile/options.ts';
+export type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+export type { ReconcileServices, StepProgress } from '../maintenance/reconcile/progress.ts';
 export { type Counts, type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-export { reconcile } from '../maintenance/reconcile/reconcile.ts';
-export { reconcileCustomer } from '../maintenance/reconcile/reconcile-customer.ts';
+export {
+  ReconciliationFailed,
+  reconcile,
+  reconcileCustomer,
+} from '../maintenance/reconcile/reconcile.ts';
 export type { Query } from '../postgres/database.ts';
 export { commitNothing } from '../postgres/database.ts';
 export { DatabaseBusy, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { dismissParkedEvents } from '../../event-log/dismiss.ts';
+import { dismissParkedEvents } from '../../event-log/parked-events.ts';
 import { duration } from '../arguments.ts';
 import { createCommand } from '../create-command.ts';
 import { printData } from '../output.ts';

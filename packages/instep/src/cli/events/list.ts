@@ -1,9 +1,8 @@
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
-import { readNewestPosition, searchLog } from '../../event-log/search.ts';
+import { readNewestPosition, searchLog, tailLog } from '../../event-log/search.ts';
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
-import { tailLog } from '../../event-log/tail.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../postgres/statements/teams.ts';
 import { InstepError } from '../../runtime/errors.ts';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { readPlanSelection } from '../../config/config.ts';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
-import type { Reason } from '../../event-log/reason.ts';
+import type { Reason } from '../../event-log/explain.ts';
 import { reasonText } from '../../event-log/reason-text.ts';
 import type { EventRow } from '../../event-log/search-events.ts';
 import { type ExplainedEvent, explainEvent } from '../../operate/customer-history.ts';

@@ -2,9 +2,8 @@ import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
-import { lastShownSecond } from '../last-shown-second.ts';
-import { type ListPage, readPages } from '../stripe-pages.ts';
-import type { ReconcileServices } from './options.ts';
+import { type ListPage, lastShownSecond, readPages } from '../stripe-pages.ts';
+import type { ReconcileServices } from './progress.ts';
 
 type Listing = {
   readonly subscriptions: readonly ListedSubscription[];

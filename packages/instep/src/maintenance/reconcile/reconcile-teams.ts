@@ -1,9 +1,13 @@
+import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import { effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
+import type { Query } from '../../postgres/database.ts';
 import { isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
+import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
 import {
   type LinkedTeam,
@@ -13,12 +17,16 @@ import {
 } from '../../postgres/statements/teams.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import { makeSnapshot, toSubscriptionJson } from '../../stripe/subscription-snapshot.ts';
-import type { DatedSubscription, Drift } from './drift.ts';
-import { findDrifts } from './find-drifts.ts';
-import { findingOf, isRight, problemOf } from './finding.ts';
+import {
+  type DatedSubscription,
+  type Drift,
+  driftOf,
+  findingOf,
+  isRight,
+  problemOf,
+} from './drift.ts';
 import { listCustomer } from './listing.ts';
-import type { ReconcileOptions } from './options.ts';
-import type { Counts } from './progress.ts';
+import type { Counts, ReconcileOptions } from './progress.ts';
 
 /** The problems that comparing a team with its subscriptions finds. */
 const TEAM_PROBLEMS = PROBLEMS.filter(
@@ -149,4 +157,66 @@ function toEvent(
 
 async function drain(generator: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of generator);
+}
+
+type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
+
+/**
+ * Compares teams with what Stripe lists for their customers. A team that differs is compared again under its
+ * lock, because an event may have been applied between the reads. A locked team is being changed, so it is
+ * left out.
+ */
+export async function findDrifts(
+  teams: readonly LinkedTeam[],
+  listed: readonly ListedSubscription[],
+  options: FindOptions,
+): Promise<Drift[]> {
+  const { database, planSelection } = options;
+  const names = await namesOf(listed, options);
+  const listedOf = byCustomer(listed);
+
+  async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
+    const customerIds = some.map(({ customerId }) => customerId);
+    const stored = await readCustomers(query, customerIds);
+    const driftOptions = { planSelection, names: new Map([...stored.names, ...names]) };
+    return some.flatMap((team) => {
+      const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
+      return driftOf(team, known, listedOf.get(team.customerId) ?? [], driftOptions) ?? [];
+    });
+  }
+
+  const found = await compare(database.query, teams);
+  if (found.length === 0) return [];
+  const foundIds = new Set(found.map(({ team }) => team.id));
+  return await database.transaction(async (query) => {
+    const customerIds = found.map(({ team }) => team.customerId);
+    const available = await lockAvailableTeams(query, customerIds);
+    return await compare(
+      query,
+      available.teams.filter(({ id }) => foundIds.has(id)),
+    );
+  });
+}
+
+function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {
+  const listedOf = new Map<string, ListedSubscription[]>();
+  for (const one of listed) {
+    listedOf.set(one.customerId, [...(listedOf.get(one.customerId) ?? []), one]);
+  }
+  return listedOf;
+}
+
+/** The names of the listed products, from our table or from Stripe. */
+async function namesOf(
+  listed: readonly ListedSubscription[],
+  { database, nameOf }: FindOptions,
+): Promise<Map<string, string>> {
+  const granted = listed.filter(({ status }) => effectOf(status) === 'grants');
+  const productIds = [...new Set(granted.flatMap(({ productId }) => productId ?? []))];
+  const names = await readProductNames(database.query, productIds);
+  for (const productId of productIds) {
+    const name = names.get(productId) ?? (await nameOf(productId));
+    if (name !== null) names.set(productId, name);
+  }
+  return names;
 }

@@ -1,12 +1,43 @@
+import type { ApplicationId } from '../../core/application-id.ts';
+import {
+  type FoundProblem,
+  forgetOldFindings,
+  storeFindings,
+} from '../../postgres/statements/findings.ts';
+import { countLinkedTeams, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
+import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { withLease } from '../lease.ts';
-import { restWithoutPermission } from '../rest-without-permission.ts';
+import { Stopped } from '../../runtime/retry.ts';
+import { idOf } from '../../stripe/api.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
+import { type LeasedRun, withLease } from '../lease.ts';
+import { restWithoutPermission } from '../resting.ts';
+import { readPages } from '../stripe-pages.ts';
 import type { Job } from '../worker.ts';
-import { explainFailure } from './failure.ts';
-import type { Finding } from './finding.ts';
-import type { ReconcileOptions, ReconcileServices } from './options.ts';
-import type { Counts, Resume } from './progress.ts';
-import { reconcileAll } from './reconcile-all.ts';
+import { type Finding, unmatched } from './drift.ts';
+import {
+  countUnlistedCustomers,
+  estimateListed,
+  forgetListed,
+  readListed,
+  readTeamlessCustomers,
+  readUnlistedTeams,
+  rememberCustomers,
+  rememberListed,
+} from './listed-subscriptions.ts';
+import { listCustomer, readListings } from './listing.ts';
+import {
+  added,
+  type Counts,
+  NOTHING_COUNTED,
+  type Progress,
+  type ReconcileOptions,
+  type ReconcileServices,
+  type Resume,
+  type StepProgress,
+  startOf,
+} from './progress.ts';
+import { reconcileTeams } from './reconcile-teams.ts';
 
 /** Only one reconciliation runs at a time, in all instances together. */
 class ReconciliationRunning extends InstepError {
@@ -56,4 +87,207 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   }
 
   return restWithoutPermission(run, { job: JOB, logger, restMs: intervalMs });
+}
+
+const TEAMS_AT_ONCE = 500;
+
+/**
+ * Reconciles all teams: stores Stripe's list of subscriptions page by page, and compares the teams when the
+ * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
+ * them would take away a plan that is paid for.
+ *
+ * @throws Stopped, DeadlineExceeded, StripeApiFailed or NothingToResume
+ */
+export async function reconcileAll(
+  run: LeasedRun,
+  options: ReconcileOptions & { readonly resume: Resume },
+  signal: AbortSignal,
+): Promise<Counts> {
+  const { database, isDryRun, resume, now } = options;
+  const { query } = database;
+  const { listSubscriptions } = options.api;
+  const report = await createReporter(options);
+  let progress = startOf(run.progress, { isDryRun, resume, nowMs: now() });
+
+  async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
+    progress = { ...progress, ...next, counts: added(progress.counts, found) };
+    await run.saveProgress(progress);
+  }
+
+  // Makes it possible to resume even if it is interrupted before the first page.
+  await save({}, {});
+  if (progress.phase === 'listing') {
+    const { cursor } = progress;
+    if (cursor === null) await forgetListed(query);
+    for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
+      const subscriptions = await rememberListed(query, page.subscriptions);
+      const phase = page.cursor === null ? 'comparing' : 'listing';
+      await save({ cursor: page.cursor, phase }, { subscriptions, unreadable: page.unreadable });
+      report('subscriptions', progress.counts.subscriptions);
+    }
+  }
+
+  for (;;) {
+    if (signal.aborted) throw new Stopped();
+    const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
+    const teams = await readLinkedTeams(query, page);
+    const last = teams.at(-1);
+    if (last === undefined) break;
+    const customerIds = teams.map(({ customerId }) => customerId);
+    const listed = await readListed(query, customerIds);
+    const found = await reconcileTeams(teams, listed, options, signal);
+    await save({ afterTeamId: last.id }, found);
+    report('teams', progress.counts.teams);
+  }
+
+  async function onPage(customers: number): Promise<void> {
+    // Stops if another instance has taken over.
+    await save({}, {});
+    report('customers', customers);
+  }
+  const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
+  const counts = added(progress.counts, unmatched);
+  // Before the list is deleted, which is in use if another instance has taken over.
+  await run.complete({ ...progress, counts, phase: 'done' });
+  await forgetListed(query);
+  await forgetOldFindings(query);
+  return counts;
+}
+
+async function createReporter({ database, onProgress }: ReconcileOptions) {
+  if (onProgress === undefined) return () => undefined;
+  const totals = {
+    subscriptions: await estimateListed(database.query),
+    teams: await countLinkedTeams(database.query),
+    customers: null,
+  };
+  return (of: StepProgress['of'], done: number) => onProgress({ of, done, total: totals[of] });
+}
+
+const PAGE = 500;
+
+/**
+ * Finds customers with a subscription that no team has, and teams whose customer Stripe does not know. For
+ * the latter it reads the list of all customers, because many have no subscription.
+ */
+async function findUnmatchedSubscriptions(
+  options: ReconcileOptions,
+  onPage: (customers: number) => Promise<void>,
+  signal: AbortSignal,
+): Promise<Pick<Counts, 'customersWithoutTeam' | 'unknownCustomers'>> {
+  const { onFinding } = options;
+  const { query } = options.database;
+  const store = (found: readonly FoundProblem[]) =>
+    storeFindings(
+      query,
+      found.map(({ customerId }) => customerId),
+      found,
+    );
+  let customersWithoutTeam = 0;
+  for (let afterId: string | undefined = ''; afterId !== undefined; ) {
+    const page = await readTeamlessCustomers(query, { afterId, limit: PAGE });
+    for (const customer of page) onFinding({ kind: 'customer without a team', ...customer });
+    await store(page.map(({ customerId }) => unmatched(customerId, null)));
+    customersWithoutTeam += page.length;
+    afterId = page.at(-1)?.customerId;
+  }
+
+  await rememberUnlisted(options, onPage, signal);
+  let unknownCustomers = 0;
+  for (let afterId: ApplicationId | null | undefined = null; afterId !== undefined; ) {
+    const page: Awaited<ReturnType<typeof readUnlistedTeams>> = await readUnlistedTeams(query, {
+      afterId,
+      limit: PAGE,
+    });
+    for (const { id: teamId, customerId } of page) {
+      onFinding({ kind: 'unknown customer', teamId, customerId });
+    }
+    await store(page.map(({ id, customerId }) => unmatched(customerId, id)));
+    unknownCustomers += page.length;
+    afterId = page.at(-1)?.id;
+  }
+  return { customersWithoutTeam, unknownCustomers };
+}
+
+/** Reads the list of customers until every customer of a team is found. */
+async function rememberUnlisted(
+  { database, api }: ReconcileOptions,
+  onPage: (customers: number) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { query } = database;
+  let unlisted = await countUnlistedCustomers(query);
+  if (unlisted === 0) return;
+  let read = 0;
+  const list = (cursor: string | null, signal: AbortSignal) =>
+    api.listCustomers({ cursor }, signal);
+  for await (const { objects } of readPages({ list, cursor: null, signal })) {
+    const ids = objects.flatMap((object) => idOf(object) ?? []);
+    unlisted -= await rememberCustomers(query, ids);
+    read += objects.length;
+    await onPage(read);
+    if (unlisted <= 0) return;
+  }
+}
+
+/** Reconciles the teams of one customer. @throws ReconciliationFailed */
+export async function reconcileCustomer(
+  customerId: string,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Counts> {
+  const { onFinding } = options;
+  const { query } = options.database;
+  const teams = await readTeamsOf(query, [customerId]);
+  const listed = await explainFailure(listCustomer(customerId, options, signal));
+  if (listed === null) {
+    for (const { id: teamId } of teams) onFinding({ kind: 'unknown customer', teamId, customerId });
+    const found = teams.map(({ id }) => unmatched(customerId, id));
+    await storeFindings(query, [customerId], found);
+    return { ...NOTHING_COUNTED, teams: teams.length, unknownCustomers: teams.length };
+  }
+  const { subscriptions, unreadable } = listed;
+  const counts = { ...NOTHING_COUNTED, unreadable, subscriptions: subscriptions.length };
+  const statuses = subscriptions
+    .filter(({ endedSeconds }) => endedSeconds === null)
+    .map(({ status }) => status);
+  if (teams.length === 0 && statuses.length > 0) {
+    onFinding({ kind: 'customer without a team', customerId, statuses });
+    await storeFindings(query, [customerId], [unmatched(customerId, null)]);
+    return { ...counts, customersWithoutTeam: 1 };
+  }
+  // Stripe knows the customer.
+  await storeFindings(query, [customerId], [], ['unknown customer']);
+  return { ...counts, ...(await reconcileTeams(teams, subscriptions, options, signal)) };
+}
+
+/** A reconciliation was stopped, or Stripe's API failed. The repairs made until then stay. */
+export class ReconciliationFailed extends InstepError {
+  readonly code = 'RECONCILIATION_FAILED';
+  /** Whether another reconciliation with the same options can continue it. */
+  readonly isResumable: boolean;
+
+  constructor(message: string, { isResumable = true, ...options }: FailureOptions) {
+    super(message, options);
+    this.isResumable = isResumable;
+  }
+}
+
+type FailureOptions = { readonly cause: Error; readonly isResumable?: boolean };
+
+/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
+async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (cause) {
+    if (cause instanceof Stopped) throw new ReconciliationFailed(cause.message, { cause });
+    if (cause instanceof StripeApiFailed && cause.isForbidden) {
+      const message = 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers';
+      throw new ReconciliationFailed(message, { cause, isResumable: false });
+    }
+    if (cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded) {
+      throw new ReconciliationFailed(`Stripe's API failed: ${cause.message}`, { cause });
+    }
+    throw cause;
+  }
 }
