@@ -119,13 +119,13 @@ export function goalsOf(comparison: Comparison): Goal[] {
     },
     {
       title: "size of the library's install",
-      target: { most: 60 },
+      target: { most: 12 },
       unit: ' MB',
       measured: install?.megabytes ?? null,
     },
     {
       title: '… number of packages, including itself',
-      target: { most: 40 },
+      target: { most: 22 },
       measured: install?.packages ?? null,
     },
   ];
