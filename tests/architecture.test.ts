@@ -20,7 +20,8 @@ function readSources(directory: string): Source[] {
     .filter((path) => /(?<!\.d)\.tsx?$/.test(path) && !path.startsWith('dist/'))
     .map((path) => {
       const text = readFileSync(join(directory, path), 'utf8');
-      const imports = [...text.matchAll(/(?:from|import\() ?'([^'\n]+)'/g)].map(
+      const code = text.replace(/^ *\*.*$/gm, '');
+      const imports = [...code.matchAll(/(?:from|import\() ?'([^'\n]+)'/g)].map(
         ([, name]) => name ?? '',
       );
       const isFile = (name: string) => name.startsWith('.') || name.startsWith('instep/src/');

@@ -4,8 +4,8 @@ import { Button, Field, Select } from 'instep-console/src/components/form.tsx';
 import { Facts, Notice, Panel } from 'instep-console/src/components/panels.tsx';
 import { Table } from 'instep-console/src/components/table.tsx';
 import { Time, UntrustedText } from 'instep-console/src/components/text.tsx';
-import type { createPages } from 'instep-console/src/console.tsx';
 import { Page } from 'instep-console/src/page.tsx';
+import type { createPages } from 'instep-console/src/pages.tsx';
 import { describe, expect, test } from 'vitest';
 import {
   axeViolations,

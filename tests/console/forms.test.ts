@@ -1,7 +1,7 @@
 import { jsx } from 'hono/jsx';
 import { PostForm } from 'instep-console/src/components/form.tsx';
 import { Panel } from 'instep-console/src/components/panels.tsx';
-import type { createPages } from 'instep-console/src/console.tsx';
+import type { createPages } from 'instep-console/src/pages.tsx';
 import { describe, expect, test } from 'vitest';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { csrfIn, type Operator, useConsole } from '../support/service/console-service.ts';

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
-import { Background } from 'instep/src/runtime/background.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -151,12 +150,11 @@ describe('an interruption is explained', () => {
   });
 
   test('when the server stops, which waits for no more than one call', async () => {
-    const background = new Background();
-    const { account, pages } = await arrange({ background });
+    const { account, pages } = await arrange();
     await drift(account, 'stopped');
     account.delayMs = 5_000;
     await pages.post('/reconcile', { mode: 'repair' });
-    await background.stop();
+    await pages.closePages();
     expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
     const [walk] = await account.database.query<{ holder: string | null }>(
       "select holder from instep.leased_jobs where name = 'reconcile'",

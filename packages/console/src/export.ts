@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
-import type { ConsoleOptions, Logger, Query } from 'instep/operate/inside';
+import type { OperateContext } from 'instep/operate';
+import type { Logger, Query } from 'instep/operate/inside';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
 
@@ -24,7 +25,7 @@ export function exportList<Column extends string>(
   context: Context,
   format: ExportFormat,
   listOf: (query: Query) => ExportedList<Column>,
-  { database, logger }: Pick<ConsoleOptions, 'database' | 'logger'>,
+  { database, logger }: Pick<OperateContext, 'database' | 'logger'>,
 ): Response {
   const { name, columns, rows } = listOf(async (statement, values) => {
     context.req.raw.signal.throwIfAborted();

@@ -53,6 +53,13 @@ const fromOtherSite = () =>
     'Nothing was changed. Use the form on this site.',
   );
 
+export const operatorsOnly = () =>
+  new PageProblem(
+    403,
+    'Only operators can do this',
+    'Nothing was changed. Ask somebody with the role operator.',
+  );
+
 export const notFound = (message = 'There is no page at this address.') =>
   new PageProblem(404, 'Not found', message);
 

@@ -7,9 +7,15 @@ type Viewer =
   | { readonly kind: 'visitor' }
   | { readonly kind: 'local' }
   | { readonly kind: 'session'; readonly id: string }
-  | { readonly kind: 'bearer' };
+  | { readonly kind: 'bearer' }
+  /** A user of the app that the console is mounted in. */
+  | { readonly kind: 'user'; readonly name: string; readonly role: 'operator' | 'viewer' };
 
 export type ConsoleEnv = {
+  Bindings: {
+    /** The user of the app, where the console is mounted in one. */
+    user?: { readonly name: string; readonly role: 'operator' | 'viewer' };
+  };
   Variables: {
     viewer: Viewer;
     csrfToken: string;

@@ -7,7 +7,7 @@ import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
-import type { OperateContext } from './operate/context.ts';
+import { formSecretOf, type OperateContext } from './operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
 import { commitNothing, type Database, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
@@ -188,7 +188,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
       const { nameOf } = pipeline;
       const services = { database, api, ingest, nameOf, planSelection, keyMode, logger, now };
       const clockMs = () => performance.now();
-      return { ...services, clockMs, nonce: randomUUID, close: async () => undefined };
+      const formSecret = formSecretOf(config.stripeApi.secretKey);
+      return {
+        ...{ ...services, clockMs, nonce: randomUUID, formSecret },
+        close: async () => undefined,
+      };
     },
     stopBeingReady() {
       isShuttingDown = true;

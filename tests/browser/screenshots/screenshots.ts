@@ -63,7 +63,7 @@ beforeAll(async () => {
     demo: await openConsole(demo.database, options),
     guarded: await openConsole(demo.database, {
       apiBase: stripe.url,
-      login: { secret: OPERATIONS_TOKEN, checkToken: async () => 'wrong' },
+      access: { kind: 'login', secret: OPERATIONS_TOKEN, checkToken: async () => 'wrong' },
     }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),

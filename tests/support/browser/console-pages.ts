@@ -1,14 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import type { ConsoleOptions } from 'instep/operate/inside';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition } from 'instep/src/metrics/series.ts';
+import { createContext } from 'instep/src/operate/context.ts';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { toNodeListener } from 'instep-console';
-import { createPages } from 'instep-console/src/console.tsx';
+import type { PagesOptions } from 'instep-console/src/pages.tsx';
+import { createPages } from 'instep-console/src/pages.tsx';
 import { afterAll } from 'vitest';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
@@ -33,6 +30,8 @@ export type ConsoleService = {
   fetch(path: string, init?: RequestInit): Promise<Response>;
   /** Stops the server. */
   stop(): Promise<void>;
+  /** Ends what the pages do in the background. */
+  closePages(): Promise<void>;
 };
 
 const closers: (() => Promise<unknown>)[] = [];
@@ -40,31 +39,20 @@ const closers: (() => Promise<unknown>)[] = [];
 /** The console of a database over HTTP, until the end of the test file. */
 export async function openConsole(
   database: Database,
-  given: { readonly apiBase?: string } & Partial<ConsoleOptions> = {},
+  given: { readonly apiBase?: string } & Partial<PagesOptions> = {},
 ): Promise<ConsoleService> {
   const { apiBase = 'http://127.0.0.1:9', ...options } = given;
   const logger = createLogger('silent');
-  const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) });
-  const now = Date.now;
-  const planSelection = 'newest';
-  const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-  const { ingest, nameOf } = new IngestPipeline(pipeline);
-  const background = new Background();
-  const app = createPages({
-    ...{
-      database,
-      api,
-      logger,
-      now,
-      clockMs: () => performance.now(),
-      planSelection,
-      nonce: randomUUID,
-      login: null,
-    },
-    ...{ keyMode: 'test' as const, background },
-    ...{ ingest, nameOf },
-    ...options,
+  const context = createContext({
+    database,
+    stripeApi: { secretKey: API_KEY, baseUrl: new URL(apiBase) },
+    planSelection: 'newest',
+    maxQueued: 1_000,
+    logger,
+    now: Date.now,
+    close: async () => undefined,
   });
+  const app = createPages({ ...context, access: { kind: 'local' }, basePath: '', ...options });
   const host = '127.0.0.1';
   const listener = await listenForOperators({ host, port: 0, logger, checkToken: null });
   listener.show({
@@ -73,7 +61,7 @@ export async function openConsole(
   });
   closers.push(
     () => listener.close(1_000),
-    () => background.stop(),
+    () => app.close(),
   );
 
   const { url } = listener;
@@ -82,6 +70,7 @@ export async function openConsole(
     url,
     fetch: fetchPath,
     stop: () => listener.close(1_000),
+    closePages: () => app.close(),
     get: async (path) => shown(await fetchPath(path)),
     async post(path, fields = {}) {
       const page = await fetchPath('/reconcile');

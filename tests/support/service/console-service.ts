@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
+import { createContext } from 'instep/src/operate/context.ts';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
 import { createTokenCheck } from 'instep/src/operations/token-check.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { Background } from 'instep/src/runtime/background.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { RunningServer } from 'instep/src/server/listener.ts';
-import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { toNodeListener } from 'instep-console';
-import { createPages } from 'instep-console/src/console.tsx';
+import { createPages } from 'instep-console/src/pages.tsx';
 import { afterAll, beforeAll } from 'vitest';
 import { connect, createDatabase } from '../postgres/test-database.ts';
 import { checkOutput } from '../secrets/leaks.ts';
@@ -46,27 +43,26 @@ export function useConsole({
       },
     });
     const now = () => clock.nowMs;
-    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') });
-    const planSelection = 'newest';
-    const pipeline = { database, api, logger, planSelection, maxQueued: 1_000 } as const;
-    const { ingest, nameOf } = new IngestPipeline(pipeline);
+    const context = createContext({
+      database,
+      stripeApi: { secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') },
+      planSelection: 'newest',
+      maxQueued: 1_000,
+      logger,
+      now,
+      close: async () => undefined,
+    });
     const clockMs = () => performance.now();
     const wait = async (delayMs: number) => void waits.push(delayMs);
     const checkToken =
       token === undefined ? null : createTokenCheck({ token, logger, clockMs, wait });
     const app = createPages({
-      ingest,
-      nameOf,
-      database,
-      api,
-      planSelection,
-      keyMode: 'test',
-      logger,
-      now,
-      clockMs,
-      nonce: randomUUID,
-      login: token === undefined || checkToken === null ? null : { secret: token, checkToken },
-      background: new Background(),
+      ...context,
+      basePath: '',
+      access:
+        token === undefined || checkToken === null
+          ? { kind: 'local' }
+          : { kind: 'login', secret: token, checkToken },
     });
     extend?.(app);
     const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });

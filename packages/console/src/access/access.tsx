@@ -1,30 +1,63 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
-import type { ConsoleOptions } from 'instep/operate/inside';
-import { loginNeeded, notFound } from '../problems.tsx';
+import type { OperateContext } from 'instep/operate';
+import type { ConsoleLogin } from 'instep/operate/inside';
+import { loginNeeded, notFound, operatorsOnly } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import { createCookieSessions, deriveKey } from './cookie-sessions.ts';
 import { onlyOwnForms, protectForms } from './form-protection.tsx';
 import { KeptFormPage, readForm, sealForm, unsealForm } from './kept-form.tsx';
 import { isRight, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
-/**
- * Guards every route that follows. With a token, operators log in; without one, everyone on this
- * machine has access, and forms are signed with a secret that lives as long as the process.
- */
-export function access(options: ConsoleOptions): Hono<ConsoleEnv> {
-  const { login, now, nonce } = options;
+/** Who has access. */
+export type Access =
+  /** Users of the app, each with a role. The app decides before a page is requested. */
+  | { readonly kind: 'application' }
+  /** Operators with the token. */
+  | ({ readonly kind: 'login' } & ConsoleLogin)
+  /** Everyone on this machine. */
+  | { readonly kind: 'local' };
+
+/** A user of the app. The audit keeps the name, so use an id rather than a name or an e-mail address. */
+export type ConsoleUser = {
+  readonly name: string;
+  readonly role: (typeof ROLES)[number];
+};
+
+const ROLES = ['operator', 'viewer'] as const;
+
+export function isConsoleUser(user: ConsoleUser): boolean {
+  const { name, role } = user;
+  return typeof name === 'string' && name !== '' && ROLES.includes(role);
+}
+
+type AccessOptions = Pick<OperateContext, 'now' | 'nonce' | 'logger' | 'formSecret'> & {
+  readonly access: Access;
+};
+
+/** Guards every route that follows. */
+export function access({
+  access,
+  now,
+  nonce,
+  logger,
+  formSecret,
+}: AccessOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
-  const secret = login?.secret ?? nonce();
+  if (access.kind === 'application') {
+    return app.use(asUser, protectForms({ secret: formSecret, visits: null }), onlyOperatorsAct);
+  }
+  // Without a login, the secret lives as long as the process.
+  const secret = access.kind === 'login' ? access.secret : nonce();
   const shared = { secret, now, nonce };
   const visits = createCookieSessions({ ...shared, cookie: 'instep_visit', sameSite: 'Lax' });
-  if (login === null) return app.use(asLocal, protectForms({ secret, visits }));
+  if (access.kind === 'local') return app.use(asLocal, protectForms({ secret, visits }));
   const sessions = createCookieSessions({
     ...shared,
     cookie: 'instep_operator',
     sameSite: 'Strict',
   });
-  const { checkToken } = login;
+  const { checkToken } = access;
   const formKey = deriveKey(secret, 'kept form');
   app.use(requireLogin({ checkToken, sessions, formKey }), protectForms({ secret, visits }));
   app.get(KEPT_FORM_PATH, ({ req, render }) => {
@@ -32,10 +65,23 @@ export function access(options: ConsoleOptions): Hono<ConsoleEnv> {
     if (form === null) throw notFound();
     return render(<KeptFormPage title="Send the form again?" form={form} />);
   });
-  return app.route('/', loginPages({ ...options, checkToken, sessions }));
+  return app.route('/', loginPages({ logger, checkToken, sessions }));
 }
 
 const KEPT_FORM_PATH = '/kept-form';
+
+const asUser: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
+  const { user } = context.env;
+  if (user !== undefined) context.set('viewer', { kind: 'user', ...user });
+  await next();
+};
+
+const onlyOperatorsAct: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
+  const { viewer } = context.var;
+  const isReading = ['GET', 'HEAD'].includes(context.req.method);
+  if (viewer.kind !== 'user' || (viewer.role !== 'operator' && !isReading)) throw operatorsOnly();
+  await next();
+};
 
 const asLocal: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   context.set('viewer', { kind: 'local' });
@@ -88,8 +134,8 @@ async function askToLogIn(context: Context, formKey: Uint8Array) {
   if (req.method !== 'GET') throw loginNeeded();
   const from = req.header('Sec-Fetch-Site');
   if (from === 'cross-site' || from === 'same-site') return context.render(<Arrival />);
-  const { pathname, search } = new URL(req.url);
-  return redirectToLogin(context, pathname + search);
+  const { search } = new URL(req.url);
+  return redirectToLogin(context, req.path + search);
 }
 
 function redirectToLogin(context: Context, next: string) {

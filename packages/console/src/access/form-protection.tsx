@@ -2,7 +2,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { isSameSecret } from 'instep/operate/inside';
 import { CSRF_FIELD } from '../components/form.tsx';
-import { badRequest, formExpired, notAForm } from '../problems.tsx';
+import { badRequest, formExpired, loginNeeded, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
 import { KeptFormPage, readForm } from './kept-form.tsx';
@@ -10,8 +10,8 @@ import { LOGIN_PATH } from './login.tsx';
 
 type FormProtectionOptions = {
   readonly secret: string;
-  /** The sessions of viewers who have not logged in. */
-  readonly visits: CookieSessions;
+  /** The sessions of viewers who have not logged in; `null` where everyone is a user of the app. */
+  readonly visits: CookieSessions | null;
 };
 
 /** Behind a proxy our own scheme is unknown, so only the host of the form's origin is compared. */
@@ -39,8 +39,7 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
   return async (context, next) => {
     const { viewer } = context.var;
     if (viewer.kind === 'bearer') return await next();
-    const known = viewer.kind === 'session' ? viewer.id : await visits.find(context);
-    const token = sign(key, known ?? (await visits.begin(context)));
+    const token = sign(key, await identityOf(context, visits));
     context.set('csrfToken', token);
     if (['GET', 'HEAD'].includes(context.req.method)) return await next();
     return await onlyOwnForms(context, async () => {
@@ -52,6 +51,18 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
       context.res = await context.render(page);
     });
   };
+}
+
+/** What a form's token is bound to. */
+async function identityOf(
+  context: Context<ConsoleEnv>,
+  visits: CookieSessions | null,
+): Promise<string> {
+  const { viewer } = context.var;
+  if (viewer.kind === 'user') return viewer.name;
+  if (viewer.kind === 'session') return viewer.id;
+  if (visits === null) throw loginNeeded();
+  return (await visits.find(context)) ?? (await visits.begin(context));
 }
 
 async function readToken({ req }: Context): Promise<string> {

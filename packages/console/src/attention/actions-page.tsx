@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
-import { type ConsoleOptions, type RecordedAction, readActions } from 'instep/operate/inside';
+import type { OperateContext } from 'instep/operate';
+import { type RecordedAction, readActions } from 'instep/operate/inside';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -17,7 +18,7 @@ const LIMIT = 50;
 const COLUMNS = ['When', 'Action', 'Subject', { name: 'Result', class: 'wide' }, 'Note'] as const;
 
 /** `/actions`: what operators did in the console, newest first. */
-export function actionsPage(options: ConsoleOptions): Hono {
+export function actionsPage(options: OperateContext): Hono {
   const { query } = options.database;
   return new Hono().get('/', async (context) => {
     const { req, render } = context;

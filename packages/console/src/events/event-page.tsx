@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
   countText,
   durationText,
   type EventRow,
@@ -33,7 +33,7 @@ import { eventUrl, ReasonText } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
-export function eventPage(options: ConsoleOptions): Hono<ConsoleEnv> {
+export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
   const { database, planSelection } = options;
   const { query } = database;
   const app = new Hono<ConsoleEnv>();

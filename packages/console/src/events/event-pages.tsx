@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
   type EventFilter,
   LOGGED_OUTCOMES,
   LOGGED_TYPES,
@@ -33,7 +33,7 @@ import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 import { NoEvents } from './no-events.tsx';
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
-export function eventPages(options: ConsoleOptions): Hono {
+export function eventPages(options: OperateContext): Hono {
   const { database, now, clockMs } = options;
   const { query } = database;
   const app = new Hono();

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
   commitNothing,
   createWriteCheck,
   outsideSpans,
@@ -26,7 +26,7 @@ import { Marks, marksOf } from './marks.tsx';
 import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
-export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions): Hono {
+export function overviewPage({ database, keyMode, now, clockMs }: OperateContext): Hono {
   const checkWrites = createWriteCheck({
     // Events are committed by other connections, and perhaps by other processes.
     lastCommitMs: () => Number.NEGATIVE_INFINITY,
@@ -46,7 +46,7 @@ export function overviewPage({ database, keyMode, now, clockMs }: ConsoleOptions
   });
 }
 
-type OverviewOptions = Pick<ConsoleOptions, 'database' | 'keyMode'> & {
+type OverviewOptions = Pick<OperateContext, 'database' | 'keyMode'> & {
   /** Rejects when the database commits no write. */
   readonly checkWrites: () => Promise<void>;
 };

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
+  type Background,
   type ReconcileServices,
   readLeasedJob,
   readProgress,
@@ -14,10 +15,14 @@ import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
 import { readTeamsOfFindings } from './teams-of-findings.ts';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
-export function reconcilePages(options: ConsoleOptions, services: ReconcileServices): Hono {
+export function reconcilePages(
+  options: OperateContext,
+  services: ReconcileServices,
+  background: Background,
+): Hono {
   const { database, now } = options;
   const { query } = database;
-  const run = new ReconcileRun(services, options.background);
+  const run = new ReconcileRun(services, background);
   const app = new Hono();
 
   /** The runs of other instances and those before the last restart. */

@@ -1,11 +1,6 @@
 import { Hono } from 'hono';
-import {
-  type ConsoleOptions,
-  type EventRow,
-  type NamedTeam,
-  type Query,
-  readPageOfEvents,
-} from 'instep/operate/inside';
+import type { OperateContext } from 'instep/operate';
+import { type EventRow, type NamedTeam, type Query, readPageOfEvents } from 'instep/operate/inside';
 import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
@@ -33,7 +28,7 @@ type Found =
  * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit, or the
  * only one, opens at once.
  */
-export function searchPage({ database, clockMs }: ConsoleOptions): Hono {
+export function searchPage({ database, clockMs }: OperateContext): Hono {
   return new Hono().get('/', async ({ req, render, redirect }) => {
     const text = queryText(req.query('q'));
     if (text === '') return redirect('/teams', 303);

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
   type CustomerHistory,
   explainHistory,
   type NamedTeam,
@@ -38,7 +38,7 @@ const NOTHING_KNOWN = { known: { customers: new Map(), names: new Map() }, linke
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: ConsoleOptions, services: ActionServices): Hono {
+export function teamPage(options: OperateContext, services: ActionServices): Hono {
   const { database, planSelection, now, nonce, logger } = options;
   const { query } = database;
   const app = new Hono();

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
+import type { OperateContext } from 'instep/operate';
 import {
-  type ConsoleOptions,
   countAll,
   counted,
   countText,
@@ -34,7 +34,7 @@ const LIMIT = 50;
 const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
-export function teamPages(options: ConsoleOptions, services: ActionServices): Hono {
+export function teamPages(options: OperateContext, services: ActionServices): Hono {
   const { database, clockMs, now } = options;
   const { query } = database;
   const app = new Hono();

@@ -1,36 +1,31 @@
 import type { RequestListener } from 'node:http';
-import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import type { Background } from '../runtime/background.ts';
 import { importOptional } from '../runtime/optional-package.ts';
-import type { StripeApi } from '../stripe/api.ts';
-import type { Mode } from '../stripe/key-kind.ts';
+import type { Operated } from './context.ts';
 
 /** `too many` when so many wrong tokens wait for their answer that this one was not looked at. */
 export type TokenVerdict = 'right' | 'wrong' | 'too many';
 
-export type ConsoleOptions = ReconcileServices & {
-  /** The API without a rate limit. */
-  readonly api: StripeApi;
-  /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. */
-  readonly keyMode: Mode | null;
-  /** A monotonic clock, in milliseconds. */
-  readonly clockMs: () => number;
-  /** The login: the secret that signs its cookies, and the check of a token. `null`: everyone has access. */
-  readonly login: {
-    readonly secret: string;
-    readonly checkToken: (token: string) => Promise<TokenVerdict>;
-  } | null;
-  /** For work that outlives its request. */
-  readonly background: Background;
+/** How operators log in to the console of `instep serve`. */
+export type ConsoleLogin = {
+  /** Signs the cookies. */
+  readonly secret: string;
+  readonly checkToken: (token: string) => Promise<TokenVerdict>;
 };
 
-type FetchHandler = (request: Request) => Promise<Response>;
+export type ConsoleHandler = ((request: Request) => Promise<Response>) & {
+  /** Ends what the console does in the background, and disconnects it from the database. */
+  close(): Promise<void>;
+};
 
-/** What the package `instep-console` exports. */
+/** What the package `instep-console` exports for `instep serve`. */
 export type ConsolePackage = {
-  createConsole(options: ConsoleOptions): FetchHandler;
+  /** Without a login, every request is an operator's. */
+  createConsoleWithLogin(options: {
+    readonly instep: Operated;
+    readonly login: ConsoleLogin | null;
+  }): ConsoleHandler;
   /** Serves a handler with `node:http`. */
-  toNodeListener(handler: FetchHandler): RequestListener;
+  toNodeListener(handler: (request: Request) => Promise<Response>): RequestListener;
 };
 
 /** The package `instep-console`; `null` when it is not installed. */

@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import {
   type Environment,
   readApiConfig,
@@ -37,6 +37,8 @@ export type OperateContext = {
   readonly clockMs: () => number;
   /** @internal */
   readonly nonce: () => string;
+  /** Signs forms; the same in all processes with this configuration. @internal */
+  readonly formSecret: string;
   /** Disconnects from the database, unless the connections are those of a handler. */
   close(): Promise<void>;
 };
@@ -154,5 +156,11 @@ export function createContext({
   const { ingest, nameOf } = pipeline;
   const { mode: keyMode } = keyKindOf(stripeApi.secretKey);
   const clockMs = () => performance.now();
-  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce: randomUUID };
+  const formSecret = formSecretOf(stripeApi.secretKey);
+  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce: randomUUID, formSecret };
+}
+
+/** Derived from a secret that all processes have. */
+export function formSecretOf(secretKey: string): string {
+  return createHmac('sha256', secretKey).update('instep forms').digest('base64url');
 }

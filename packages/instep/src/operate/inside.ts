@@ -1,4 +1,6 @@
 // What the console still takes from the inside of the package, until the functions of this folder replace it.
+
+export type { Environment } from '../config/config.ts';
 export type { ApplicationId } from '../core/application-id.ts';
 export { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
 export { LOGGED_OUTCOMES, type LoggedOutcome } from '../core/logged-event.ts';
@@ -74,12 +76,12 @@ export {
 } from '../queries/team-counts.ts';
 export { TEAM_PROBLEMS } from '../queries/team-filters.ts';
 export type { SlotSeconds } from '../queries/write-statistics.ts';
-export type { Background } from '../runtime/background.ts';
+export { Background } from '../runtime/background.ts';
 export { counted, countText, durationText } from '../runtime/count-text.ts';
 export { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 export { durationOf, parseTimeSince } from '../runtime/duration.ts';
 export { InstepError } from '../runtime/errors.ts';
-export type { Logger } from '../runtime/logging.ts';
+export { createLogger, type Logger } from '../runtime/logging.ts';
 export { isSameSecret } from '../runtime/same-secret.ts';
 export { outsideSpans } from '../runtime/tracing.ts';
 export { createWriteCheck } from '../server/health.ts';
@@ -99,7 +101,7 @@ export {
 } from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
-export type { ConsoleOptions, ConsolePackage, TokenVerdict } from './console-package.ts';
+export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export {
   type CustomerHistory,
   type ExplainedEvent,

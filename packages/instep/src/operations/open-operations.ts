@@ -1,19 +1,15 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
-import { IngestPipeline } from '../ingest/pipeline.ts';
 import type { Exposition } from '../metrics/series.ts';
 import {
-  type ConsoleOptions,
+  type ConsoleHandler,
   type ConsolePackage,
   importConsole,
 } from '../operate/console-package.ts';
+import { createContext } from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
-import { Background } from '../runtime/background.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { createStripeApi } from '../stripe/api.ts';
-import { keyKindOf } from '../stripe/key-kind.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import { createTokenCheck } from './token-check.ts';
 
@@ -51,7 +47,7 @@ export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
-  const { config, logger } = options;
+  const { config, logger, now } = options;
   if (config.operations === null) return null;
   const { host, port, token } = config.operations;
   const clockMs = () => performance.now();
@@ -59,51 +55,40 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   const checkToken = token === null ? null : createTokenCheck({ token, logger, clockMs, wait });
   const login = token === null || checkToken === null ? null : { secret: token, checkToken };
   let database: Database | undefined;
-  const background = new Background();
+  let pages: ConsoleHandler | undefined;
+  let prepared = Promise.resolve();
   const listener = await listenForOperators({ host, port, logger, checkToken });
 
-  function openPages(server: DatabaseServer, { createConsole, toNodeListener }: ConsolePackage) {
+  function openConsole(server: DatabaseServer, { createConsoleWithLogin }: ConsolePackage) {
     database = server.open({
       maxConnections: MAX_CONNECTIONS,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
     });
-    const services = createServices(database, options);
-    const pages = createConsole({ ...services, clockMs, login, background });
-    background.start(() => preparePages(pages, token));
-    return toNodeListener(pages);
+    const { stripeApi, planSelection, maxQueuedEvents: maxQueued } = config;
+    const close = async () => undefined;
+    const services = { database, stripeApi, planSelection, maxQueued, logger, now, close };
+    const context = createContext(services);
+    return createConsoleWithLogin({ instep: { operateContext: async () => context }, login });
   }
 
   return {
     url: listener.url,
     async show(server, metrics) {
       const console = await importConsole();
-      listener.show({ metrics, pages: console === null ? null : openPages(server, console) });
+      if (console !== null) pages = openConsole(server, console);
+      const shown = pages === undefined ? null : console?.toNodeListener(pages);
+      listener.show({ metrics, pages: shown ?? null });
       logger.info({ url: listener.url }, 'operations listening');
+      if (pages !== undefined) prepared = preparePages(pages, token);
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
-      await background.stop();
+      await prepared;
+      await pages?.close();
       await database?.close();
     },
   };
-}
-
-function createServices(
-  database: Database,
-  { config, logger, now }: OperationsOptions,
-): Omit<ConsoleOptions, 'clockMs' | 'login' | 'background'> {
-  const { stripeApi, planSelection, maxQueuedEvents: maxQueued } = config;
-  const api = createStripeApi(stripeApi);
-  const { ingest, nameOf } = new IngestPipeline({
-    database,
-    api,
-    logger,
-    planSelection,
-    maxQueued,
-  });
-  const keyMode = keyKindOf(stripeApi.secretKey).mode;
-  return { database, api, ingest, nameOf, planSelection, keyMode, logger, now, nonce: randomUUID };
 }
 
 /**

@@ -1,10 +1,12 @@
 import { Hono } from 'hono';
 import { jsxRenderer } from 'hono/jsx-renderer';
-import { type ConsoleOptions, limitRate } from 'instep/operate/inside';
-import { access } from './access/access.tsx';
+import type { OperateContext } from 'instep/operate';
+import { Background, limitRate } from 'instep/operate/inside';
+import { type Access, access } from './access/access.tsx';
 import { assetPages } from './assets.ts';
 import { actionsPage } from './attention/actions-page.tsx';
 import { attentionPages } from './attention/attention-pages.tsx';
+import { addBasePath, pathBelow } from './base-path.ts';
 import { eventPages } from './events/event-pages.tsx';
 import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
 import { overviewPage } from './overview/overview-page.tsx';
@@ -15,14 +17,25 @@ import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';
 
+export type PagesOptions = OperateContext & {
+  readonly access: Access;
+  /** Empty at the root. */
+  readonly basePath: string;
+};
+
 /** The operators' pages. */
-export function createPages(options: ConsoleOptions): Hono<ConsoleEnv> {
+export type Pages = Hono<ConsoleEnv> & { close(): Promise<void> };
+
+export function createPages(options: PagesOptions): Pages {
   renderWithoutAsyncStorage();
-  const { database, ingest, nameOf, planSelection, logger, now, clockMs, nonce } = options;
-  const app = new Hono<ConsoleEnv>();
+  const { database, logger, basePath } = options;
+  const app = new Hono<ConsoleEnv>({
+    getPath: (request) => pathBelow(basePath, request.url) ?? '',
+  });
+  const background = new Background();
   // Shares its limit with maintenance.
-  const api = limitRate(options.api, database.query);
-  const services = { database, ingest, api, nameOf, planSelection, logger, now, clockMs, nonce };
+  const services = { ...options, api: limitRate(options.api, database.query) };
+  if (basePath !== '') app.use(addBasePath(basePath));
   app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options.keyMode));
   app.use(safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
@@ -34,8 +47,13 @@ export function createPages(options: ConsoleOptions): Hono<ConsoleEnv> {
   app.route('/teams', teamPages(options, services));
   app.route('/events', eventPages(options));
   app.route('/search', searchPage(options));
-  app.route('/reconcile', reconcilePages(options, services));
+  app.route('/reconcile', reconcilePages(options, services, background));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));
-  return app;
+  return Object.assign(app, {
+    async close() {
+      await background.stop();
+      await options.close();
+    },
+  });
 }

@@ -1,0 +1,223 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createHandler } from 'instep';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import {
+  type ConsoleOptions,
+  type ConsoleUser,
+  createConsole,
+  toNodeListener,
+} from 'instep-console';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { csrfIn } from '../support/service/console-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const BASE = '/admin/billing';
+const ORIGIN = 'https://app.example';
+
+let database: Database;
+let environment: Record<string, string>;
+let teamId: number;
+beforeAll(async () => {
+  const created = await createDatabase();
+  database = created.database;
+  environment = { ...SETTINGS, DATABASE_URL: created.url.href };
+  teamId = Number(await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' }));
+  await openPipeline(database)([receivedEvent({ customerId: 'cus_acme' })]);
+  await openPipeline(database)([receivedEvent({ customerId: 'cus_parked' })]);
+});
+afterAll(() => database.close());
+
+const logger = createLogger('silent');
+
+/** The users of the app by their cookie. */
+const USERS: Readonly<Record<string, ConsoleUser>> = {
+  ada: { name: 'user:1', role: 'operator' },
+  grace: { name: 'user:2', role: 'viewer' },
+};
+
+function mount(options: Partial<ConsoleOptions> = {}) {
+  const instep = createHandler({ environment, logger, maintenance: 'off' });
+  const console = createConsole({
+    instep,
+    logger,
+    basePath: BASE,
+    authorize: (request) => USERS[request.headers.get('cookie') ?? ''] ?? null,
+    ...options,
+  });
+  onTestFinished(async () => {
+    await console.close();
+    await instep.close();
+  });
+  const get = (path: string, cookie = 'ada') =>
+    console(new Request(ORIGIN + path, { headers: { cookie, host: 'app.example' } }));
+  const post = (path: string, fields: Record<string, string>, cookie = 'ada', origin = ORIGIN) =>
+    console(
+      new Request(ORIGIN + path, {
+        method: 'POST',
+        headers: { cookie, origin, host: 'app.example' },
+        body: new URLSearchParams(fields),
+      }),
+    );
+  const csrf = async (cookie = 'ada') =>
+    csrfIn(await (await get(`${BASE}/reconcile`, cookie)).text());
+  return { console, get, post, csrf };
+}
+
+const addressesIn = (html: string, attributes = 'href|src|action|hx-get') =>
+  [...html.matchAll(new RegExp(` (?:${attributes})="([^"]*)"`, 'g'))]
+    .map(([, address = '']) => address.replaceAll('&amp;', '&'))
+    .filter((address) => !/^(?:#|https:)/.test(address));
+
+const isBelow = (address: string) => /^\/admin\/billing(?:[/?#]|$)/.test(address);
+
+test('every address of every page stays below the base path', async () => {
+  const { get } = mount();
+  const seen = new Set<string>();
+  const next = [BASE];
+  for (let path = next.pop(); path !== undefined; path = next.pop()) {
+    const url = new URL(path, ORIGIN);
+    const key = url.pathname + [...url.searchParams.keys()].sort().join();
+    if (seen.has(key)) continue;
+    seen.add(key);
+    const response = await get(path);
+    expect({ path, status: response.status }).toEqual({ path, status: 200 });
+    expect(response.headers.getSetCookie()).toEqual([]);
+    if (!response.headers.get('content-type')?.startsWith('text/html')) {
+      await response.arrayBuffer();
+      continue;
+    }
+    const html = await response.text();
+    expect(addressesIn(html).filter((one) => !isBelow(one))).toEqual([]);
+    next.push(...addressesIn(html, 'href|src|hx-get'));
+  }
+  expect([...seen]).toEqual(
+    expect.arrayContaining([BASE, `${BASE}/teams`, `${BASE}/teams/${teamId}`, `${BASE}/attention`]),
+  );
+});
+
+test('without a base path the console is at the root', async () => {
+  const { get } = mount({ basePath: '' });
+  const page = await (await get('/')).text();
+  expect(addressesIn(page)).toContain('/teams');
+  expect((await get('/teams')).status).toBe(200);
+});
+
+test.each(['/', 'admin', '/admin/', '//evil.example', '/a b', '/a?b'])(
+  'the base path %j is refused',
+  (basePath) => {
+    expect(() => mount({ basePath })).toThrow(TypeError);
+  },
+);
+
+test('a path beside the base path is not found', async () => {
+  const { get } = mount();
+  for (const path of ['/', '/admin', '/admin/billings', '/admin/billing-x/teams']) {
+    expect((await get(path)).status).toBe(404);
+  }
+});
+
+describe('who is not signed in', () => {
+  test.each(['', '/', '/teams', '/assets/style.css', '/nothing'])(
+    'gets a 401 for %j, and nothing of the page',
+    async (path) => {
+      const response = await mount().get(BASE + path, 'nobody');
+      expect(response.status).toBe(401);
+      expect(await response.text()).not.toContain('<');
+    },
+  );
+
+  test('changes nothing', async () => {
+    const { post, csrf } = mount();
+    const fields = { mode: 'dry run', csrf: await csrf() };
+    expect((await post(`${BASE}/reconcile`, fields, 'nobody')).status).toBe(401);
+  });
+});
+
+describe('a form', () => {
+  test('of an operator is accepted, and leads below the base path', async () => {
+    const { post, csrf } = mount();
+    const sent = await post(`${BASE}/reconcile`, { mode: 'dry run', csrf: await csrf() });
+    expect(sent.status).toBe(303);
+    expect(sent.headers.get('location')).toBe(`${BASE}/reconcile`);
+  });
+
+  test('of a viewer is refused', async () => {
+    const { get, post, csrf } = mount();
+    expect((await get(`${BASE}/teams/${teamId}`, 'grace')).status).toBe(200);
+    const fields = { mode: 'dry run', csrf: await csrf('grace') };
+    for (const path of ['/reconcile', '/attention', '/events/1/replay', '/nothing']) {
+      expect((await post(BASE + path, fields, 'grace')).status).toBe(403);
+    }
+  });
+
+  test('of another site is refused', async () => {
+    const { post, csrf } = mount();
+    const fields = { mode: 'dry run', csrf: await csrf() };
+    const sent = await post(`${BASE}/reconcile`, fields, 'ada', 'https://evil.example');
+    expect(sent.status).toBe(403);
+  });
+
+  test("is refused without its token, and with another user's", async () => {
+    const { post, csrf } = mount();
+    for (const token of ['', await csrf('grace')]) {
+      const sent = await post(`${BASE}/reconcile`, { mode: 'dry run', csrf: token });
+      expect(sent.status).toBe(403);
+    }
+  });
+
+  test('is accepted by another process with the same configuration', async () => {
+    const fields = { mode: 'dry run', csrf: await mount().csrf() };
+    expect((await mount().post(`${BASE}/reconcile`, fields)).status).toBe(303);
+  });
+});
+
+test('the environment is read without a handler', async () => {
+  const console = createConsole({ environment, logger, authorize: () => USERS.ada ?? null });
+  onTestFinished(() => console.close());
+  expect((await console(new Request(`${ORIGIN}/teams`))).status).toBe(200);
+});
+
+test.each<[string, ConsoleOptions['authorize']]>([
+  ['rejects', () => Promise.reject(new RangeError('no session store'))],
+  ['knows another role', () => JSON.parse('{"name":"user:1","role":"owner"}')],
+  ['names nobody', () => ({ name: '', role: 'operator' })],
+])('when authorize %s, nobody gets in and the log says why', async (_, authorize) => {
+  const lines: string[] = [];
+  const log = createLogger('info', { write: (line) => lines.push(line) });
+  const response = await mount({ authorize, logger: log }).get(BASE);
+  expect(response.status).toBe(503);
+  expect(await response.text()).not.toContain('<');
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 'error', err: expect.anything() }),
+  ]);
+});
+
+test('an unreachable database is a 503, and the next request tries again', async () => {
+  const settings = { ...environment, DATABASE_URL: 'postgres://app@127.0.0.1:1/app' };
+  const instep = createHandler({ environment: settings, logger, maintenance: 'off' });
+  const { get } = mount({ instep });
+  for (const _ of [1, 2]) expect((await get(BASE)).status).toBe(503);
+});
+
+test('node:http serves it, also where a framework has removed the prefix', async () => {
+  const { console } = mount();
+  const listener = toNodeListener(console);
+  const server = createServer((request, response) => {
+    Object.assign(request, { originalUrl: request.url, url: '/' });
+    listener(request, response);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const response = await fetch(`http://127.0.0.1:${port}${BASE}/teams`, {
+    headers: { cookie: 'ada' },
+  });
+  expect(response.status).toBe(200);
+  expect(await response.text()).toContain('Acme');
+});
