@@ -53,6 +53,7 @@ const STATUS_CODE = 'http.response.status_code';
 
 export function createGet(options: StripeApiOptions): Get {
   const { secretKey, baseUrl = STRIPE_URL, instrumentation = NO_INSTRUMENTATION } = options;
+  const prefix = baseUrl.pathname.replace(/\/$/, '');
   const headers = {
     Authorization: `Bearer ${secretKey}`,
     'Stripe-Version': NEWEST_KNOWN_VERSION,
@@ -61,7 +62,7 @@ export function createGet(options: StripeApiOptions): Get {
 
   async function send(request: StripeRequest, signal: AbortSignal) {
     const { path, id = '', query = [], context = null } = request;
-    const url = new URL(path.replace('{id}', encodeURIComponent(id)), baseUrl);
+    const url = new URL(`${prefix}${path.replace('{id}', encodeURIComponent(id))}`, baseUrl);
     for (const [name, value] of query) url.searchParams.append(name, value);
     try {
       const response = await fetch(url, {

@@ -5,7 +5,7 @@ import type { Query } from '../../postgres/database.ts';
 import { columnArrays } from '../../postgres/statement.ts';
 import type { PageAfter } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
-import { startAfter } from '../../postgres/tables/id-from-text.ts';
+import { isAfter } from '../../postgres/tables/id-from-text.ts';
 
 /** Deletes everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
@@ -123,7 +123,7 @@ const IS_UNLISTED = `
 const READ_UNLISTED_TEAMS = ({ teams }: ApplicationTables) => `
       select id, provider_customer_id as "customerId"
         from ${teams.rows} as teams
-       where id > ${startAfter(teams.idType, '$1::text')}
+       where ${isAfter(teams.idType, '$1::text')}
          and ${IS_UNLISTED}
        order by id
        limit $2`;

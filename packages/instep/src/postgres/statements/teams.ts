@@ -3,7 +3,7 @@ import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
-import { idFrom, startAfter } from '../tables/id-from-text.ts';
+import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -158,7 +158,7 @@ export type PageAfter = {
 const READ_LINKED_TEAMS = ({ teams }: ApplicationTables) => `
       select ${TEAM}
         from ${teams.rows} as teams
-       where id > ${startAfter(teams.idType, '$1::text')}
+       where ${isAfter(teams.idType, '$1::text')}
          and ($2::text is null or id = ${idFrom(teams.idType, '$2::text')})
          and provider_customer_id is not null
        order by id

@@ -37,12 +37,16 @@ export function idsFrom(type: IdType, integers: string, texts: string): string {
     : read(`${integers}::bigint[]::text[] || ${texts}::text[]`);
 }
 
-/** SQL for the id after which a page begins; before all ids for the first page. */
-export function startAfter(type: IdType, text: string): string {
-  return `coalesce(${idFrom(type, text)}, ${BEFORE_ALL[type]})`;
+/**
+ * SQL for the condition that a page begins after an id; the first page, for which it is null, has the smallest id
+ * too. An index on `id` finds the beginning.
+ */
+export function isAfter(type: IdType, text: string): string {
+  const id = idFrom(type, text);
+  return `id >= coalesce(${id}, ${SMALLEST[type]}) and id is distinct from (${id})`;
 }
 
-const BEFORE_ALL: Readonly<Record<IdType, string>> = {
+const SMALLEST: Readonly<Record<IdType, string>> = {
   bigint: "'-9223372036854775808'::bigint",
   uuid: "'00000000-0000-0000-0000-000000000000'::uuid",
   text: "''",

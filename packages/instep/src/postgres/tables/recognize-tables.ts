@@ -214,7 +214,19 @@ function recognizeTable(
       problem,
     };
   });
-  return { role, table, columns };
+  return { role, table, columns: role === 'teams' ? withSharedColumns(columns) : columns };
+}
+
+/** A column of a team can hold only one of the fields that Instep needs there. */
+function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
+  return columns.map((column) => {
+    const { field, name, isOptional } = column;
+    const other = columns.find(
+      (one) => one.field !== field && one.name === name && !one.isOptional && one.column !== null,
+    );
+    if (isOptional || other === undefined || column.problem !== null) return column;
+    return { ...column, problem: `${name} is the column of both ${field} and ${other.field}` };
+  });
 }
 
 function unfitness(
