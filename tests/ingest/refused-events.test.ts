@@ -1,10 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { RefusedPlans } from 'instep/src/ingest/pipeline.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readFindings } from 'instep/src/postgres/statements/findings.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test, vi } from 'vitest';
-import { postgresServers } from '../support/postgres/test-database.ts';
+import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -131,6 +133,19 @@ describe.each(postgresServers)('$name', (server) => {
       'drop trigger objection on teams',
     ],
     [
+      'a trigger that skips the update',
+      `create or replace function skip() returns trigger language plpgsql as
+       $$begin if new.provider_customer_id = 'cus_bad' then return null; end if; return new; end$$;
+       create trigger objection before update on teams for each row execute function skip()`,
+      'drop trigger objection on teams',
+    ],
+    [
+      'a rule that skips the update',
+      `create rule objection as on update to teams
+       where old.provider_customer_id = 'cus_bad' do instead nothing`,
+      'drop rule objection on teams',
+    ],
+    [
       'a view with row level security',
       `alter table teams rename to all_teams;
        create policy readable on all_teams for select using (true);
@@ -177,6 +192,18 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
+  test('the error of a skipped update names the triggers', async () => {
+    const { query } = store.database;
+    const { customerId } = await store.addTeam();
+    await query(`
+      create or replace function skip() returns trigger language plpgsql as $$begin return null; end$$;
+      create trigger "No plans" before update on teams for each row execute function skip()`);
+    const ingest = openPipeline(store.database);
+    await expect(ingest([receivedEvent({ customerId })])).rejects.toThrow('"No plans"');
+    await query('drop trigger "No plans" on teams');
+    await ingest([receivedEvent({ customerId })]);
+  });
+
   test('a refused plan is listed for the operators, until it is written', async () => {
     const { query } = store.database;
     const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });
@@ -221,4 +248,29 @@ test('many refused plans are stored by one statement at a time, and a failed sta
   }));
   refused.note(changes, 1_000);
   expect(statements).toBe(1);
+});
+
+test('in a database that is not UTF-8, a name that its encoding lacks is left out', async () => {
+  const { url } = embeddedServer;
+  const name = `latin_${randomBytes(6).toString('hex')}`;
+  const operator = connect(new URL(url));
+  await operator.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`);
+  await operator.close();
+  const database = connect(Object.assign(new URL(url), { pathname: `/${name}` }));
+  await migrate(database);
+  const { query } = database;
+  const teamOf = async (customerId: string) =>
+    (await readTeamsOf(query, [customerId])).map(({ plan }) => plan);
+  const ingest = openPipeline(database, async () => 'Pro – monthly');
+  for (const customerId of ['cus_named', 'cus_looked_up', 'cus_latin']) {
+    await addTeam(query, { name: 'Acme', customerId });
+  }
+  await ingest([namedEvent('cus_named', 'Pro – monthly')]);
+  await ingest([receivedEvent({ customerId: 'cus_looked_up', productId: 'prod_pro' })]);
+  await ingest([namedEvent('cus_latin', 'Größe L')]);
+  const plan = { subscriptionStatus: 'active', planName: null };
+  expect(await teamOf('cus_named')).toMatchObject([plan]);
+  expect(await teamOf('cus_looked_up')).toMatchObject([plan]);
+  expect(await teamOf('cus_latin')).toMatchObject([{ planName: 'Größe L' }]);
+  await database.close();
 });

@@ -14,7 +14,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 const store = useDatabase(embeddedServer);
 const logger = createLogger('silent');
 const { signal } = new AbortController();
-const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
+const OPTIONS = { planSelection: 'newest', names: 'everywhere' } as const;
 const CREATED_SECONDS = 1_700_000_000;
 
 /** An event as two endpoints with different API versions deliver it: with different members. */

@@ -7,7 +7,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-const OPTIONS = { planSelection: 'newest', withoutNames: false } as const;
+const OPTIONS = { planSelection: 'newest', names: 'everywhere' } as const;
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);

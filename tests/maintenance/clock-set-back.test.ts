@@ -15,7 +15,7 @@ test('a missing product name is looked up again after 30 seconds, even if the cl
   const names = [null, 'Gold'];
   const nameOf = createNameLookup({
     readStored: async () => null,
-    store: async () => undefined,
+    store: async () => true,
     retrieve: async () => names.shift() ?? null,
     onRetrieveError: () => undefined,
   });

@@ -109,6 +109,17 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await problemsAfter(...statements)).toEqual(problems);
   });
 
+  test('a column for two fields of a team is reported, declared or recognized', async () => {
+    for (const planName of ['subscription_status', 'provider_product_id']) {
+      const columns = { planName, subscriptionStatus: 'subscription_status' };
+      await expect(
+        findApplicationTables(database.query, { teams: { columns } }),
+      ).rejects.toMatchObject({
+        problems: expect.arrayContaining([expect.stringContaining(planName)]),
+      });
+    }
+  });
+
   test('columns that a view lacks are reported', async () => {
     expect(
       await problemsAfter(

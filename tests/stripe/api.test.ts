@@ -45,6 +45,19 @@ test('an unusual id stays within its path segment', async () => {
   for (const path of paths) expect(path).toMatch(/^\/v1\/products\/[^/?#]+$/);
 });
 
+test('the path of another address comes before the path of a request', async () => {
+  const paths: unknown[] = [];
+  const { url } = await apis.startWith((request, response) => {
+    paths.push(request.url);
+    response.writeHead(404).end('{"error":{}}');
+  });
+  for (const path of ['/stripe', '/stripe/']) {
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(path, url) });
+    await api.retrieveProductName('prod_1');
+  }
+  expect(paths).toEqual(['/stripe/v1/products/prod_1', '/stripe/v1/products/prod_1']);
+});
+
 test('a product that does not exist has no name', async () => {
   const { retrieve } = await apis.start({ prod_1: 'Gold' });
   expect(await retrieve('prod_2')).toBeNull();

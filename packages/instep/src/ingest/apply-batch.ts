@@ -1,4 +1,5 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import type { SubscriptionState } from '../core/customer.ts';
 import { rangesOfSeconds } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
@@ -24,11 +25,16 @@ type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 
 type ApplyOptions = {
   readonly planSelection: PlanSelection;
-  /** Writes no plan names, because the application's column refused one. */
-  readonly withoutNames: boolean;
+  readonly names: Names;
   /** Gets the changes of teams before they are written. */
   readonly onChanges?: (changes: readonly PlanChange[]) => void;
 };
+
+/**
+ * Where plan names are written: not in teams if the application's column refused one, and nowhere if the database's
+ * encoding did.
+ */
+export type Names = 'everywhere' | 'not in teams' | 'nowhere';
 
 /** A team as it is, and the plan that it should have. */
 export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPlan };
@@ -98,7 +104,7 @@ async function decideAndWrite(
   { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
-  { planSelection, withoutNames, onChanges }: ApplyOptions,
+  { planSelection, names, onChanges }: ApplyOptions,
 ): Promise<Decision> {
   function decideWith(rows: readonly ParsedRow[]) {
     const repeated = findRepeated(rows);
@@ -116,9 +122,10 @@ async function decideAndWrite(
 
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes, rows);
-  const { subscriptions } = decision;
+  const subscriptions =
+    names === 'nowhere' ? decision.subscriptions.map(withoutName) : decision.subscriptions;
   const named = await withStoredNames(query, decision.plans);
-  const plans = withoutNames ? stripNames(named) : named;
+  const plans = names === 'everywhere' ? named : stripNames(named);
   const nameless = productsWithoutName(named);
   onChanges?.(changesOf(teams, named));
   if (entries.length > 0) atCommit(logEvents(query, entries));
@@ -155,6 +162,10 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   const nameOf = ({ planName, providerProductId }: TeamPlan) =>
     planName ?? (providerProductId && names.get(providerProductId)) ?? null;
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
+}
+
+function withoutName({ newest, order }: SubscriptionState): SubscriptionState {
+  return { newest: { ...newest, planName: null }, order };
 }
 
 function changesOf(teams: readonly LinkedTeam[], plans: Plans): PlanChange[] {
@@ -243,15 +254,15 @@ export async function fillEmptyTeams(
   planSelection: PlanSelection,
   customerIds: readonly string[],
 ): Promise<ApplicationId[]> {
-  const fill = (withoutNames: boolean) =>
+  const fill = (names: Names) =>
     database.transaction((query, atCommit) =>
-      applyCustomers({ query, atCommit }, customerIds, { planSelection, withoutNames }),
+      applyCustomers({ query, atCommit }, customerIds, { planSelection, names }),
     );
   try {
-    return await fill(false);
+    return await fill('everywhere');
   } catch (error) {
     if (!(error instanceof DatabaseRefused) || customerIds.length > 1) throw error;
     // The application's column may be too short for the name.
-    return await fill(true);
+    return await fill('not in teams');
   }
 }

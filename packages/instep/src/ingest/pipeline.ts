@@ -1,7 +1,12 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused, isOfOneEvent } from '../postgres/errors.ts';
+import {
+  DatabaseBusy,
+  DatabaseRefused,
+  isOfOneEvent,
+  isUntranslatable,
+} from '../postgres/errors.ts';
 import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
@@ -12,7 +17,7 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/pause.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { applyBatch, type PlanChange } from './apply-batch.ts';
+import { applyBatch, type Names, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
 
@@ -93,9 +98,7 @@ export class IngestPipeline {
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.nameOf = createNameLookup({
       readStored: (productId) => readProductName(database.query, productId),
-      store: async (productId, name) => {
-        await writeProductName(database.query, productId, name);
-      },
+      store: (productId, name) => writeProductName(database.query, productId, name),
       retrieve: (productId) => options.api.retrieveProductName(productId),
       onRetrieveError: (productId, err) =>
         logger.warn({ productId, err }, 'product name lookup failed'),
@@ -239,23 +242,23 @@ export class IngestPipeline {
     const [event, ...others] = events;
     let results: readonly Result[] = [];
     let changes: readonly PlanChange[] = [];
-    const apply = (withoutNames: boolean) =>
+    const apply = (names: Names) =>
       database.transaction(
         async (query, atCommit) => {
           const onChanges = (before: readonly PlanChange[]) => {
             changes = before;
           };
-          const how = { planSelection, withoutNames, onChanges };
+          const how = { planSelection, names, onChanges };
           results = await applyBatch({ query, atCommit }, events, how);
           return results;
         },
         { timeoutMs },
       );
     try {
-      return await apply(false).catch(async (error: unknown) => {
+      return await apply('everywhere').catch(async (error: unknown) => {
         if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
         // The application's column may be too short for the name, and a plan must never wait for its name.
-        const stored = await apply(true);
+        const stored = await apply(isUntranslatable(error) ? 'nowhere' : 'not in teams');
         logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
         return stored;
       });

@@ -89,6 +89,9 @@ const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, remedy: 'give 
  */
 const REFUSALS = new Set(['exec_stmt_raise', 'ExecWithCheckOptions']);
 
+/** 0A000 means a feature that is not supported, and only if this routine throws it, an outdated statement. */
+const STALE_PLAN = new Set(['RevalidateCachedQuery']);
+
 /** What `raise` can throw like PostgreSQL itself, because the transaction then does the same. */
 const ALSO_RAISED = new Set<ErrorClass>([DatabaseConflict, DatabaseBusy]);
 
@@ -98,12 +101,12 @@ function ruleFor(cause: unknown): Rule {
   const found = [5, 3, 2]
     .map((length) => RULES.find(({ states }) => states.includes(state.slice(0, length))))
     .find((rule) => rule !== undefined);
-  if (found === undefined) return REFUSED;
-  return isRefusal(cause) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
+  if (found === undefined || (state === '0A000' && !isOf(STALE_PLAN, cause))) return REFUSED;
+  return isOf(REFUSALS, cause) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
 }
 
-function isRefusal(cause: unknown): boolean {
-  return cause instanceof Error && 'routine' in cause && REFUSALS.has(String(cause.routine));
+function isOf(routines: ReadonlySet<string>, cause: unknown): boolean {
+  return cause instanceof Error && 'routine' in cause && routines.has(String(cause.routine));
 }
 
 /** Converts an error of `pg` into one of the errors above. */
@@ -162,6 +165,11 @@ function isUnknownIssuer(cause: unknown): boolean {
 function messageOf(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(messageOf).join('; ');
   return cause instanceof Error && cause.message !== '' ? cause.message : 'the database failed';
+}
+
+/** Whether the database's encoding lacks a character of a value: it is not UTF-8. */
+export function isUntranslatable(error: unknown): boolean {
+  return error instanceof DatabaseRefused && sqlState(error.cause) === '22P05';
 }
 
 /** The five characters of an error's SQLSTATE; empty when it did not come from PostgreSQL. */

@@ -3,7 +3,8 @@ import { BoundedCache } from '../runtime/bounded-cache.ts';
 /** The sources of product names, nearest first. A cache in memory comes before both. */
 type ProductNameSources = {
   readonly readStored: (productId: string) => Promise<string | null>;
-  readonly store: (productId: string, name: string) => Promise<void>;
+  /** Returns whether the name could be stored: one that can't be is no name. */
+  readonly store: (productId: string, name: string) => Promise<boolean>;
   /** Stripe's API; limited in time. */
   readonly retrieve: (productId: string) => Promise<string | null>;
   readonly onRetrieveError: (productId: string, error: unknown) => void;
@@ -36,8 +37,7 @@ export function createNameLookup(sources: ProductNameSources): NameOf {
       sources.onRetrieveError(productId, error);
       return null;
     });
-    if (name !== null) await sources.store(productId, name);
-    return name;
+    return name !== null && (await sources.store(productId, name)) ? name : null;
   }
 
   async function lookUpAndCache(productId: string): Promise<string | null> {

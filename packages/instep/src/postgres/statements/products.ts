@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { Query } from '../database.ts';
+import { isUntranslatable } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 /** The known names of these products. */
@@ -26,16 +27,28 @@ export async function readProductName(query: Query, productId: string): Promise<
 
 /**
  * Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. A new name
- * is then due to be applied to the product's teams.
+ * is then due to be applied to the product's teams. Returns whether there is a name: one that the database's encoding
+ * can't represent counts as none.
  */
 export async function writeProductName(
   query: Query,
   productId: string,
   name: string | null,
-): Promise<void> {
-  await query({
-    name: 'write_product_name',
-    text: `
+): Promise<boolean> {
+  try {
+    await query({
+      name: 'write_product_name',
+      text: WRITE_PRODUCT_NAME,
+      values: [productId, name],
+    });
+    return name !== null;
+  } catch (error) {
+    if (!isUntranslatable(error)) throw error;
+    return await writeProductName(query, productId, null);
+  }
+}
+
+const WRITE_PRODUCT_NAME = `
       insert into instep.products as product (product_id, name, looked_up_at)
       values ($1, $2, now())
           on conflict (product_id) do update
@@ -48,10 +61,7 @@ export async function writeProductName(
                               else product.former_names
                             end,
              is_applied   = product.is_applied
-                            and product.name = coalesce(excluded.name, product.name)`,
-    values: [productId, name],
-  });
-}
+                            and product.name = coalesce(excluded.name, product.name)`;
 
 /** Stores products without a name, for maintenance to look up. */
 export async function noteNamelessProducts(

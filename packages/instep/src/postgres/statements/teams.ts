@@ -98,28 +98,64 @@ export async function lockAvailableTeams(
   return { teams, lockedCustomerIds };
 }
 
+const PLANS = (idType: string) => `
+             unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
+               as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})`;
+
 const WRITE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name} as team
          set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
              ${setUpdatedAt}
-        from unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
-          as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})
+        from ${PLANS(idType)}
        where team.${column('id')} = plan.team_id`;
 
-/** Writes the plans of teams that are locked. Other columns are the application's. */
+// A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
+// together with this statement, so only the statement itself can prevent it: by casting a text to a boolean. The
+// application can shorten a name, so names are not compared. (A rule would refuse to return the updated rows.)
+const CHECK_PLANS = ({ teams: { name, rows, idType } }: ApplicationTables) => `
+      select
+       where case
+               when (
+                 select count(*)
+                   from ${PLANS(idType)}
+                   join ${rows} as team on team.id = plan.team_id
+                  where ${CHECKED_FIELDS.map((one) => `team.${one} is not distinct from plan.${one}`).join(' and ')}
+               ) >= cardinality($1) then false
+               else (
+                 select 'the plan was not written: skipped by a policy, a rule or a trigger '
+                        || coalesce('(' || string_agg(quote_ident(tgname), ', ') || ')', '')
+                   from pg_trigger
+                  where tgrelid = '${name.replaceAll("'", "''")}'::regclass
+                    and not tgisinternal
+                    and tgtype & ${BEFORE_OR_INSTEAD_OF} > 0
+                    and tgtype & ${OF_UPDATE} > 0
+               )::boolean
+             end`;
+
+const CHECKED_FIELDS = PLAN_FIELDS.filter((field) => field !== 'planName').map(contractColumn);
+
+/** The bits of `pg_trigger.tgtype`. */
+const BEFORE_OR_INSTEAD_OF = 2 | 64;
+const OF_UPDATE = 16;
+
+/**
+ * Writes the plans of teams that are locked. Other columns are the application's.
+ *
+ * @throws DatabaseRefused when the application skips the update of a row, or refuses it
+ */
 export async function writePlans(
   query: Query,
   plans: ReadonlyMap<ApplicationId, TeamPlan>,
 ): Promise<void> {
   const rows = [...plans];
-  await query({
-    name: 'write_plans',
-    text: WRITE_PLANS,
-    values: [
-      rows.map(([teamId]) => teamId),
-      ...PLAN_FIELDS.map((field) => rows.map(([, plan]) => plan[field])),
-    ],
-  });
+  const values = [
+    rows.map(([teamId]) => teamId),
+    ...PLAN_FIELDS.map((field) => rows.map(([, plan]) => plan[field])),
+  ];
+  await Promise.all([
+    query({ name: 'write_plans', text: WRITE_PLANS, values }),
+    query({ name: 'check_plans', text: CHECK_PLANS, values }),
+  ]);
 }
 
 const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
