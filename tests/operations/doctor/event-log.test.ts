@@ -57,8 +57,16 @@ describe('the mode of the events', () => {
   test.each([
     ['sk_test_canaryKey', false, []],
     ['rk_live_canaryKey', true, []],
-    ['sk_live_canaryKey', false, [/^failure event mode: test, but the API key is in live mode/]],
-    ['rk_test_canaryKey', true, [/^failure event mode: live, but the API key is in test mode/]],
+    [
+      'sk_live_canaryKey',
+      false,
+      [/^failure event mode: 1 of the last 1 event in test mode, but the API key is in live/],
+    ],
+    [
+      'rk_test_canaryKey',
+      true,
+      [/^failure event mode: 1 of the last 1 event in live mode, but the API key is in test/],
+    ],
   ])('with %s, livemode %s', async (STRIPE_SECRET_KEY, livemode, issues) => {
     const account = await openAccount();
     await account.deliver(inMode(livemode));
@@ -71,7 +79,9 @@ describe('the mode of the events', () => {
     await account.deliver(inMode(true));
     await account.deliver(inMode(false));
     const issues = issuesOf(await account.examine());
-    expect(issues).toEqual([expect.stringMatching(/^warning event mode: test and live/)]);
+    expect(issues).toEqual([
+      expect.stringMatching(/^warning event mode: Events of test and live mode/),
+    ]);
   });
 });
 
@@ -81,7 +91,7 @@ test('events of other accounts are a warning that names the accounts', async () 
   const ofAccount = { ...JSON.parse(eventBody()), account: 'acct_2' };
   await account.deliver(JSON.stringify(ofAccount));
   expect(issuesOf(await account.examine())).toEqual([
-    'warning event account: 1 of the last 2 events belong to other accounts (acct_2): they were applied',
+    'warning event account: 1 of the last 2 events of other accounts (acct_2): they were applied',
   ]);
 });
 
@@ -102,7 +112,7 @@ test('unreadable events are a warning', async () => {
   const odd = { ...JSON.parse(eventBody()), data: { object: { status: 7 } } };
   await account.deliver(JSON.stringify(odd));
   expect(issuesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning unreadable events: 1 of /),
+    expect.stringMatching(/^warning unreadable events: 1 event could not be read/),
   ]);
 });
 
@@ -124,8 +134,10 @@ test('an order that stays ambiguous is a warning', async () => {
 test('products without a name are a warning', async () => {
   const account = await openAccount();
   await account.deliver(eventBody());
-  await account.database.query(`insert into instep.products (product_id) values ('prod_nameless')`);
+  await account.database.query(
+    `insert into instep.products (product_id, looked_up_at) values ('prod_nameless', now())`,
+  );
   expect(issuesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning product names: 1 product /),
+    expect.stringMatching(/^warning product names: The name of 1 product /),
   ]);
 });

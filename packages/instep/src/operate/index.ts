@@ -13,8 +13,22 @@ export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
 export type { Difference } from '../event-log/rebuild.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+export type { Health } from '../health/health.ts';
+export { issueText } from '../health/issue-text.ts';
+export {
+  type Concern,
+  type FindingCode,
+  ISSUES,
+  type Issue,
+  type IssueCode,
+  type IssueCounts,
+  type IssueKind,
+  type Remedy,
+  type Severity,
+  type SubjectIssueCode,
+} from '../health/issues.ts';
 export type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
-export type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
 export type { TeamProblem } from '../queries/team-filters.ts';
@@ -74,6 +88,15 @@ export {
   type TimelineRequest,
 } from './events.ts';
 export {
+  exportIssues,
+  type FindIssuesRequest,
+  findIssues,
+  type IssueCursor,
+  type OpenIssue,
+  type PageOfIssues,
+  readTeamIssue,
+} from './find-issues.ts';
+export {
   exportTeams,
   type FindTeamsRequest,
   type FoundCustomers,
@@ -83,5 +106,6 @@ export {
   readTeam,
   type TeamsStart,
 } from './find-teams.ts';
+export { checkHealth, type HealthReport } from './health.ts';
 export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';

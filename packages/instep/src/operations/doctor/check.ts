@@ -1,8 +1,11 @@
+import type { IssueCode } from '../../health/issues.ts';
 import { InstepError } from '../../runtime/errors.ts';
 
 export type Check = {
   /** The subject of the check, in a word or two. */
   readonly name: string;
+  /** The issue that was found, if it is one of those that the console lists too. */
+  readonly code?: IssueCode;
   /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
   readonly state: 'ok' | 'warning' | 'failure';
   /** The finding, and its meaning. */

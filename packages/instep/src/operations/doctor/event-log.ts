@@ -1,14 +1,10 @@
-import {
-  type Health,
-  MAX_COUNTED_PARKED,
-  readHealth,
-  readLastOrigins,
-} from '../../health/health.ts';
+import { issueText } from '../../health/issue-text.ts';
+import type { Issue, IssueCode } from '../../health/issues.ts';
+import { type HealthReport, reportHealth } from '../../operate/health.ts';
 import type { Query } from '../../postgres/database.ts';
-import { counted } from '../../runtime/count-text.ts';
 import { durationOf } from '../../runtime/duration.ts';
 import type { Mode } from '../../stripe/key-kind.ts';
-import { type Check, failure, ok, warning } from './check.ts';
+import { type Check, ok, warning } from './check.ts';
 
 export type EventLogOptions = {
   readonly query: Query;
@@ -19,30 +15,98 @@ export type EventLogOptions = {
   readonly nowMs: number;
 };
 
-/** A younger event can still be in transit. */
-const IN_TRANSIT_MS = 10 * 60_000;
-
 /** What is out of sync, and whether events arrive. */
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
   const { query, keyMode, nowMs } = options;
-  const health = await readHealth(query);
-  const origins = await readLastOrigins(query);
-  const modes = origins.flatMap(({ mode }) => mode ?? []);
-  const accounts = origins.flatMap(({ account }) => account ?? []);
+  const report = await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
   return [
-    checkLastEvent(health, options),
-    ...checkModes(modes, keyMode),
-    ...checkAccounts(accounts, origins.length),
-    checkParked(health, nowMs),
-    ...checkReadable(health),
-    checkAmbiguousOrder(health),
-    checkProductNames(health),
+    checkLastEvent(report, options),
+    ...AREAS.flatMap(({ name, codes, fine }): Check[] => {
+      const found = report.issues.filter(({ code }) => codes.includes(code));
+      if (found.length > 0) return found.map((issue) => checkOf(name, issue, nowMs));
+      const finding = fine?.(report) ?? null;
+      return finding === null ? [] : [ok(name, finding)];
+    }),
   ];
 }
 
-function checkLastEvent(health: Health, { newestEventSeconds, nowMs }: EventLogOptions): Check {
+type Area = {
+  readonly name: string;
+  readonly codes: readonly IssueCode[];
+  /** What is shown if there is no issue; nothing by default. */
+  readonly fine?: (report: HealthReport) => string | null;
+};
+
+const AREAS: readonly Area[] = [
+  {
+    name: 'event mode',
+    codes: ['events-in-other-mode', 'events-in-both-modes'],
+    fine: ({ eventMode }) => eventMode,
+  },
+  { name: 'event account', codes: ['events-of-other-accounts'] },
+  { name: 'parked events', codes: ['parked-events'], fine: () => 'none' },
+  { name: 'unreadable events', codes: ['unreadable-event'] },
+  { name: 'event order', codes: ['unknown-order'], fine: () => 'known' },
+  { name: 'product names', codes: ['products-without-name'], fine: () => 'complete' },
+  { name: 'catch-up', codes: ['catch-up-too-long'] },
+  {
+    name: 'teams',
+    codes: [
+      'out-of-sync',
+      'changed-by-hand',
+      'plan-refused',
+      'customer-without-team',
+      'unknown-customer',
+    ],
+  },
+];
+
+function checkOf(name: string, issue: Issue, nowMs: number): Check {
+  const { severity } = issue;
+  const finding = issueText(issue, nowMs);
+  const common = { name, code: issue.code, finding };
+  if (severity === 'notice') return { ...common, state: 'ok', advice: null };
+  return { ...common, state: severity, advice: ADVICE[issue.code] };
+}
+
+const SERVER_ASKS =
+  'check that the server is running, because it gets this from Stripe, and see the lines about the API';
+const REPAIR = 'compare and repair them: `instep reconcile`';
+
+const ADVICE: Readonly<Record<IssueCode, string>> = {
+  'writes-not-committed':
+    'check the disk, and that a standby of synchronous_standby_names is connected',
+  'parked-events':
+    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
+  'unreadable-event':
+    'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
+  'nothing-delivered': 'see the lines about the webhook endpoint, and check its secret',
+  'events-in-other-mode': 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
+  'events-in-both-modes': 'run a separate Instep, with its own database, for each mode',
+  'events-of-other-accounts':
+    'register the endpoint only for events of your own account, unless your teams have customers in the others',
+  'unknown-order': SERVER_ASKS,
+  'products-without-name': SERVER_ASKS,
+  'catch-up-too-long': SERVER_ASKS,
+  'out-of-sync': REPAIR,
+  'changed-by-hand': REPAIR,
+  'plan-refused': 'read the reason in the server log, then repair them: `instep reconcile`',
+  'customer-without-team': 'link each to its team: `instep team link ID --customer CUS`',
+  'unknown-customer':
+    'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+};
+
+/** A younger event can still be in transit. */
+const IN_TRANSIT_MS = 10 * 60_000;
+
+function checkLastEvent(
+  { issues, figures }: HealthReport,
+  { newestEventSeconds, nowMs }: EventLogOptions,
+): Check {
   const name = 'last event';
-  const { lastDeliveredMs, newestCreatedSeconds } = health;
+  const undelivered = issues.find(({ code }) => code === 'nothing-delivered');
+  if (undelivered !== undefined) return checkOf(name, undelivered, nowMs);
+  const { lastDeliveredMs, newestCreatedSeconds } = figures;
   const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
   const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
   const newestMs = (newestEventSeconds ?? 0) * 1_000;
@@ -56,66 +120,4 @@ function checkLastEvent(health: Health, { newestEventSeconds, nowMs }: EventLogO
   }
   if (lastDeliveredMs !== null) return ok(name, last);
   return warning(name, last, 'change a subscription in the same mode, so that Stripe sends one');
-}
-
-/** The modes of the last events, newest first. */
-function checkModes([newest, ...others]: readonly Mode[], keyMode: Mode | null): Check[] {
-  if (newest === undefined) return [];
-  const name = 'event mode';
-  if (others.some((mode) => mode !== newest)) {
-    const finding = 'test and live: events of both modes arrive in this database';
-    return [warning(name, finding, 'run a separate Instep, with its own database, for each mode')];
-  }
-  if (keyMode === null || keyMode === newest) return [ok(name, newest)];
-  const finding = `${newest}, but the API key is in ${keyMode} mode: it can't find anything that these events refer to`;
-  const advice = 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode';
-  return [failure(name, finding, advice)];
-}
-
-function checkAccounts(accounts: readonly string[], total: number): Check[] {
-  if (accounts.length === 0) return [];
-  const names = [...new Set(accounts)].join(', ');
-  const finding = `${accounts.length} of the last ${counted(total, 'event')} belong to other accounts (${names}): they were applied`;
-  const advice =
-    'register the endpoint only for events of your own account, unless your teams have customers in the others';
-  return [warning('event account', finding, advice)];
-}
-
-function checkParked(health: Health, nowMs: number): Check {
-  const name = 'parked events';
-  const { parkedEvents, parkedCustomers, parkedSinceMs } = health;
-  if (parkedSinceMs === null) return ok(name, 'none');
-  const atLeast = parkedEvents === MAX_COUNTED_PARKED ? 'at least ' : '';
-  const customers = counted(parkedCustomers, 'customer');
-  const events = `${atLeast}${counted(parkedEvents, 'event')} of ${customers} without a team`;
-  return warning(
-    name,
-    `${events}; the oldest has waited ${durationOf(nowMs - parkedSinceMs)}`,
-    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
-  );
-}
-
-function checkReadable({ unreadableEvents }: Health): Check[] {
-  if (unreadableEvents === 0) return [];
-  const finding = `${unreadableEvents} of the last 1,000 events could not be read`;
-  const advice =
-    'upgrade Instep; if that does not help, report the reason from the log lines `event unreadable`';
-  return [warning('unreadable events', finding, advice)];
-}
-
-const SERVER_ASKS =
-  'check that the server is running, because it gets this from Stripe, and see the lines about the API';
-
-function checkAmbiguousOrder({ ambiguousSubscriptions: count }: Health): Check {
-  const name = 'event order';
-  if (count === 0) return ok(name, 'known');
-  const finding = `${counted(count, 'subscription')} with same-second events whose order is unknown`;
-  return warning(name, finding, SERVER_ASKS);
-}
-
-function checkProductNames({ namelessProducts: count }: Health): Check {
-  const name = 'product names';
-  if (count === 0) return ok(name, 'complete');
-  const finding = `${counted(count, 'product')} without a name: teams with such a product have no plan name`;
-  return warning(name, finding, SERVER_ASKS);
 }

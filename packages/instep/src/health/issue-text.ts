@@ -1,0 +1,54 @@
+import { counted, countText } from '../runtime/count-text.ts';
+import { durationOf } from '../runtime/duration.ts';
+import type { Issue } from './issues.ts';
+
+/** What is wrong, in a sentence without a period. Whoever shows it adds what to do. */
+export function issueText(issue: Issue, nowMs: number): string {
+  const since = (ms: number) => durationOf(nowMs - ms);
+  switch (issue.code) {
+    case 'writes-not-committed':
+      return 'The database commits no writes: events get a 503, and Stripe sends them again';
+    case 'parked-events': {
+      const { events, sinceMs } = issue.evidence;
+      const waited = sinceMs === null ? '' : `; the oldest has waited ${since(sinceMs)}`;
+      return `${counted(events, 'event')} of ${subjects(issue, 'customer')} without a team${waited}`;
+    }
+    case 'unreadable-event':
+      return `${subjects(issue, 'event')} could not be read`;
+    case 'nothing-delivered':
+      return `Stripe has delivered no event for ${since(issue.evidence.sinceMs)}; all were found by catch-up`;
+    case 'events-in-other-mode': {
+      const { events, of, mode, keyMode } = issue.evidence;
+      return `${countText(events)} of the last ${counted(of, 'event')} in ${mode} mode, but the API key is in ${keyMode} mode: it can't find anything that they refer to`;
+    }
+    case 'events-in-both-modes': {
+      const { events, of, mode } = issue.evidence;
+      return `Events of test and live mode arrive in this database: ${countText(events)} of the last ${countText(of)} are in ${mode} mode`;
+    }
+    case 'events-of-other-accounts': {
+      const { events, of, accounts } = issue.evidence;
+      return `${countText(events)} of the last ${counted(of, 'event')} of other accounts (${accounts.join(', ')}): they were applied`;
+    }
+    case 'unknown-order':
+      return `${subjects(issue, 'subscription')} with same-second events whose order is unknown`;
+    case 'products-without-name':
+      return `The name of ${counted(issue.evidence.products, 'product')} is unknown, so their plans have no name`;
+    case 'catch-up-too-long':
+      return `Catch-up has been running for ${since(issue.evidence.sinceMs)}`;
+    case 'out-of-sync':
+      return `${subjects(issue, 'team')} out of sync with Stripe`;
+    case 'changed-by-hand':
+      return `${subjects(issue, 'team')} changed by hand, not by an event`;
+    case 'plan-refused':
+      return `${subjects(issue, 'team')} with a plan that the database refuses`;
+    case 'customer-without-team':
+      return `${subjects(issue, 'customer')} with a subscription but without a team`;
+    case 'unknown-customer':
+      return `${subjects(issue, 'team')} with a customer that Stripe does not know`;
+  }
+}
+
+/** `2 teams`, or `1,000+ teams` where counting stopped. */
+function subjects({ count, isMore }: Issue, noun: string): string {
+  return isMore ? `${countText(count, count)} ${noun}s` : counted(count, noun);
+}

@@ -1,0 +1,280 @@
+import type { Problem } from '../postgres/statements/findings.ts';
+import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
+import type { Health } from './health.ts';
+
+/**
+ * `failure`: events are lost or refused, or a team has a wrong plan. `warning`: somebody must decide, or
+ * something can become worse. `notice`: it is probably over soon.
+ */
+export type Severity = 'failure' | 'warning' | 'notice';
+
+/** What an issue concerns: the service as a whole, or one thing that an operator can act on. */
+export type Concern = 'service' | 'team' | 'customer' | 'subscription' | 'event';
+
+/** What resolves an issue: an action on its subject, or work outside of Instep. */
+export type Remedy =
+  | 'link'
+  | 'replay'
+  | 'compare'
+  | 'repair'
+  | 'dismiss'
+  | 'check-database'
+  | 'check-endpoint'
+  | 'check-key-permissions'
+  | 'match-key-and-secret'
+  | 'separate-modes'
+  | 'register-own-account'
+  | 'upgrade';
+
+/** What every issue with one code has in common. */
+export type IssueKind = {
+  readonly severity: Severity;
+  readonly concerns: Concern;
+  readonly remedies: readonly Remedy[];
+};
+
+const DRIFTED = {
+  severity: 'failure',
+  concerns: 'team',
+  remedies: ['repair', 'compare', 'dismiss'],
+} as const;
+
+/** Everything that can be wrong, in the order in which it should be looked at. */
+export const ISSUES = {
+  'writes-not-committed': {
+    severity: 'failure',
+    concerns: 'service',
+    remedies: ['check-database'],
+  },
+  'parked-events': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['link', 'replay', 'dismiss'],
+  },
+  'unreadable-event': {
+    severity: 'warning',
+    concerns: 'event',
+    remedies: ['replay', 'dismiss', 'upgrade'],
+  },
+  'nothing-delivered': {
+    severity: 'failure',
+    concerns: 'service',
+    remedies: ['check-endpoint'],
+  },
+  'events-in-other-mode': {
+    severity: 'failure',
+    concerns: 'service',
+    remedies: ['match-key-and-secret'],
+  },
+  'events-in-both-modes': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['separate-modes', 'match-key-and-secret'],
+  },
+  'events-of-other-accounts': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['register-own-account'],
+  },
+  'unknown-order': {
+    severity: 'warning',
+    concerns: 'subscription',
+    remedies: ['compare', 'dismiss', 'check-key-permissions'],
+  },
+  'products-without-name': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['check-key-permissions'],
+  },
+  'catch-up-too-long': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['check-key-permissions'],
+  },
+  'out-of-sync': DRIFTED,
+  'changed-by-hand': DRIFTED,
+  'plan-refused': DRIFTED,
+  'customer-without-team': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['link', 'dismiss'],
+  },
+  'unknown-customer': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['link', 'compare', 'dismiss'],
+  },
+} as const satisfies Record<string, IssueKind>;
+
+export type IssueCode = keyof typeof ISSUES;
+
+/** The issues of single teams, customers, subscriptions and events. All others concern the whole service. */
+export type SubjectIssueCode = {
+  [Code in IssueCode]: (typeof ISSUES)[Code]['concerns'] extends 'service' ? never : Code;
+}[IssueCode];
+
+/** The issues that comparisons with Stripe and with the event log find. */
+export type FindingCode = Exclude<
+  SubjectIssueCode,
+  'parked-events' | 'unknown-order' | 'unreadable-event'
+>;
+
+/** The issue for each cause. A team whose plan has another name differs from Stripe. */
+export const CODE_OF_CAUSE = {
+  'missed event': 'out-of-sync',
+  'never seen': 'out-of-sync',
+  'no subscription': 'out-of-sync',
+  'another plan name': 'out-of-sync',
+  'changed by hand': 'changed-by-hand',
+  'plan refused': 'plan-refused',
+  'unknown customer': 'unknown-customer',
+  'customer without a team': 'customer-without-team',
+} as const satisfies Record<Problem, FindingCode>;
+
+/** How many of each are open; `isMore` where counting stopped. */
+export type IssueCounts = Readonly<
+  Record<SubjectIssueCode, { readonly count: number; readonly isMore: boolean }>
+>;
+
+/** What is known besides the number of subjects. Times are in milliseconds since 1970. */
+type Evidence = {
+  'parked-events': { readonly events: number; readonly sinceMs: number | null };
+  'nothing-delivered': { readonly sinceMs: number };
+  'events-in-other-mode': ModeEvidence;
+  'events-in-both-modes': ModeEvidence;
+  'events-of-other-accounts': {
+    readonly events: number;
+    readonly of: number;
+    readonly accounts: readonly string[];
+  };
+  'products-without-name': { readonly products: number };
+  'catch-up-too-long': { readonly sinceMs: number };
+};
+
+/** Of the last events, how many are in this mode. */
+type ModeEvidence = {
+  readonly events: number;
+  readonly of: number;
+  readonly mode: Mode;
+  readonly keyMode: Mode | null;
+};
+
+/** Something that is wrong, with the number of its subjects. */
+export type Issue = {
+  [Code in IssueCode]: IssueKind & {
+    readonly code: Code;
+    /** The number of subjects; 1 if the issue concerns the service. */
+    readonly count: number;
+    /** Whether counting stopped at `count`. */
+    readonly isMore: boolean;
+    readonly evidence: Code extends keyof Evidence
+      ? Evidence[Code]
+      : Readonly<Record<never, never>>;
+  };
+}[IssueCode];
+
+/** The state from which the issues follow. */
+export type SyncState = {
+  readonly health: Health;
+  readonly counts: IssueCounts;
+  /** The last run of catch-up; `null`: none, or unknown. */
+  readonly catchUp: {
+    readonly startedAtMs: number | null;
+    readonly endedAtMs: number | null;
+  } | null;
+  /** The origins of the last events, the newest first. */
+  readonly origins: readonly EventOrigin[];
+  /** The mode of the API key; `null` when its prefix does not show it. */
+  readonly keyMode: Mode | null;
+  /** `null`: nobody has tried. */
+  readonly areWritesCommitted: boolean | null;
+};
+
+/** An event often arrives before its team is linked, so it can be parked for this long. */
+const PARKED_LONG_MS = 10 * 60_000;
+
+/** Stripe can deliver an event after catch-up has found it; the event then counts as delivered. */
+const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
+
+/** Catching up on 30 days of events takes a fraction of this. */
+const CATCH_UP_LONG_MS = 60 * 60_000;
+
+/** Derives everything that is wrong from the state. Pure. */
+export function issuesOf(state: SyncState, nowMs: number): Issue[] {
+  const found = [...serviceIssues(state, nowMs), ...subjectIssues(state, nowMs)];
+  const codes = Object.keys(ISSUES);
+  return found.sort((one, other) => codes.indexOf(one.code) - codes.indexOf(other.code));
+}
+
+const ONE = { count: 1, isMore: false } as const;
+
+function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
+  const { health, areWritesCommitted, catchUp } = state;
+  if (areWritesCommitted === false) {
+    const code = 'writes-not-committed';
+    yield { code, ...ISSUES[code], ...ONE, evidence: {} };
+  }
+  const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
+  if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
+    const code = 'nothing-delivered';
+    yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: undeliveredSinceMs } };
+  }
+  yield* originIssues(state);
+  if (unresolvedProducts > 0) {
+    const code = 'products-without-name';
+    yield { code, ...ISSUES[code], ...ONE, evidence: { products } };
+  }
+  const startedAtMs = catchUp?.startedAtMs ?? null;
+  const isRunning = catchUp?.endedAtMs === null;
+  if (isRunning && startedAtMs !== null && nowMs - startedAtMs > CATCH_UP_LONG_MS) {
+    const code = 'catch-up-too-long';
+    yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: startedAtMs } };
+  }
+}
+
+/** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
+function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
+  const of = origins.length;
+  const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
+  const [live, test] = [inMode('live'), inMode('test')];
+  const mode: Mode = keyMode === 'live' ? 'test' : 'live';
+  const events = mode === 'live' ? live : test;
+  const evidence = { events, of, mode, keyMode };
+  if (live > 0 && test > 0) {
+    const code = 'events-in-both-modes';
+    yield { code, ...ISSUES[code], ...ONE, evidence };
+  } else if (keyMode !== null && events > 0) {
+    const code = 'events-in-other-mode';
+    yield { code, ...ISSUES[code], ...ONE, evidence };
+  }
+  const others = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
+  if (others.length === 0) return;
+  const code = 'events-of-other-accounts';
+  const accounts = [...new Set(others.flatMap(({ account }) => account ?? []))];
+  yield { code, ...ISSUES[code], ...ONE, evidence: { events: others.length, of, accounts } };
+}
+
+function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
+  const { parkedEvents: events, parkedSinceMs: sinceMs } = health;
+  const parked = counts['parked-events'];
+  if (parked.count > 0) {
+    const code = 'parked-events';
+    const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
+    const { severity, ...kind } = ISSUES[code];
+    const evidence = { events, sinceMs };
+    yield { code, ...kind, severity: isYoung ? 'notice' : severity, ...parked, evidence };
+  }
+  for (const code of WITHOUT_EVIDENCE) {
+    if (counts[code].count > 0) yield { code, ...ISSUES[code], ...counts[code], evidence: {} };
+  }
+}
+
+const WITHOUT_EVIDENCE = [
+  'unreadable-event',
+  'unknown-order',
+  'out-of-sync',
+  'changed-by-hand',
+  'plan-refused',
+  'customer-without-team',
+  'unknown-customer',
+] as const satisfies readonly SubjectIssueCode[];

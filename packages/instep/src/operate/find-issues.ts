@@ -1,0 +1,329 @@
+import type { TeamPlan } from '../core/transition.ts';
+import { type Reason, whyUnreadable } from '../event-log/explain.ts';
+
+import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
+import { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
+import {
+  CODE_OF_CAUSE,
+  type FindingCode,
+  ISSUES,
+  type IssueCounts,
+  type Remedy,
+  type Severity,
+  type SubjectIssueCode,
+} from '../health/issues.ts';
+import type { Query } from '../postgres/database.ts';
+import {
+  countFindings,
+  MAX_COUNTED_FINDINGS,
+  type OpenFinding,
+  PROBLEMS,
+  type Problem,
+  readFindingOf,
+  readFindings,
+} from '../postgres/statements/findings.ts';
+import type { Subject } from './audit.ts';
+import type { OperateContext } from './context.ts';
+import { type NamedTeam, readNamedTeamsOf } from './named-teams.ts';
+import {
+  countOtherIssues,
+  type LastingAmbiguity,
+  MAX_COUNTED_ISSUES,
+  type ParkedCustomer,
+  readLastingAmbiguities,
+  readParkedCustomers,
+  readUnreadablePositions,
+} from './open-issues.ts';
+
+/** Something that is wrong with one team, customer, subscription or event. */
+export type OpenIssue = {
+  readonly severity: Severity;
+  readonly remedies: readonly Remedy[];
+  /** What an action on the issue is about. */
+  readonly subject: Subject;
+  readonly sinceMs: number;
+  /** `null` for an unreadable event. */
+  readonly customerId: string | null;
+  /** The team that the issue is about; `null` if it is about a customer or an event. */
+  readonly team: NamedTeam | null;
+} & IssueEvidence;
+
+type IssueEvidence =
+  | {
+      readonly code: FindingCode;
+      /** What the team has and should have; `null` when the customer is the problem. */
+      readonly evidence: {
+        readonly cause: Problem;
+        readonly is: TeamPlan | null;
+        readonly shouldBe: TeamPlan | null;
+      };
+    }
+  /** At most 100 events are counted. */
+  | {
+      readonly code: 'parked-events';
+      readonly evidence: { readonly events: number; readonly newest: EventRow | null };
+    }
+  | { readonly code: 'unknown-order'; readonly evidence: { readonly subscriptionId: string } }
+  | {
+      readonly code: 'unreadable-event';
+      readonly evidence: { readonly event: EventRow; readonly reason: Reason };
+    };
+
+/** The start of a page: after the last row of the previous page. */
+export type IssueCursor = { readonly source: number; readonly after: string };
+
+export type PageOfIssues = {
+  readonly issues: readonly OpenIssue[];
+  readonly next: IssueCursor | null;
+};
+
+const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
+
+type Row = { readonly key: string; readonly issue: OpenIssue };
+
+type SourcePage = {
+  readonly code: SubjectIssueCode | null;
+  readonly after: string;
+  readonly limit: number;
+};
+
+type Source = {
+  readonly codes: readonly SubjectIssueCode[];
+  /** The rows after a key; those of one customer stay together, so there can be more than asked for. */
+  readonly read: (query: Query, page: SourcePage) => Promise<Row[]>;
+};
+
+/** Each has an index in which a page begins. */
+const SOURCES: readonly Source[] = [
+  {
+    codes: [...new Set(Object.values(CODE_OF_CAUSE))],
+    async read(query, { code, after: afterCustomerId, limit }) {
+      const problems =
+        code === null ? null : PROBLEMS.filter((problem) => CODE_OF_CAUSE[problem] === code);
+      const found = await readFindings(query, { problems, afterCustomerId, limit });
+      return await withTeams(query, found, (finding, teams) => issueOf(finding, teams));
+    },
+  },
+  {
+    codes: ['parked-events'],
+    async read(query, { after: afterCustomerId, limit }) {
+      const customers = await readParkedCustomers(query, { afterCustomerId, limit });
+      const positions = customers.map(({ newestPosition }) => newestPosition);
+      const newest = await readEventsAt(query, {}, positions, ALL);
+      return await withTeams(query, customers, (parked, teams) =>
+        parkedIssue(parked, newest, teams),
+      );
+    },
+  },
+  {
+    codes: ['unknown-order'],
+    async read(query, { after: afterCustomerId, limit }) {
+      const found = await readLastingAmbiguities(query, { afterCustomerId, limit });
+      return await withTeams(query, found, orderIssue);
+    },
+  },
+  {
+    codes: ['unreadable-event'],
+    async read(query, { after, limit }) {
+      const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
+      const positions = await readUnreadablePositions(query, { before, limit });
+      const events = await readEventsAt(query, {}, positions, ALL);
+      return events.map((event) => ({
+        key: String(event.position),
+        issue: unreadableIssue(event),
+      }));
+    },
+  },
+];
+
+function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): OpenIssue {
+  const { problem: cause, customerId, teamId, plan: is, shouldBe, sinceMs } = finding;
+  const code = CODE_OF_CAUSE[cause];
+  return {
+    code,
+    ...kindOf(code),
+    subject:
+      teamId === null ? { kind: 'customer', id: customerId } : { kind: 'team', id: String(teamId) },
+    sinceMs,
+    customerId,
+    team: teams.find(({ id }) => id === teamId) ?? null,
+    evidence: { cause, is, shouldBe },
+  };
+}
+
+function parkedIssue(
+  { customerId, events, newestPosition, sinceMs }: ParkedCustomer,
+  rows: readonly EventRow[],
+  teams: readonly NamedTeam[],
+): OpenIssue {
+  const team = teams[0] ?? null;
+  const code = 'parked-events';
+  const newest = rows.find(({ position }) => position === newestPosition) ?? null;
+  const subject = { kind: 'customer', id: customerId } as const;
+  const evidence = { events, newest };
+  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
+}
+
+function orderIssue(
+  { customerId, subscriptionId, sinceMs }: LastingAmbiguity,
+  teams: readonly NamedTeam[],
+): OpenIssue {
+  const team = teams[0] ?? null;
+  const code = 'unknown-order';
+  const subject = { kind: 'subscription', id: subscriptionId } as const;
+  const evidence = { subscriptionId };
+  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
+}
+
+function unreadableIssue(event: EventRow): OpenIssue {
+  const code = 'unreadable-event';
+  const subject = { kind: 'event', id: String(event.position) } as const;
+  const evidence = { event, reason: whyUnreadable(event) };
+  const { receivedAtMs: sinceMs } = event;
+  return { code, ...kindOf(code), subject, sinceMs, customerId: null, team: null, evidence };
+}
+
+function kindOf(code: SubjectIssueCode) {
+  const { severity, remedies } = ISSUES[code];
+  return { severity, remedies };
+}
+
+async function withTeams<Found extends { readonly customerId: string }>(
+  query: Query,
+  found: readonly Found[],
+  toIssue: (one: Found, teams: readonly NamedTeam[]) => OpenIssue,
+): Promise<Row[]> {
+  const customerIds = found.map(({ customerId }) => customerId);
+  const teams = await readNamedTeamsOf(query, customerIds);
+  return found.map((one) => {
+    const { customerId } = one;
+    const own = teams.filter((team) => team.customerId === customerId);
+    return { key: customerId, issue: toIssue(one, own) };
+  });
+}
+
+export type FindIssuesRequest = {
+  /** Only issues with this code; all by default. */
+  readonly code?: SubjectIssueCode | null;
+  /** The first page by default. */
+  readonly cursor?: IssueCursor | null;
+  /** 50 by default. The issues of one customer stay together, so there can be more. */
+  readonly limit?: number;
+};
+
+/**
+ * What is wrong with single teams, customers, subscriptions and events, each with its evidence and what can be
+ * done about it.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findIssues, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { issues } = await findIssues(context, { code: 'parked-events' });
+ * console.log(issues.length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function findIssues(
+  { database: { query } }: OperateContext,
+  { code = null, cursor = null, limit = 50 }: FindIssuesRequest = {},
+): Promise<PageOfIssues> {
+  const issues: OpenIssue[] = [];
+  for (const [index, source] of SOURCES.entries()) {
+    if (index < (cursor?.source ?? 0)) continue;
+    if (code !== null && !source.codes.includes(code)) continue;
+    const after = index === cursor?.source ? cursor.after : '';
+    const room = limit - issues.length;
+    const rows = await source.read(query, { code, after, limit: room });
+    issues.push(...rows.map(({ issue }) => issue));
+    const last = rows.at(-1);
+    if (last !== undefined && rows.length >= room) {
+      return { issues, next: { source: index, after: last.key } };
+    }
+  }
+  return { issues, next: null };
+}
+
+const EXPORT_PAGE = 200;
+
+/**
+ * All open issues, or those with one code, for a file.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { exportIssues, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for await (const { code, subject, remedies } of exportIssues(context)) {
+ *   console.log(code, subject.kind, subject.id, remedies);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function* exportIssues(
+  context: OperateContext,
+  code: SubjectIssueCode | null = null,
+): AsyncGenerator<OpenIssue> {
+  let cursor: IssueCursor | null = null;
+  do {
+    const page: PageOfIssues = await findIssues(context, { code, cursor, limit: EXPORT_PAGE });
+    yield* page.issues;
+    cursor = page.next;
+  } while (cursor !== null);
+}
+
+/**
+ * What the last comparison found about a team, if that still holds; `null`: nothing.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readTeam, readTeamIssue } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const team = await readTeam(context, 1);
+ * if (team !== null) console.log(await readTeamIssue(context, team));
+ * await handler.close();
+ * ```
+ */
+export async function readTeamIssue(
+  { database: { query } }: OperateContext,
+  team: NamedTeam,
+): Promise<OpenIssue | null> {
+  const finding = await readFindingOf(query, team);
+  return finding && issueOf(finding, [team]);
+}
+
+/** Counts the open issues of each code. */
+export async function countIssues(
+  query: Query,
+  { parkedCustomers, parkedEvents }: Pick<Health, 'parkedCustomers' | 'parkedEvents'>,
+): Promise<IssueCounts> {
+  const [findings, { ambiguities, unreadable }] = await Promise.all([
+    countFindings(query),
+    countOtherIssues(query),
+  ]);
+  const total = [...findings.values()].reduce((sum, count) => sum + count, 0);
+  const found = (code: FindingCode) => {
+    const causes = PROBLEMS.filter((problem) => CODE_OF_CAUSE[problem] === code);
+    const count = causes.reduce((sum, cause) => sum + (findings.get(cause) ?? 0), 0);
+    return { count, isMore: total >= MAX_COUNTED_FINDINGS };
+  };
+  const other = (count: number) => ({ count, isMore: count >= MAX_COUNTED_ISSUES });
+  return {
+    'out-of-sync': found('out-of-sync'),
+    'changed-by-hand': found('changed-by-hand'),
+    'plan-refused': found('plan-refused'),
+    'unknown-customer': found('unknown-customer'),
+    'customer-without-team': found('customer-without-team'),
+    'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
+    'unknown-order': other(ambiguities),
+    'unreadable-event': other(unreadable),
+  };
+}

@@ -1,0 +1,91 @@
+import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
+import { type Issue, issuesOf, type SyncState } from '../health/issues.ts';
+import { readLeasedJob } from '../maintenance/lease.ts';
+import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
+import { commitNothing, type Query } from '../postgres/database.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { outsideSpans } from '../runtime/tracing.ts';
+import { createWriteCheck } from '../server/health.ts';
+import type { Mode } from '../stripe/key-kind.ts';
+import type { OperateContext } from './context.ts';
+import { countIssues } from './find-issues.ts';
+
+/** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
+export type HealthReport = {
+  /** What needs attention, the most pressing first. None is no proof: see `reconciled`. */
+  readonly issues: readonly Issue[];
+  readonly figures: Health;
+  /** The mode of the newest event; `null`: unknown. */
+  readonly eventMode: Mode | null;
+  /** The last run of catch-up, which looks for missed events; `null`: there was none. */
+  readonly catchUp: {
+    readonly startedAtMs: number | null;
+    readonly endedAtMs: number | null;
+  } | null;
+  /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
+  readonly reconciled: Progress | null;
+};
+
+/** One for each database, because it remembers the last commit. */
+const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>();
+
+/**
+ * Checks everything that Instep keeps in sync. It takes a few milliseconds.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { checkHealth, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { issues, reconciled } = await checkHealth(context);
+ * console.log(issues.length, reconciled); // 0 null
+ * await handler.close();
+ * ```
+ */
+export async function checkHealth(context: OperateContext): Promise<HealthReport> {
+  const { database, keyMode, now } = context;
+  const areWritesCommitted = await writeCheckOf(context)().then(
+    () => true,
+    (error: unknown) => {
+      if (!(error instanceof DatabaseUnavailable)) throw error;
+      return false;
+    },
+  );
+  return await reportHealth(database.query, { keyMode, nowMs: now(), areWritesCommitted });
+}
+
+function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void> {
+  const known = writeChecks.get(database);
+  if (known !== undefined) return known;
+  const check = createWriteCheck({
+    // Events are committed by other connections, and perhaps by other processes.
+    lastCommitMs: () => Number.NEGATIVE_INFINITY,
+    commit: () => outsideSpans(() => commitNothing(database)),
+    clockMs,
+  });
+  writeChecks.set(database, check);
+  return check;
+}
+
+type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
+  readonly nowMs: number;
+};
+
+/** Reads the state and derives what is wrong. Changes nothing. */
+export async function reportHealth(
+  query: Query,
+  { nowMs, ...known }: ReportOptions,
+): Promise<HealthReport> {
+  const [figures, origins, catchUp, reconcile] = await Promise.all([
+    readHealth(query),
+    readLastOrigins(query),
+    readLeasedJob(query, 'catch-up'),
+    readLeasedJob(query, 'reconcile'),
+  ]);
+  const counts = await countIssues(query, figures);
+  const issues = issuesOf({ ...known, health: figures, counts, origins, catchUp }, nowMs);
+  const eventMode = origins[0]?.mode ?? null;
+  return { issues, figures, eventMode, catchUp, reconciled: readProgress(reconcile?.progress) };
+}

@@ -1,0 +1,163 @@
+import {
+  checkHealth,
+  exportIssues,
+  findIssues,
+  ISSUES,
+  openContext,
+  readTeam,
+  readTeamIssue,
+  reconcileTeams,
+} from 'instep/operate';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const context = await openContext({ environment: account.environment });
+const operator = { name: 'user:7', how: 'application' } as const;
+afterAll(() => context.close());
+
+const HOUR_MS = 3_600_000;
+const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+                        instep.products, instep.operator_actions, instep.dismissed_events`);
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+  for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
+});
+
+const codes = async () => (await checkHealth(context)).issues.map(({ code }) => code);
+
+/** Delivers an event, which is parked unless a team has the customer. */
+async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = Date.now()) {
+  await account.ingest([received(eventBody(fields), receivedAtMs)]);
+}
+
+test('nothing is wrong at first, and nothing was compared', async () => {
+  expect(await checkHealth(context)).toMatchObject({ issues: [], reconciled: null });
+  expect(await findIssues(context)).toEqual({ issues: [], next: null });
+});
+
+test('parked events are a notice at first, and a warning after ten minutes', async () => {
+  await deliver({ customerId: 'cus_1' });
+  const [notice] = (await checkHealth(context)).issues;
+  expect(notice).toMatchObject({ code: 'parked-events', severity: 'notice', count: 1 });
+  const sinceMs = Date.now() - HOUR_MS;
+  await deliver({ customerId: 'cus_2' }, sinceMs);
+  const [warning] = (await checkHealth(context)).issues;
+  expect(warning).toMatchObject({
+    code: 'parked-events',
+    severity: 'warning',
+    count: 2,
+    isMore: false,
+    evidence: { events: 2, sinceMs },
+  });
+  expect((await findIssues(context)).issues).toMatchObject([
+    {
+      code: 'parked-events',
+      subject: { kind: 'customer', id: 'cus_1' },
+      remedies: ['link', 'replay', 'dismiss'],
+      evidence: { events: 1, newest: { outcome: 'parked' } },
+      team: null,
+    },
+    { subject: { kind: 'customer', id: 'cus_2' }, sinceMs },
+  ]);
+});
+
+test('a comparison finds teams and customers, each with the cause', async () => {
+  const [late, unknown] = [
+    await addTeam(query, { name: 'Late', customerId: 'cus_1' }),
+    await addTeam(query, { name: 'Unknown', customerId: 'cus_2' }),
+  ];
+  const productId = 'prod_pro';
+  const fields = { subscriptionId: 'sub_1', productId, createdSeconds: secondsAgo(600) };
+  await account.happen({ ...fields, customerId: 'cus_1' }, 'missed');
+  await account.happen({ ...fields, customerId: 'cus_3', subscriptionId: 'sub_3' }, 'missed');
+  await reconcileTeams(context, operator, { isDryRun: true });
+
+  expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
+  const { issues } = await findIssues(context);
+  expect(issues).toMatchObject([
+    {
+      code: 'out-of-sync',
+      severity: 'failure',
+      subject: { kind: 'team', id: String(late) },
+      team: { name: 'Late' },
+      evidence: {
+        cause: 'never seen',
+        is: { subscriptionStatus: null },
+        shouldBe: { subscriptionStatus: 'active' },
+      },
+    },
+    { code: 'unknown-customer', subject: { kind: 'team', id: String(unknown) } },
+    { code: 'customer-without-team', subject: { kind: 'customer', id: 'cus_3' }, team: null },
+  ]);
+  const team = await readTeam(context, late);
+  expect(team && (await readTeamIssue(context, team))).toMatchObject({ code: 'out-of-sync' });
+
+  const first = await findIssues(context, { limit: 1 });
+  expect(first.issues).toHaveLength(1);
+  const rest = await findIssues(context, { cursor: first.next });
+  expect([...first.issues, ...rest.issues]).toEqual(issues);
+  expect(await collect(exportIssues(context))).toEqual(issues);
+  expect(await collect(exportIssues(context, 'unknown-customer'))).toEqual([issues[1]]);
+});
+
+test('unreadable events and unknown orders are issues', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(3_600) });
+  await query('update instep.subscriptions set is_order_ambiguous = true');
+  const odd = { ...JSON.parse(eventBody()), id: 'evt_odd', data: { object: { status: 7 } } };
+  await account.ingest([received(JSON.stringify(odd), Date.now())]);
+  expect(await codes()).toEqual(['unreadable-event', 'unknown-order']);
+  expect((await findIssues(context)).issues).toMatchObject([
+    { code: 'unknown-order', subject: { kind: 'subscription' }, team: { name: 'Acme' } },
+    {
+      code: 'unreadable-event',
+      subject: { kind: 'event' },
+      evidence: { event: { eventId: 'evt_odd' }, reason: { code: 'unreadable' } },
+    },
+  ]);
+});
+
+test.each([
+  ['in the mode of the key', false, []],
+  ['in the other mode', true, ['events-in-other-mode']],
+])('events %s', async (_, livemode, found) => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  const body = { ...JSON.parse(eventBody({ customerId: 'cus_1' })), livemode };
+  await account.ingest([received(JSON.stringify(body), Date.now())]);
+  const { keyMode } = context;
+  expect(keyMode).toBe('test');
+  expect(await codes()).toEqual(found);
+});
+
+test('a product whose name could not be looked up is an issue, a new one is not', async () => {
+  await query(`insert into instep.products (product_id) values ('prod_1')`);
+  expect(await codes()).toEqual([]);
+  await query('update instep.products set looked_up_at = now()');
+  expect((await checkHealth(context)).issues).toMatchObject([
+    { code: 'products-without-name', evidence: { products: 1 } },
+  ]);
+});
+
+test('a catch-up that has been running for hours is an issue', async () => {
+  await query(`update instep.leased_jobs
+                  set started_at = now() - interval '2 hours', ended_at = null
+                where name = 'catch-up'`);
+  expect(await codes()).toEqual(['catch-up-too-long']);
+  await query(`update instep.leased_jobs set ended_at = now() where name = 'catch-up'`);
+  expect(await codes()).toEqual([]);
+});
+
+test('an issue of the service offers no action on a subject, and any other one does', () => {
+  const actions = ['link', 'replay', 'compare', 'repair', 'dismiss'];
+  for (const { concerns, remedies } of Object.values(ISSUES)) {
+    const has = remedies.some((remedy) => actions.includes(remedy));
+    expect(has).toBe(concerns !== 'service');
+  }
+});
