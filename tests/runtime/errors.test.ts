@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { INSTEP_ERROR_CODES } from 'instep/src/runtime/errors.ts';
 import { expect, test } from 'vitest';
-import { INSTEP, ROOT } from '../support/repository.ts';
+import { ROOT } from '../support/repository.ts';
 
 test('docs/errors.md lists exactly the existing codes, with cause and remedy', () => {
   const page = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
@@ -11,10 +11,11 @@ test('docs/errors.md lists exactly the existing codes, with cause and remedy', (
 });
 
 test('every code belongs to an error class', () => {
-  const sources = readdirSync(join(INSTEP, 'src'), { recursive: true, encoding: 'utf8' })
-    .filter((path) => /\.tsx?$/.test(path))
-    .filter((path) => path !== 'runtime/errors.ts')
-    .map((path) => readFileSync(join(INSTEP, 'src', path), 'utf8'));
+  const packages = join(ROOT, 'packages');
+  const sources = readdirSync(packages, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /^[^/]+\/src\/.*\.tsx?$/.test(path))
+    .filter((path) => path !== 'instep/src/runtime/errors.ts')
+    .map((path) => readFileSync(join(packages, path), 'utf8'));
   const unused = INSTEP_ERROR_CODES.filter(
     (code) => !sources.some((text) => text.includes(`'${code}'`)),
   );
