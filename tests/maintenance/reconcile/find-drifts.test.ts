@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { findDrifts } from 'instep/src/maintenance/reconcile/reconcile-teams.ts';
 import { type LinkedTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
@@ -32,13 +33,25 @@ test('an event applied between reading the team and its subscriptions is not dri
   expect(await find(before)).toEqual([]);
 });
 
-test('a locked team is left out, without waiting', async () => {
+test('a team that stays locked is compared without its lock', async () => {
   const { teamId, customerId } = await followingTeam();
   await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
     teamId,
   ]);
   await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
-    expect(await find(await teamsOf(customerId))).toEqual([]);
+    expect(await find(await teamsOf(customerId))).toMatchObject([{ cause: 'changed by hand' }]);
   });
   expect(await find(await teamsOf(customerId))).toMatchObject([{ cause: 'changed by hand' }]);
+});
+
+test('a team that is changed during the comparison is compared again when it is free', async () => {
+  const { teamId, customerId, ingest } = await followingTeam();
+  const before = await teamsOf(customerId);
+  await ingest([receivedEvent({ customerId, status: 'active' })]);
+  let finding: Promise<unknown> | undefined;
+  await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
+    finding = find(before);
+    await sleep(200);
+  });
+  expect(await finding).toEqual([]);
 });

@@ -2,11 +2,12 @@ import type { Json } from 'instep/src/core/json.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
+import { DatabaseBusy, DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
+import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
@@ -79,16 +80,47 @@ async function twoTeams() {
   return [await store.addTeam(), await store.addTeam()] as const;
 }
 
-test('a locked team delays no others', async () => {
-  const [locked, other] = await twoTeams();
+/** A pipeline that fails for this customer. */
+function failingFor(customerId: string, error: Error): Ingest {
   const pipeline = openPipeline(store.database);
-  const ingest: Ingest = async (events) => {
-    const isLocked = events.some(
-      (event) => event.kind !== 'unreadable' && event.subscription.customerId === locked.customerId,
+  return async (events) => {
+    const isTheirs = events.some(
+      (event) => event.kind !== 'unreadable' && event.subscription.customerId === customerId,
     );
-    if (isLocked) throw new DatabaseBusy('locked');
+    if (isTheirs) throw error;
     return await pipeline(events);
   };
+}
+
+const problemsOf = async (customerId: string) =>
+  await store.database.query('select problem from instep.findings where customer_id = $1', [
+    customerId,
+  ]);
+
+test('a team that stays locked delays no others, and is neither repaired nor refused', async () => {
+  const [locked, other] = await twoTeams();
+  const ingest = failingFor(locked.customerId, new DatabaseBusy('locked'));
+  const list = async () => page([locked, other].map((one) => subscriptionOf(one.customerId)));
+  await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
+    expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
+  });
+  expect(await problemsOf(locked.customerId)).toEqual([{ problem: 'never seen' }]);
+  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a dry run keeps the finding that the database refused a plan', async () => {
+  const [refused] = await twoTeams();
+  const ingest = failingFor(refused.customerId, new DatabaseRefused('a constraint'));
+  const list = async () => page([subscriptionOf(refused.customerId)]);
+  expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 1, repaired: 0 });
+  expect(await problemsOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+  expect(await reconcileWith(list, { isDryRun: true })).toMatchObject({ drifts: 1 });
+  expect(await problemsOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+});
+
+test('a locked team delays no others', async () => {
+  const [locked, other] = await twoTeams();
+  const ingest = failingFor(locked.customerId, new DatabaseBusy('locked'));
   const list = async () => page([locked, other].map((one) => subscriptionOf(one.customerId)));
   expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });

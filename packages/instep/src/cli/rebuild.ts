@@ -1,8 +1,9 @@
 import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
-import { type Difference, rebuild } from '../event-log/rebuild.ts';
+import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { counted } from '../runtime/count-text.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { applicationId } from './arguments.ts';
 import { createCommand } from './create-command.ts';
 import { printMessage } from './output.ts';
@@ -10,6 +11,11 @@ import { planChanges } from './plan-table.ts';
 import { withDatabase } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
+
+/** Teams were not rebuilt; a line for each customer says why. */
+class RebuildIncomplete extends InstepError {
+  readonly code = 'REBUILD_INCOMPLETE';
+}
 
 export function rebuildCommand(): Command {
   return createCommand(
@@ -24,8 +30,19 @@ export function rebuildCommand(): Command {
 }
 
 async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
-  const options = { planSelection: readPlanSelection(process.env), teamId: team, isDryRun: dryRun };
-  let [repaired, kept] = [0, 0];
+  let [repaired, kept, failed] = [0, 0, 0];
+  const options = {
+    planSelection: readPlanSelection(process.env),
+    teamId: team,
+    isDryRun: dryRun,
+    onFailure({ customerId, error: { code, message } }: RebuildFailure) {
+      failed += 1;
+      const line = json
+        ? JSON.stringify({ customerId, error: { code, message } })
+        : `customer ${customerId}: not rebuilt: ${message}`;
+      process.stdout.write(`${line}\n`);
+    },
+  };
   await withDatabase(async (database) => {
     for await (const difference of rebuild(database, options)) {
       process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
@@ -39,7 +56,12 @@ async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Pro
       : []),
     ...(kept > 0 ? [`kept ${counted(kept, 'row')} that your application wrote`] : []),
   ];
-  printMessage(counts.join(', ') || 'no differences');
+  if (counts.length > 0 || failed === 0) printMessage(counts.join(', ') || 'no differences');
+  if (failed > 0) {
+    throw new RebuildIncomplete(
+      `${counted(failed, 'customer')} could not be rebuilt: run \`instep rebuild\` again when the cause is resolved`,
+    );
+  }
 }
 
 /** `team 7 (cus_1): planName Pro → Team, state of sub_1` */

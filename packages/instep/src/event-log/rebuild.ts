@@ -4,6 +4,7 @@ import { followAll } from '../core/follow.ts';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
+import { isOfOneEvent } from '../postgres/errors.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
@@ -13,6 +14,7 @@ import {
   readLinkedTeams,
   writePlans,
 } from '../postgres/statements/teams.ts';
+import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
 
 type RebuildOptions = {
@@ -23,7 +25,12 @@ type RebuildOptions = {
   readonly isDryRun: boolean;
   /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
   readonly wrongPlan?: TeamPlan;
+  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
+  readonly onFailure?: (failure: RebuildFailure) => void;
 };
+
+/** The database refused a plan, or another transaction has locked a team. */
+export type RebuildFailure = { readonly customerId: string; readonly error: InstepError };
 
 /** What a team has and what its events yield, or stored states that differ from the events. */
 export type Difference = {
@@ -41,7 +48,7 @@ const PAGE = 500;
 
 /**
  * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
- * locked meanwhile, so it can run at any time. Rows that differ from what Instep last wrote, such as a
+ * locked meanwhile, so it can run at any time. One that can't be repaired delays no other. Rows that differ from what Instep last wrote, such as a
  * plan without any event, are reported and kept: only Stripe can tell whether they are right.
  */
 export async function* rebuild(
@@ -52,7 +59,12 @@ export async function* rebuild(
   for (;;) {
     const page = await readLinkedTeams(database.query, { afterId, limit: PAGE, ...options });
     for (const { customerId } of page) {
-      yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
+      try {
+        yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
+      } catch (error) {
+        if (options.onFailure === undefined || !isOfOneEvent(error)) throw error;
+        options.onFailure({ customerId, error });
+      }
     }
     const last = page.at(-1);
     if (last === undefined) return;

@@ -207,10 +207,10 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
 }
 
 /** Turns a drift into an entry of the list of issues. */
-export function problemOf(drift: Drift, isDryRun: boolean): FoundProblem {
+export function problemOf(drift: Drift, isRefused: boolean): FoundProblem {
   const { team, shouldBe, sinceSeconds } = drift;
   const { id: teamId, customerId, plan } = team;
-  const problem = isDryRun ? problemOfCause(drift) : 'plan refused';
+  const problem = isRefused ? 'plan refused' : problemOfCause(drift);
   return { problem, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
 }
 

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../core/application-id.ts';
 import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import { effectOf } from '../../core/status.ts';
@@ -5,7 +6,7 @@ import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
-import { isOfOneEvent } from '../../postgres/errors.ts';
+import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
@@ -15,6 +16,7 @@ import {
   readTeamsOf,
   writePlans,
 } from '../../postgres/statements/teams.ts';
+import { pause } from '../../runtime/pause.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import { makeSnapshot, toSubscriptionJson } from '../../stripe/subscription-snapshot.ts';
 import {
@@ -43,22 +45,20 @@ export async function reconcileTeams(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
-  const find = (some: readonly LinkedTeam[]) => findCertain(some, listed, options, signal);
-  const drifts = await find(teams);
-  let open: readonly Drift[] = drifts;
-  for (let round = 0; !options.isDryRun && round < ROUNDS && open.length > 0; round += 1) {
-    await Promise.all(open.map((drift) => repair(drift, options)));
-    open = await find(await readAgain(open, options));
-  }
-  const openIds = new Set(open.map(({ team }) => team.id));
-  const isRepaired = ({ team }: Drift) => !openIds.has(team.id);
+  const found = (await findCertain(teams, listed, options, signal)).certain;
+  const repairs = options.isDryRun ? null : await repairAll(found, listed, options, signal);
+  const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
+  const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
   for (const drift of drifts) options.onFinding(findingOf(drift, isRepaired(drift)));
   const wrong = drifts.filter((drift) => !isRight(drift));
   await storeFindings(
     options.database.query,
     teams.map(({ customerId }) => customerId),
-    wrong.filter((drift) => !isRepaired(drift)).map((drift) => problemOf(drift, options.isDryRun)),
-    TEAM_PROBLEMS,
+    wrong
+      .filter((drift) => !isRepaired(drift))
+      .map((drift) => problemOf(drift, repairs?.get(drift.team.id) === 'refused')),
+    // Only a repair shows whether the database still refuses a plan.
+    TEAM_PROBLEMS.filter((problem) => !options.isDryRun || problem !== 'plan refused'),
   );
   return {
     teams: teams.length,
@@ -67,6 +67,44 @@ export async function reconcileTeams(
     unrecorded: drifts.length - wrong.length,
   };
 }
+
+/**
+ * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not
+ * take the plan. `left`: anything else, such as a team that stays locked. `gone`: the team was deleted, or has
+ * another customer now.
+ */
+type RepairResult = 'repaired' | 'refused' | 'left' | 'gone';
+
+async function repairAll(
+  drifts: readonly Drift[],
+  listed: readonly ListedSubscription[],
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<ApplicationId, RepairResult>> {
+  const results = new Map<ApplicationId, RepairResult>();
+  let open = drifts;
+  for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
+    await Promise.all(
+      open.map(async (drift) => {
+        const isRefused = await repair(drift, options);
+        results.set(drift.team.id, isRefused ? 'refused' : 'left');
+      }),
+    );
+    const teams = await readAgain(open, options);
+    const { certain, inSync } = await findCertain(teams, listed, options, signal);
+    const teamIds = new Set(teams.map(({ id }) => id));
+    for (const { team } of open) if (!teamIds.has(team.id)) results.set(team.id, 'gone');
+    for (const { id } of inSync) results.set(id, 'repaired');
+    open = certain;
+  }
+  return results;
+}
+
+type Comparison = {
+  readonly certain: readonly Drift[];
+  /** Teams whose customer Stripe does not know or can't describe are neither here nor in `certain`. */
+  readonly inSync: readonly LinkedTeam[];
+};
 
 /**
  * Finds the drifts of teams. The list can be older than a team's row: the application writes the plan of a new
@@ -79,11 +117,12 @@ async function findCertain(
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Drift[]> {
+): Promise<Comparison> {
   const listedIds = new Set(listed.map(({ subscriptionId }) => subscriptionId));
   const certain: Drift[] = [];
+  const unclear = new Set<ApplicationId>();
   for (const drift of await findDrifts(teams, listed, options)) {
-    const { customerId, plan } = drift.team;
+    const { id, customerId, plan } = drift.team;
     const rowId = plan.providerSubscriptionId;
     if (drift.cause !== 'no subscription' && (rowId === null || listedIds.has(rowId))) {
       certain.push(drift);
@@ -95,15 +134,17 @@ async function findCertain(
       options.logger.warn({ customerId, err }, 'customer id refused by Stripe');
       return null;
     });
-    if (now === null || now.unreadable > 0) continue;
-    certain.push(...(await findDrifts([drift.team], now.subscriptions, options)));
+    if (now === null || now.unreadable > 0) unclear.add(id);
+    else certain.push(...(await findDrifts([drift.team], now.subscriptions, options)));
   }
-  return certain;
+  const driftIds = new Set(certain.map(({ team }) => team.id));
+  const inSync = teams.filter(({ id }) => !driftIds.has(id) && !unclear.has(id));
+  return { certain, inSync };
 }
 
 async function readAgain(
   drifts: readonly Drift[],
-  { database }: ReconcileOptions,
+  { database }: Pick<ReconcileOptions, 'database'>,
 ): Promise<LinkedTeam[]> {
   const ids = new Set(drifts.map(({ team }) => team.id));
   const customerIds = drifts.map(({ team }) => team.customerId);
@@ -113,9 +154,9 @@ async function readAgain(
 
 /**
  * Ingests what Stripe lists as snapshots, so that newer events win. A team that was changed by hand is
- * rebuilt from the log.
+ * rebuilt from the log. Returns whether the database refused the plan.
  */
-async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
+async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
   const { team, cause, snapshots } = drift;
   const { database, ingest, planSelection, logger } = options;
   try {
@@ -129,7 +170,9 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<void> {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
     if (!isOfOneEvent(err)) throw err;
     logger.error({ teamId: team.id, err }, 'drift not repaired');
+    return !(err instanceof DatabaseBusy);
   }
+  return false;
 }
 
 /** Clears a plan, unless the team has changed or an event of its customer has arrived meanwhile. */
@@ -161,10 +204,13 @@ async function drain(generator: AsyncIterable<unknown>): Promise<void> {
 
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
 
+/** Longer than a transaction of ours takes. */
+const LOCKED_PAUSE_MS = 500;
+
 /**
  * Compares teams with what Stripe lists for their customers. A team that differs is compared again under its
  * lock, because an event may have been applied between the reads. A locked team is being changed, so it is
- * left out.
+ * compared once more a moment later, without its lock if necessary.
  */
 export async function findDrifts(
   teams: readonly LinkedTeam[],
@@ -185,17 +231,28 @@ export async function findDrifts(
     });
   }
 
-  const found = await compare(database.query, teams);
-  if (found.length === 0) return [];
-  const foundIds = new Set(found.map(({ team }) => team.id));
-  return await database.transaction(async (query) => {
-    const customerIds = found.map(({ team }) => team.customerId);
-    const available = await lockAvailableTeams(query, customerIds);
-    return await compare(
-      query,
-      available.teams.filter(({ id }) => foundIds.has(id)),
-    );
-  });
+  /** The drifts under the locks that are available, and the drifts of locked teams. */
+  async function compareLocked(some: readonly LinkedTeam[]) {
+    const found = await compare(database.query, some);
+    if (found.length === 0) return { drifts: [], locked: [] };
+    const foundIds = new Set(found.map(({ team }) => team.id));
+    return await database.transaction(async (query) => {
+      const customerIds = found.map(({ team }) => team.customerId);
+      const { teams, lockedCustomerIds } = await lockAvailableTeams(query, customerIds);
+      const drifts = await compare(
+        query,
+        teams.filter(({ id }) => foundIds.has(id)),
+      );
+      const locked = found.filter(({ team }) => lockedCustomerIds.has(team.customerId));
+      return { drifts, locked };
+    });
+  }
+
+  const { drifts, locked } = await compareLocked(teams);
+  if (locked.length === 0) return drifts;
+  await pause(LOCKED_PAUSE_MS);
+  const again = await compareLocked(await readAgain(locked, options));
+  return [...drifts, ...again.drifts, ...again.locked];
 }
 
 function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {

@@ -122,13 +122,16 @@ export async function storeFindings(
   });
 }
 
-/** Deletes the findings that the reconciliation that is ending has not found again. */
+/**
+ * Deletes the findings that the reconciliation that is ending has not found again, except those that other jobs
+ * find as well. A dry run can't find again that the database refuses a plan.
+ */
 export async function forgetOldFindings(query: Query): Promise<void> {
   await query({
     name: 'forget_old_findings',
     text: `
       delete from instep.findings
-       where problem <> 'changed by hand'
+       where problem not in ('changed by hand', 'plan refused')
          and seen_at < (select started_at from instep.leased_jobs where name = 'reconcile')`,
   });
 }

@@ -1,0 +1,47 @@
+import { type RebuildFailure, rebuild } from 'instep/src/event-log/rebuild.ts';
+import { expect, test } from 'vitest';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const options = { planSelection: 'newest', isDryRun: false } as const;
+
+async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
+  const collected: Item[] = [];
+  for await (const item of items) collected.push(item);
+  return collected;
+}
+
+test('a team that refuses its plan keeps no other from being rebuilt', async () => {
+  const { query } = store.database;
+  const ingest = openPipeline(store.database);
+  const teams = [await store.addTeam(), await store.addTeam(), await store.addTeam()];
+  for (const { customerId } of teams) await ingest([receivedEvent({ customerId })]);
+  const plans = await Promise.all(teams.map(({ teamId }) => store.planOf(teamId)));
+  await query(
+    'update teams set provider_subscription_id = null, provider_product_id = null, plan_name = null, subscription_status = null',
+  );
+  const [refusing] = teams;
+  await query(`
+    create function refuse() returns trigger language plpgsql as
+    $$ begin raise 'not this team' using errcode = '55000'; end $$;
+    create trigger refuse before update on teams
+       for each row when (old.id = ${refusing?.teamId}) execute function refuse()`);
+
+  const failures: RebuildFailure[] = [];
+  const onFailure = (failure: RebuildFailure) => failures.push(failure);
+  const rebuilt = await collect(rebuild(store.database, { ...options, onFailure }));
+  expect(rebuilt.map(({ customerId }) => customerId)).toEqual(
+    teams.slice(1).map(({ customerId }) => customerId),
+  );
+  expect(failures).toMatchObject([
+    { customerId: refusing?.customerId, error: { code: 'DATABASE_REFUSED' } },
+  ]);
+  const restored = await Promise.all(teams.slice(1).map(({ teamId }) => store.planOf(teamId)));
+  expect(restored).toEqual(plans.slice(1));
+  await expect(collect(rebuild(store.database, options))).rejects.toMatchObject({
+    code: 'DATABASE_REFUSED',
+  });
+});
