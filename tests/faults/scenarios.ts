@@ -6,6 +6,7 @@ import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { fullDisk } from './scenarios/full-disk.ts';
 import { fullDiskEmbedded } from './scenarios/full-disk-embedded.ts';
 import { hostile } from './scenarios/hostile.ts';
+import { hostileApplication } from './scenarios/hostile-application.ts';
 import { idleConnections } from './scenarios/idle-connections.ts';
 import { killDatabase } from './scenarios/kill-database.ts';
 import { killEmbedded } from './scenarios/kill-embedded.ts';
@@ -50,6 +51,7 @@ export const OUTAGES: Scenarios = {
 
 export const ATTACKS: Scenarios = {
   hostile,
+  'hostile-application': hostileApplication,
   overload,
   'overload-of-processor': overloadOfProcessor,
   'slow-sockets': slowSockets,

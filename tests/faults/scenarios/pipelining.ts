@@ -17,7 +17,7 @@ export const pipelining: Scenario = {
     `${CONNECTIONS} clients send ${REQUESTS_AT_ONCE.toLocaleString('en')} profile requests at once ` +
     'every second, without waiting for responses, for the given number of seconds',
   promise: `other requests are still served, and 99% of them within ${MAX_P99_MS / 1_000} seconds`,
-  times: { quick: 3, short: 3, long: 60 },
+  times: { short: 3, long: 60 },
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });

@@ -1,0 +1,105 @@
+import { openInstep, readConfig } from 'instep';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import {
+  ApiCollection,
+  createSubscriptionEvent,
+  signedRequest,
+  startFakeStripeApi,
+} from 'instep/testing';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { createRandom } from '../../simulation/random.ts';
+import {
+  createHostileTrigger,
+  HOSTILE_TEAMS,
+  holdLock,
+} from '../support/postgres/hostile-teams.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+
+/** How Instep gets to know a team's subscription. */
+const WAYS = ['delivered', 'parked', 'missed', 'compared'] as const;
+const TEAMS = 40;
+const HOSTILE_SHARE = 0.4;
+const PRODUCTS = 3;
+/** Twice the timeout of a request for each of the jobs that can wait for a team. */
+const DEADLINE_MS = 90_000;
+const SEEDS = [1, 2, Date.now()];
+
+test.each(SEEDS)(
+  'hostile teams keep no other team from its plan (seed %i)',
+  async (seed) => {
+    const random = createRandom(seed);
+    const { url, database } = await createDatabase();
+    const { query } = database;
+    const productNames: Record<string, string> = { prod_0: 'Base', prod_1: 'Pro' };
+    const [subscriptions, customers, events] = [
+      new ApiCollection(),
+      new ApiCollection(),
+      new ApiCollection(),
+    ];
+    const stripe = await startFakeStripeApi({ productNames, subscriptions, customers, events });
+    await createHostileTrigger(query);
+    const release = await holdLock(url);
+    const config = readConfig({
+      ...SETTINGS,
+      DATABASE_URL: url.href,
+      STRIPE_API_BASE: stripe.url,
+      CATCH_UP_INTERVAL: '2s',
+      RECONCILE_INTERVAL: '2s',
+    });
+    const instep = await openInstep({ config, logger: createLogger('silent') });
+    onTestFinished(async () => {
+      await instep.close();
+      await release();
+      await database.close();
+      await stripe.close();
+    });
+
+    const teams = Array.from({ length: TEAMS }, (_, index) => ({
+      name: random.chance(HOSTILE_SHARE) ? random.pick(HOSTILE_TEAMS) : 'healthy',
+      way: random.pick(WAYS),
+      customerId: `cus_${index}`,
+      productId: `prod_${random.below(PRODUCTS)}`,
+    }));
+    const healthyIds = new Map<unknown, string>();
+    const answers: number[] = [];
+    await Promise.all(
+      teams.map(async ({ name, way, customerId, productId }) => {
+        const event = createSubscriptionEvent({ customerId, productId });
+        const deliver = async () => {
+          const request = signedRequest(event, WEBHOOK_SECRET);
+          const { status } = await instep.fetch(
+            new Request('http://x/api/stripe/webhook', request),
+          );
+          if (name === 'healthy') answers.push(status);
+        };
+        if (way === 'parked') await deliver();
+        const teamId = await addTeam(query, { name, customerId });
+        if (name === 'healthy') healthyIds.set(teamId, productId);
+        customers.set({ id: customerId });
+        subscriptions.set(event.data.object);
+        if (way === 'missed') events.set(event);
+        if (way === 'delivered') await deliver();
+      }),
+    );
+    expect(new Set(answers)).toEqual(new Set([200]));
+    productNames.prod_2 = 'Team';
+
+    await vi.waitFor(
+      async () => {
+        for (const [teamId, productId] of healthyIds) {
+          const team = await readTeam(query, teamId as number);
+          expect(team?.plan).toMatchObject({
+            planName: productNames[productId],
+            providerProductId: productId,
+            subscriptionStatus: 'active',
+          });
+        }
+      },
+      { timeout: DEADLINE_MS, interval: 250 },
+    );
+  },
+  180_000,
+);
