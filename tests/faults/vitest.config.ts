@@ -6,7 +6,7 @@ export default defineConfig({
   test: {
     include: ['tests/faults/long.ts'],
     globalSetup: 'tests/support/global-setup.ts',
-    setupFiles: ['tests/support/secrets/leaks.ts', 'tests/support/wait-longer.ts'],
+    setupFiles: ['tests/support/setup.ts'],
     testTimeout: 4 * 60 * 60_000,
     hookTimeout: 60_000,
   },

@@ -6,7 +6,7 @@ import { createLogger } from 'instep/src/runtime/logging.ts';
 import { toNodeListener } from 'instep-console';
 import type { PagesOptions } from 'instep-console/src/pages.tsx';
 import { createPages } from 'instep-console/src/pages.tsx';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 import { csrfIn } from '../service/console-service.ts';
 
@@ -34,8 +34,6 @@ export type ConsoleService = {
   closePages(): Promise<void>;
 };
 
-const closers: (() => Promise<unknown>)[] = [];
-
 /** The console of a database over HTTP, until the end of the test file. */
 export async function openConsole(
   database: Database,
@@ -59,10 +57,8 @@ export async function openConsole(
     metrics: createExposition(async () => []),
     pages: toNodeListener(async (request) => await app.fetch(request)),
   });
-  closers.push(
-    () => listener.close(1_000),
-    () => app.close(),
-  );
+  atEndOfFile(() => app.close());
+  atEndOfFile(() => listener.close(1_000));
 
   const { url } = listener;
   const fetchPath: ConsoleService['fetch'] = (path, init) => fetch(new URL(path, url), init);
@@ -116,7 +112,3 @@ function textOf(html: string): string {
     .replace(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? entity)
     .replace(/\s+/g, ' ');
 }
-
-afterAll(async () => {
-  for (const close of closers) await close();
-});

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 import { freePort } from './free-port.ts';
 import { createFolder, SETTINGS } from './instep-process.ts';
@@ -45,11 +45,6 @@ export async function runNpm(folder: string, args: readonly string[], settings: 
   return stdout;
 }
 
-const stops = new Set<() => Promise<void>>();
-afterAll(async () => {
-  for (const stop of stops) await stop();
-});
-
 /** Starts a server with npm, and waits until it answers. */
 export async function startWithNpm(
   folder: string,
@@ -69,12 +64,12 @@ export async function startWithNpm(
   }
   const closed = once(child, 'close');
   async function stop() {
-    stops.delete(stop);
-    if (child.exitCode === null && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
+    const isRunning = child.exitCode === null && child.signalCode === null;
+    if (isRunning && child.pid !== undefined) process.kill(-child.pid, 'SIGTERM');
     await closed;
     checkOutput([script], output);
   }
-  stops.add(stop);
+  atEndOfFile(stop);
   for (;;) {
     if (child.exitCode !== null) throw new Error(`npm run ${script} exited:\n${output}`);
     const response = await fetch(url).catch(() => null);

@@ -4,7 +4,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
@@ -33,25 +33,14 @@ export const SETTINGS: Environment = {
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'instep-cwd-'));
   chmodSync(folder, 0o755);
-  folders.push(folder);
+  atEndOfFile(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
-
-const folders: string[] = [];
-afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
-});
 
 /** Options that exclude the environment of the tests. */
 function processOptions(environment: Environment, folder = createFolder()) {
   return { cwd: folder, env: { PATH: process.env.PATH, TMPDIR: tmpdir(), ...environment } };
 }
-
-/** Running processes, because a failed test doesn't stop its own. */
-const running = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of running) child.kill('SIGKILL');
-});
 
 function spawnCommand(
   args: readonly string[],
@@ -65,8 +54,8 @@ function spawnCommand(
   for (const stream of [child.stdout, child.stderr]) {
     onLine(stream, (line) => checkOutput(args, line));
   }
-  running.add(child);
-  child.once('exit', () => running.delete(child));
+  // A failed test doesn't stop its own processes.
+  atEndOfFile(() => child.kill('SIGKILL'));
   return child;
 }
 

@@ -4,7 +4,7 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { HANDLED_TYPES } from 'instep/src/stripe/handled-event-type.ts';
 import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
 import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
@@ -29,11 +29,6 @@ type ExaminedAccount = {
   /** The doctor's findings for an endpoint at this URL, with these additional settings. */
   examine(more?: Readonly<Record<string, string>>, url?: string): Promise<Examined>;
 };
-
-const ends: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const end of ends) await end();
-});
 
 /** A correct webhook endpoint. */
 export const ENDPOINT = {
@@ -101,7 +96,8 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
       return { checks, hasFailure: checks.some(({ state }) => state === 'failure') };
     },
   };
-  ends.push(server.close, () => database.close());
+  atEndOfFile(() => database.close());
+  atEndOfFile(server.close);
   return account;
 }
 

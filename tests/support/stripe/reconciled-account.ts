@@ -4,7 +4,7 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { afterAll } from 'vitest';
+import { atEndOfFile } from '../end-of-file.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
@@ -30,8 +30,6 @@ type ReconciledAccount = {
   happen(fields: EventFields, how?: 'delivered' | 'missed'): Promise<void>;
   reconcile(...args: string[]): Promise<{ code: number | string; lines: string[]; stderr: string }>;
 };
-
-const ends: (() => Promise<unknown>)[] = [];
 
 /** A database and an account at Stripe that can drift apart, for the tests of a file. */
 export async function openAccount(): Promise<ReconciledAccount> {
@@ -81,12 +79,9 @@ export async function openAccount(): Promise<ReconciledAccount> {
       return { code, lines: stdout.split('\n').filter((line) => line !== ''), stderr };
     },
   };
-  ends.push(server.close, () => database.close());
+  atEndOfFile(() => database.close());
+  atEndOfFile(server.close);
   return account;
 }
 
 const NAMES: Readonly<Record<string, string>> = { prod_pro: 'Pro', prod_base: 'Base' };
-
-afterAll(async () => {
-  for (const end of ends) await end();
-});
