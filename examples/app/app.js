@@ -20,6 +20,12 @@ export async function signIn(email) {
   return `session=${token}; Path=/; HttpOnly; SameSite=Lax; Max-Age=${DAY_SECONDS}`;
 }
 
+/** Returns who uses the console; `null` if nobody is signed in. A real app asks whether the user is an administrator. */
+export async function consoleUser(request) {
+  const session = await readSession(request);
+  return session === null ? null : { name: `user:${session.userId}`, role: 'operator' };
+}
+
 /** Returns the page of the signed-in user's team, or a sign-in form. */
 export async function dashboard(cookie = '') {
   const session = await readSession(new Request('http://app', { headers: { cookie } }));

@@ -1,11 +1,17 @@
 import express from 'express';
 import { createNodeHandler } from 'instep/node';
-import { dashboard, signIn } from 'instep-example-app';
+import { createConsole, toNodeListener } from 'instep-console';
+import { consoleUser, dashboard, signIn } from 'instep-example-app';
 
 const app = express();
 
 // Before every body parser: Stripe signs the raw body.
-app.use(createNodeHandler());
+const instep = createNodeHandler();
+app.use(instep);
+
+// The operators' console, behind the app's own sign-in.
+const basePath = '/admin/billing';
+app.use(basePath, toNodeListener(createConsole({ instep, basePath, authorize: consoleUser })));
 
 app.use(express.urlencoded());
 app.get('/', async (request, response) => {

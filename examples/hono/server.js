@@ -1,13 +1,19 @@
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createHandler } from 'instep';
-import { dashboard, signIn } from 'instep-example-app';
+import { createConsole } from 'instep-console';
+import { consoleUser, dashboard, signIn } from 'instep-example-app';
 
 const app = new Hono();
 
 const instep = createHandler();
 app.all('/api/user', (context) => instep(context.req.raw));
 app.all('/api/stripe/webhook', (context) => instep(context.req.raw));
+
+// The operators' console, behind the app's own sign-in.
+const basePath = '/admin/billing';
+const billing = createConsole({ instep, basePath, authorize: consoleUser });
+app.all(`${basePath}/*`, (context) => billing(context.req.raw));
 
 app.get('/', async (context) => context.html(await dashboard(context.req.header('cookie'))));
 app.post('/sign-in', async (context) => {

@@ -164,9 +164,7 @@ describe('a parked customer', () => {
       ['one', `link ${subject}`],
       [`link ${subject}`, 'driftwood'],
     ]);
-    expect(text).toContain(
-      `Done cus_1 : Linked to "Driftwood Couriers" (team ${teamId}). 1 event replayed: 1 applied.`,
-    );
+    expect(text).toContain(`Done cus_1 : Linked to team ${teamId}. 1 event replayed: 1 applied.`);
     expect(text).toContain(EMPTY);
     expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
   });
@@ -185,14 +183,14 @@ describe('a parked customer', () => {
   });
 
   test.each([
-    ['no team', '', 'Enter the id or the name of the team to link.'],
-    ['a team that does not exist', 'Missing', 'There is no team "Missing".'],
-    ['a name that several teams have', 'Twin', `Several teams match "Twin". Enter the team's id.`],
+    ['no team', '', /Enter the id or the name of the team to link\./],
+    ['a team that does not exist', 'Missing', /There is no team "Missing"\./],
     [
-      'a team with another customer',
-      'Taken',
-      '"Taken" has another customer already. Nothing was changed.',
+      'a name that several teams have',
+      'Twin',
+      /Several teams match "Twin"\. Enter the team's id\./,
     ],
+    ['a team with another customer', 'Taken', /Team \d+ has another customer already\./],
   ])('is not linked to %s', async (_, team, message) => {
     await park('cus_1');
     await newTeam('Twin One');
@@ -202,7 +200,8 @@ describe('a parked customer', () => {
       ['one', 'link customer:cus_1'],
       ['link customer:cus_1', team],
     ]);
-    expect(text).toContain(`Failed cus_1 : ${message}`);
+    expect(text).toContain('Failed cus_1 : ');
+    expect(text).toMatch(message);
     expect(text).toContain('1 event waits.');
     expect((await account.planOf(takenId))?.customerId).toBe('cus_other');
   });
@@ -216,7 +215,7 @@ describe('a parked customer', () => {
       ['one', 'link customer:cus_1'],
       ['link customer:cus_1', 'Twin'],
     ]);
-    expect(text).toContain(`Linked to "Twin" (team ${teamId}).`);
+    expect(text).toContain(`Linked to team ${teamId}.`);
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
@@ -336,7 +335,7 @@ describe('a team that is out of sync', () => {
     await compareAll();
     account.fault = () => ({ status: 403 });
     const { text } = await send([['one', `repair team:${teamId}`]]);
-    expect(text).toContain('STRIPE_SECRET_KEY lacks permission');
+    expect(text).toContain("Stripe's API refused the request or did not answer.");
     expect(text).toContain('An event was missed.');
   });
 
@@ -383,7 +382,7 @@ describe('a team whose customer Stripe does not know', () => {
 
   test.each([
     ['a text that is no id', 'Mistyped', "Enter the customer's id at Stripe."],
-    ['the customer of another team', 'cus_Acme', 'The database refused to link "Mistyped".'],
+    ['the customer of another team', 'cus_Acme', 'The database refused to link team'],
   ])('is not linked to %s', async (_, customerId, message) => {
     await arrange('Acme');
     const teamId = await newTeam('Mistyped', 'cus_typo');
@@ -394,7 +393,9 @@ describe('a team whose customer Stripe does not know', () => {
 
   test('is the only one that can be linked to another customer', async () => {
     const teamId = await arrange('Acme');
-    expect(await link(teamId, 'cus_right')).toContain('"Acme" has another customer already.');
+    expect(await link(teamId, 'cus_right')).toContain(
+      `Team ${teamId} has another customer already.`,
+    );
     expect((await account.planOf(teamId))?.customerId).toBe('cus_Acme');
   });
 });

@@ -146,8 +146,8 @@ test('everything that operators did is exported, the newest first', async () => 
   const { text, disposition } = await download('/actions?format=csv');
   expect(disposition).toBe('attachment; filename="actions.csv"');
   const [head, first, ...others] = linesOf(text);
-  expect(head).toBe('acted_at,action,subject,is_done,result,note');
-  expect(first).toMatch(/Z,compare,team:[12],true,In sync\.,$/);
+  expect(head).toBe('acted_at,operator,operator_how,action,subject,is_done,code,result,note');
+  expect(first).toMatch(/Z,,,compare,team:[12],true,text,In sync\.,$/);
   expect(new Set(others).size).toBe(1_199);
 });
 

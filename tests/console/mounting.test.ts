@@ -147,6 +147,18 @@ describe('a form', () => {
     expect(sent.headers.get('location')).toBe(`${BASE}/reconcile`);
   });
 
+  test('of an operator is in the audit under the name that the app gave', async () => {
+    const { get, post, csrf } = mount();
+    const fields = { one: 'dismiss customer:cus_nobody', csrf: await csrf() };
+    expect((await post(`${BASE}/attention`, fields)).status).toBe(303);
+    const { query } = database;
+    const [row] = await query<{ operator: string }>(
+      "select operator from instep.operator_actions where subject = 'customer:cus_nobody'",
+    );
+    expect(row?.operator).toBe('user:1');
+    expect(await (await get(`${BASE}/actions`)).text()).toContain('user:1');
+  });
+
   test('of a viewer is refused', async () => {
     const { get, post, csrf } = mount();
     expect((await get(`${BASE}/teams/${teamId}`, 'grace')).status).toBe(200);

@@ -17,6 +17,9 @@ beforeAll(async () => {
 }, INSTALL_TIMEOUT_MS);
 afterAll(() => stripe?.close());
 
+/** The examples that also mount the console. */
+const CONSOLES = ['express', 'hono'];
+
 test.each(['express', 'fastify', 'hono', 'node-http'])(
   'in the example %s an event gives the signed-in team its plan',
   async (name) => {
@@ -47,6 +50,12 @@ test.each(['express', 'fastify', 'hono', 'node-http'])(
     const posted = await runNpm(folder, ['run', 'event'], { ...settings, PORT: port });
     expect(posted).toContain('{"received":true}');
     expect(await answers('/', { cookie })).toContain('<h1>Acme</h1><p>Plan: Pro (active)</p>');
+    if (CONSOLES.includes(name)) {
+      expect((await fetch(`${url}/admin/billing`)).status).toBe(401);
+      const teams = await answers('/admin/billing/teams', { cookie });
+      expect(teams).toContain('Acme');
+      expect(teams).toContain('href="/admin/billing/events"');
+    }
     await stop();
   },
 );

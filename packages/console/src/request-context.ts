@@ -1,5 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { useRequestContext } from 'hono/jsx-renderer';
+import type { Operator } from 'instep/operate';
 import type { Mode } from 'instep/operate/inside';
 
 /** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
@@ -23,6 +24,12 @@ export type ConsoleEnv = {
     mode: Mode | null;
   };
 };
+
+/** Who acts, for the audit. */
+export function operatorOf({ viewer }: ConsoleEnv['Variables']): Operator {
+  if (viewer.kind === 'user') return { name: viewer.name, how: 'console' };
+  return { name: viewer.kind === 'local' ? 'localhost' : 'token', how: 'console' };
+}
 
 /** Every request starts as a visitor's. */
 export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
-import { readActionsOf } from 'instep/operate/inside';
+import { ACTIONS, act, type OperateContext, readActed } from 'instep/operate';
+import { ActionSummary } from '../actions/action-summary.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -8,9 +9,7 @@ import { exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import { act } from './act.ts';
-import { ACTIONS, type ActionServices } from './action.ts';
-import { ActionSummary } from './action-summary.tsx';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { exportedIssues } from './export-issues.ts';
 import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
 import {
@@ -33,9 +32,9 @@ import { readSelection, readTexts, textParameters } from './selection.ts';
 const LIMIT = 50;
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPages(services: ActionServices): Hono {
+export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
   const { query } = services.database;
-  const app = new Hono();
+  const app = new Hono<ConsoleEnv>();
 
   app.get('/', async (context) => {
     const { req, render } = context;
@@ -48,7 +47,7 @@ export function attentionPages(services: ActionServices): Hono {
     const [page, counts, acted] = await Promise.all([
       readOpenIssues(query, { kind, cursor, limit: LIMIT }),
       readIssueCounts(query),
-      readActionsOf(query, queryText(req.query('done'))),
+      readActed(services, queryText(req.query('done'))),
     ]);
     const areSelected = req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
@@ -77,7 +76,8 @@ export function attentionPages(services: ActionServices): Hono {
     );
   });
 
-  app.post('/', async ({ req, redirect }) => {
+  app.post('/', async (context) => {
+    const { req } = context;
     const form = await req.formData();
     const selection = readSelection(form);
     if (selection === null) {
@@ -85,15 +85,18 @@ export function attentionPages(services: ActionServices): Hono {
         'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
       );
     }
-    const { formId, skipped } = await act(selection.requests, selection.note, services);
+    const { requests, note } = selection;
+    const { formId, skipped, results } = await act(services, operatorOf(context.var), requests, {
+      note,
+    });
     const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
     const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
     const texts = readTexts(form);
-    for (const { subject, isDone } of await readActionsOf(query, formId)) {
-      if (isDone) texts.delete(subject);
+    for (const { subject, isDone } of results) {
+      if (isDone) texts.delete(`${subject.kind}:${subject.id}`);
     }
-    const results = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
-    return redirect(issuesUrl(kind, { ...here, ...results, ...textParameters(texts) }), 303);
+    const shown = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
+    return context.redirect(issuesUrl(kind, { ...here, ...shown, ...textParameters(texts) }), 303);
   });
 
   return app;

@@ -1,4 +1,5 @@
 import { type Query, reasonText, whyUnreadable } from 'instep/operate/inside';
+import { REASONS } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
 import {
   type Cursor,
@@ -7,7 +8,6 @@ import {
   readOpenIssues,
   teamOf,
 } from './open-issues.ts';
-import { REASONS } from './reasons.ts';
 
 const COLUMNS = [
   'problem',

@@ -1,12 +1,14 @@
 import type { Child } from 'hono/jsx';
+import type { Action, RecordedAction } from 'instep/operate';
 import {
   changeOf,
   countText,
   isSamePlan,
   MAX_COUNTED_OF_CUSTOMER,
-  type RecordedAction,
   whyUnreadable,
 } from 'instep/operate/inside';
+import { recordedText } from '../actions/action-summary.tsx';
+import { REASONS } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
@@ -16,9 +18,7 @@ import { CustomerLink } from '../events/event-table.tsx';
 import { EventLink, ReasonText } from '../events/event-text.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
 import { teamName, teamUrl } from '../teams/find-teams.ts';
-import type { Action } from './action.ts';
 import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
-import { REASONS } from './reasons.ts';
 import { LINK_FIELD } from './selection.ts';
 
 export const TONES: Readonly<Record<IssueKind, Tone>> = {
@@ -46,6 +46,7 @@ export const ACTIONS_OF: Readonly<Record<IssueKind, readonly Action[]>> = {
 
 export const BUTTONS: Readonly<Record<Action, string>> = {
   link: 'Link and replay',
+  unlink: 'Unlink',
   replay: 'Replay',
   compare: 'Compare',
   repair: 'Repair',
@@ -53,7 +54,7 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
 };
 
 /** The actions that change teams or delete events. */
-const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss']);
+const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss', 'unlink']);
 
 export const buttonKindOf = (action: Action) => (DANGERS.has(action) ? 'danger' : 'quiet');
 
@@ -229,7 +230,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       </Button>
       {failure !== undefined && (
         <p class="error" id={`${id}-error`}>
-          <UntrustedText text={failure.result} maxLength={400} />
+          <UntrustedText text={recordedText(failure)} maxLength={400} />
         </p>
       )}
     </>

@@ -1,5 +1,6 @@
+import { ACTIONS, type ActionRequest } from 'instep/operate';
+import { parseSubject } from '../actions/subject-link.tsx';
 import { queryText } from '../query-parameters.ts';
-import { ACTIONS, type ActionRequest } from './action.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 type Selection = {
@@ -26,11 +27,10 @@ export function readSelection(form: FormData): Selection | null {
   const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
   const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
   if (known.length === 0) return null;
-  const requests = known.slice(0, MAX_ROWS).map((subject) => ({
-    action,
-    subject,
-    linkTo: texts.get(subject) ?? '',
-  }));
+  const requests = known.slice(0, MAX_ROWS).flatMap((text) => {
+    const subject = parseSubject(text);
+    return subject === null ? [] : [{ action, subject, linkTo: texts.get(text) ?? '' }];
+  });
   return { requests, note: queryText(form.get('note')) || null };
 }
 

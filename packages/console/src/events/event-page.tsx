@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
+import { act, type OperateContext, type RecordedAction, readActed } from 'instep/operate';
 import {
   countText,
   durationText,
@@ -9,12 +9,9 @@ import {
   type Mode,
   NO_PLAN,
   originOfBody,
-  type RecordedAction,
-  readActionsOf,
   readEventAt,
 } from 'instep/operate/inside';
-import { act } from '../attention/act.ts';
-import { ActionSummary } from '../attention/action-summary.tsx';
+import { ActionSummary } from '../actions/action-summary.tsx';
 import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
 import { issuesUrl } from '../attention/open-issues.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
@@ -26,7 +23,7 @@ import { Time, UntrustedText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import type { ConsoleEnv } from '../request-context.ts';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { TeamLink } from '../teams/team-link.tsx';
 import { CustomerFact } from './event-table.tsx';
 import { eventUrl, ReasonText } from './event-text.tsx';
@@ -51,7 +48,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const event = await readEvent(context);
     context.set('mode', modeOf(event) ?? options.keyMode);
     const explained = await explainEvent(query, event, planSelection);
-    const acted = await readActionsOf(query, queryText(context.req.query('done')));
+    const acted = await readActed(options, queryText(context.req.query('done')));
     return context.render(<EventPage {...{ event, explained, acted }} />);
   });
 
@@ -63,15 +60,17 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.post('/:position/replay', async (context) => {
     const { position } = await readEvent(context);
-    const subject = `event:${position}`;
-    const { formId } = await act([{ action: 'replay', subject }], null, options);
+    const subject = { kind: 'event', id: String(position) } as const;
+    const { formId } = await act(options, operatorOf(context.var), [{ action: 'replay', subject }]);
     return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
   });
 
   app.post('/:position/dismiss', async (context) => {
     const { position } = await readEvent(context);
-    const subject = `event:${position}`;
-    const { formId } = await act([{ action: 'dismiss', subject }], null, options);
+    const subject = { kind: 'event', id: String(position) } as const;
+    const { formId } = await act(options, operatorOf(context.var), [
+      { action: 'dismiss', subject },
+    ]);
     return context.redirect(issuesUrl('parked', { done: formId }), 303);
   });
 

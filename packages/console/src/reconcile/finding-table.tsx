@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import type { DriftFinding, Finding, TeamPlan } from 'instep/operate/inside';
-import { REASONS } from '../attention/reasons.ts';
+import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';

@@ -1,5 +1,6 @@
-import type { NamedTeam, RecordedAction } from 'instep/operate/inside';
-import { ActionSummary } from '../attention/action-summary.tsx';
+import type { RecordedAction } from 'instep/operate';
+import type { NamedTeam } from 'instep/operate/inside';
+import { ActionSummary } from '../actions/action-summary.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';

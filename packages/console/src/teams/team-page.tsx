@@ -1,22 +1,18 @@
 import { type Context, Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
+import { act, type OperateContext, type RecordedAction, readActed } from 'instep/operate';
 import {
   type CustomerHistory,
   explainHistory,
   type NamedTeam,
   type OpenFinding,
   pseudonymsWith,
-  type RecordedAction,
-  readActionsOf,
+  type ReconcileServices,
   readCustomers,
   readFindingOf,
   readLinkedMs,
   readNamedTeam,
 } from 'instep/operate/inside';
-import { act } from '../attention/act.ts';
-import type { ActionServices } from '../attention/action.ts';
-import { ActionSummary } from '../attention/action-summary.tsx';
-import { recordedLinks } from '../attention/link.ts';
+import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
@@ -24,6 +20,7 @@ import { sendFile } from '../export.ts';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { type Comparison, compareTeam } from './compare-team.ts';
 import { exportTeam } from './export-team.ts';
@@ -38,10 +35,10 @@ const NOTHING_KNOWN = { known: { customers: new Map(), names: new Map() }, linke
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: OperateContext, services: ActionServices): Hono {
+export function teamPage(options: OperateContext, services: ReconcileServices): Hono<ConsoleEnv> {
   const { database, planSelection, now, nonce, logger } = options;
   const { query } = database;
-  const app = new Hono();
+  const app = new Hono<ConsoleEnv>();
 
   async function readTeam(context: Context): Promise<NamedTeam> {
     const team = await readNamedTeam(query, queryText(context.req.param('id')));
@@ -62,7 +59,7 @@ export function teamPage(options: OperateContext, services: ActionServices): Hon
     const { customerId } = team;
     if (customerId === null) return { team, history, planSelection, ...NOTHING_KNOWN };
     const known = await readCustomers(query, [customerId]);
-    const linkedMs = await readLinkedMs(query, recordedLinks(team.id, customerId));
+    const linkedMs = await readLinkedMs(query, team.id, customerId);
     return { team, history, planSelection, known, linkedMs };
   }
 
@@ -77,7 +74,7 @@ export function teamPage(options: OperateContext, services: ActionServices): Hon
     const record = await readRecord(team, history);
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
-    const acted = await readActionsOf(query, queryText(req.query('done')));
+    const acted = await readActed(options, queryText(req.query('done')));
     // After the comparison, which stores what it finds.
     const finding = await readFindingOf(query, team);
     const isLinkable = team.customerId === null || finding?.problem === 'unknown customer';
@@ -108,7 +105,8 @@ export function teamPage(options: OperateContext, services: ActionServices): Hon
 
   app.post('/:id/repair', async (context) => {
     const { id } = await readTeam(context);
-    const { formId } = await act([{ action: 'repair', subject: `team:${id}` }], null, services);
+    const subject = { kind: 'team', id: String(id) } as const;
+    const { formId } = await act(options, operatorOf(context.var), [{ action: 'repair', subject }]);
     return context.redirect(`${teamUrl(id)}?compare=yes&done=${formId}#comparison`, 303);
   });
 
@@ -116,8 +114,9 @@ export function teamPage(options: OperateContext, services: ActionServices): Hon
     const { id } = await readTeam(context);
     const { customer } = await context.req.parseBody();
     const linkTo = queryText(customer);
-    const request = { action: 'link', subject: `team:${id}`, linkTo } as const;
-    const { formId } = await act([request], null, services);
+    const subject = { kind: 'team', id: String(id) } as const;
+    const request = { action: 'link', subject, linkTo } as const;
+    const { formId } = await act(options, operatorOf(context.var), [request]);
     const parameters = new URLSearchParams({ done: formId, customer: linkTo });
     return context.redirect(`${teamUrl(id)}?${parameters}`, 303);
   });
@@ -184,7 +183,7 @@ function TeamPage(props: TeamPageProps) {
 /** The last form to link the team, if it failed. */
 function failureOf([acted]: readonly RecordedAction[], customer: string): LinkFailure | null {
   if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
-  return { customer, error: acted.result };
+  return { customer, error: recordedText(acted) };
 }
 
 function TeamHeading({ team }: { readonly team: NamedTeam }) {

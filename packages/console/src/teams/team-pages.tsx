@@ -4,10 +4,10 @@ import {
   countAll,
   counted,
   countText,
+  type ReconcileServices,
   readTeamCounts,
   type TeamFilter,
 } from 'instep/operate/inside';
-import type { ActionServices } from '../attention/action.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
@@ -34,7 +34,7 @@ const LIMIT = 50;
 const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
-export function teamPages(options: OperateContext, services: ActionServices): Hono {
+export function teamPages(options: OperateContext, services: ReconcileServices): Hono {
   const { database, clockMs, now } = options;
   const { query } = database;
   const app = new Hono();

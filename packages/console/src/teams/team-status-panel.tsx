@@ -7,8 +7,8 @@ import {
   type StatusWith,
   type SubscriptionEvent,
 } from 'instep/operate/inside';
+import { REASONS } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
-import { REASONS } from '../attention/reasons.ts';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';

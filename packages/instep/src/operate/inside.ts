@@ -51,14 +51,6 @@ export {
   readFindings,
 } from '../postgres/statements/findings.ts';
 export {
-  type RecordedAction,
-  type RecordedLink,
-  readActions,
-  readActionsOf,
-  readLinkedMs,
-  recordActions,
-} from '../postgres/statements/operator-actions.ts';
-export {
   readCustomerIdsOf,
   readCustomers,
   type StoredCustomers,
@@ -101,6 +93,7 @@ export {
 } from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
+export { readLinkedMs } from './audit.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export {
   type CustomerHistory,

@@ -1,8 +1,18 @@
-import { counted, type RecordedAction } from 'instep/operate/inside';
+import type { RecordedAction } from 'instep/operate';
+import { counted } from 'instep/operate/inside';
 import { Badge } from '../components/badges.tsx';
 import { Notice } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
-import { SubjectLink } from './subject-link.tsx';
+import { parseSubject, SubjectLink } from './subject-link.tsx';
+import { resultText } from './words.ts';
+
+/** The result of a recorded action, in a sentence. */
+export function recordedText({
+  subject,
+  result,
+}: Pick<RecordedAction, 'subject' | 'result'>): string {
+  return resultText(parseSubject(subject)?.kind ?? null, result);
+}
 
 type ActionSummaryProps = {
   readonly actions: readonly RecordedAction[];
@@ -17,7 +27,7 @@ export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
   if (first !== undefined && actions.length === 1 && skipped === 0) {
     return (
       <Notice kind={first.isDone ? 'done' : 'error'} title={first.isDone ? 'Done' : 'Failed'}>
-        <SubjectLink {...first} />: <UntrustedText text={first.result} maxLength={400} />
+        <SubjectLink {...first} />: <UntrustedText text={recordedText(first)} maxLength={400} />
       </Notice>
     );
   }
@@ -33,7 +43,8 @@ export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
         {rows.map((action) => (
           <li>
             <Badge tone={action.isDone ? 'good' : 'bad'}>{action.isDone ? 'done' : 'failed'}</Badge>{' '}
-            <SubjectLink {...action} />: <UntrustedText text={action.result} maxLength={400} />
+            <SubjectLink {...action} />:{' '}
+            <UntrustedText text={recordedText(action)} maxLength={400} />
           </li>
         ))}
         {skipped > 0 && (

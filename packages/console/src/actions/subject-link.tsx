@@ -1,9 +1,17 @@
-import type { RecordedAction } from 'instep/operate/inside';
+import type { RecordedAction, Subject } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
 import { filterUrl } from '../events/event-filter.ts';
 import { EventLink } from '../events/event-text.tsx';
 import { TeamLink } from '../teams/team-link.tsx';
-import { parseSubject } from './subject.ts';
+
+const KINDS = ['team', 'customer', 'subscription', 'event'] as const;
+
+/** Parses a subject such as `team:1`; `null` for any other text. */
+export function parseSubject(text: string): Subject | null {
+  const [, name, id] = /^([a-z]+):(.+)$/s.exec(text) ?? [];
+  const kind = KINDS.find((one) => one === name);
+  return kind === undefined || id === undefined ? null : { kind, id };
+}
 
 type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
 

@@ -1,0 +1,116 @@
+import { Hono } from 'hono';
+import {
+  exportActions,
+  findActions,
+  type OperateContext,
+  type RecordedAction,
+} from 'instep/operate';
+import { Badge } from '../components/badges.tsx';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Pager } from '../components/pager.tsx';
+import { Notice } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
+import { Page } from '../page.tsx';
+import { queryNumber } from '../query-parameters.ts';
+import { recordedText } from './action-summary.tsx';
+import { SubjectLink } from './subject-link.tsx';
+
+const LIMIT = 50;
+
+const COLUMNS = [
+  'When',
+  'Who',
+  'Action',
+  'Subject',
+  { name: 'Result', class: 'wide' },
+  'Note',
+] as const;
+
+/** `/actions`: what operators did, newest first. */
+export function actionsPage(options: OperateContext): Hono {
+  return new Hono().get('/', async (context) => {
+    const { req, render } = context;
+    const format = exportFormatOf(context);
+    if (format !== null)
+      return exportList(
+        context,
+        format,
+        (query) => exportedActions({ ...options, database: { ...options.database, query } }),
+        options,
+      );
+    const before = queryNumber(req.query('before'));
+    const actions = await findActions(options, { before, limit: LIMIT });
+    const last = actions.length < LIMIT ? undefined : actions.at(-1);
+    return render(
+      <Page title="What operators did" area="Attention">
+        <p>The actions of the last year, in this console, in your app and with commands.</p>
+        {actions.length > 0 ? (
+          <>
+            <ExportLinks what="all actions" url="/actions" />
+            <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
+          </>
+        ) : (
+          <Notice kind="empty" title={before === null ? 'No actions yet' : 'No older actions'} />
+        )}
+        <Pager
+          first={before !== null && { href: '/actions', text: 'Newest' }}
+          next={
+            last !== undefined && {
+              href: `/actions?before=${last.actedAtMicroseconds}`,
+              text: 'Older',
+            }
+          }
+        />
+      </Page>,
+    );
+  });
+}
+
+function actionCells(recorded: RecordedAction) {
+  const { actedAtMicroseconds, action, isDone, note } = recorded;
+  return [
+    <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
+    <OptionalText text={recorded.operator} />,
+    action,
+    <SubjectLink {...recorded} />,
+    <>
+      {!isDone && <Badge tone="bad">failed</Badge>}{' '}
+      <UntrustedText text={recordedText(recorded)} maxLength={400} />
+    </>,
+    <OptionalText text={note} maxLength={500} />,
+  ];
+}
+
+const EXPORTED = [
+  'acted_at',
+  'operator',
+  'operator_how',
+  'action',
+  'subject',
+  'is_done',
+  'code',
+  'result',
+  'note',
+] as const;
+
+/** The result has a code for programs and a sentence for people. */
+function exportedActions(context: OperateContext): ExportedList<(typeof EXPORTED)[number]> {
+  async function* rows() {
+    for await (const action of exportActions(context)) {
+      yield {
+        acted_at: exportedTime(Math.floor(action.actedAtMicroseconds / 1_000)),
+        operator: action.operator,
+        operator_how: action.how,
+        action: action.action,
+        subject: action.subject,
+        is_done: action.isDone,
+        code: action.result.code,
+        result: recordedText(action),
+        note: action.note,
+      };
+    }
+  }
+  return { name: 'actions', columns: EXPORTED, rows: rows() };
+}

@@ -1,0 +1,113 @@
+import type { ActionResult, Problem, ReplayOutcomes, Subject } from 'instep/operate';
+import { counted } from 'instep/operate/inside';
+import { quoted } from '../components/text.tsx';
+
+/** A sentence for each problem. */
+export const REASONS: Readonly<Record<Problem, string>> = {
+  'missed event': 'An event was missed.',
+  'never seen': 'No event of the subscription has been received.',
+  'changed by hand': 'The team was changed by hand, not by an event.',
+  'another plan name': 'The product has another name at Stripe.',
+  'no subscription': 'The team has a plan, but its customer has no subscription.',
+  'plan refused': 'The database refuses the plan of this team. The server log has the reason.',
+  'unknown customer':
+    'Stripe does not know this customer. Link the right one. If Stripe knows none of your customers, check the account and the mode of the API key.',
+  'customer without a team':
+    'The customer has a subscription at Stripe but is not linked to a team.',
+};
+
+const UNCHANGED = 'Nothing was changed.';
+
+/** What an action has changed, or why it has changed nothing, on a page about its subject. */
+export function resultText(kind: Subject['kind'] | null, result: ActionResult): string {
+  switch (result.code) {
+    case 'linked': {
+      const other = kind === 'team' ? result.customerId : `team ${result.teamId}`;
+      return `Linked to ${other}. ${replayText(result.outcomes)}`;
+    }
+    case 'unlinked':
+      return `Unlinked from ${result.customerId}. Its plan was taken away.`;
+    case 'no-such-team':
+      if (result.text === '') return 'Enter the id or the name of the team to link.';
+      return kind === 'team'
+        ? 'The team no longer exists.'
+        : `There is no team ${quoted(result.text)}.`;
+    case 'several-teams':
+      return `Several teams match ${quoted(result.text)}. Enter the team's id.`;
+    case 'not-a-customer':
+      return "Enter the customer's id at Stripe. It begins with cus_.";
+    case 'has-another-customer':
+      return `Team ${result.teamId} has another customer already. ${UNCHANGED}`;
+    case 'link-refused':
+      return `The database refused to link team ${result.teamId}. The customer may have another team.`;
+    case 'not-linked':
+      return `The team has no customer. ${UNCHANGED}`;
+    case 'replayed':
+      return kind === 'event' ? eventReplayText(result.outcomes) : replayText(result.outcomes);
+    case 'no-such-event':
+      return 'The event is no longer in the log.';
+    case 'in-sync':
+      return 'The team is in sync with Stripe.';
+    case 'out-of-sync':
+      return REASONS[result.cause] === REASONS['plan refused']
+        ? REASONS['plan refused']
+        : 'The team is out of sync with Stripe. Repair it.';
+    case 'repaired':
+      return 'The team was repaired.';
+    case 'unknown-customer':
+      return `Stripe does not know customer ${result.customerId}. Link the right customer.`;
+    case 'unknown-subscription':
+      return 'Stripe does not know the subscription. The team follows the event that arrived last.';
+    case 'order-known':
+      return 'The order is known.';
+    case 'order-decided':
+      return 'Stripe has shown which event came last.';
+    case 'too-early':
+      return "By Stripe's clock, the second of these events is not over. Try again later.";
+    case 'dismissed':
+      return result.parkedEvents === 0
+        ? 'Hidden until it changes.'
+        : `${counted(result.parkedEvents, 'parked event')} dismissed.`;
+    case 'reconciled':
+      return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
+    case 'failed':
+      return `${failureText(result.error)} ${UNCHANGED}`;
+    case 'text':
+      return result.text;
+  }
+}
+
+function failureText(code: Extract<ActionResult, { code: 'failed' }>['error']): string {
+  if (code === 'DEADLINE_EXCEEDED') return "Stripe's API did not answer in time.";
+  if (code === 'RECONCILIATION_FAILED') {
+    return "Stripe's API refused the request or did not answer. The server log has the reason.";
+  }
+  return `The action failed (${code}). The server log has the reason.`;
+}
+
+function replayText(outcomes: ReplayOutcomes): string {
+  const counts = Object.entries(outcomes);
+  if (counts.length === 0) return 'No event was parked.';
+  const events = counts.reduce((sum, [, count]) => sum + count, 0);
+  const list = counts.map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  return `${counted(events, 'event')} replayed: ${list}.`;
+}
+
+/** The result of one replayed event. */
+const REPLAYED: Readonly<Record<keyof ReplayOutcomes, string>> = {
+  applied: 'The event is now applied.',
+  stale: 'The event is now stale: a newer one was already applied, so it has no effect.',
+  unchanged: 'The event is now decided and has no effect.',
+  parked: 'The event is still parked: no team is linked to its customer.',
+  unreadable: `This version of Instep can't read the event either. ${UNCHANGED}`,
+  duplicate: `The event was already decided. ${UNCHANGED}`,
+  'left out': `This is a snapshot of Stripe's data at that time. ${UNCHANGED}`,
+  failed: `The database refused the event. ${UNCHANGED} The server log has the reason.`,
+};
+
+function eventReplayText(outcomes: ReplayOutcomes): string {
+  const [only] = Object.keys(REPLAYED).filter(
+    (one): one is keyof ReplayOutcomes => one in outcomes,
+  );
+  return only === undefined ? 'The event is no longer in the log.' : REPLAYED[only];
+}
