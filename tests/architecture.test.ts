@@ -210,6 +210,22 @@ test.each([
   expect(cycles).toEqual([]);
 });
 
+test('in instep-console no two folders import each other', () => {
+  const folderOf = (path: string) => (path.includes('/') ? path.split('/')[0] : undefined);
+  const edges = new Set(
+    consoleSources.flatMap(({ path, files }) =>
+      files.map((file) => `${folderOf(path)} → ${folderOf(file)}`),
+    ),
+  );
+  const isMutual = (edge: string) => {
+    const [from, to] = edge.split(' → ');
+    return (
+      from !== 'undefined' && to !== 'undefined' && from !== to && edges.has(`${to} → ${from}`)
+    );
+  };
+  expect([...edges].filter(isMutual)).toEqual([]);
+});
+
 test('the expected team and the simulated Stripe share no code with what they check', () => {
   const expectation = reachedFrom(['expected-team.ts'], simulation);
   const isIndependent = (path: string) => !path.startsWith('..');

@@ -74,6 +74,15 @@ describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
     const page = await signIn('ada@example.com');
     await expectText(page).toContain('Plan: none (-)');
     await expectText(page.getByRole('banner')).toContain('Signed in as Ada');
+    if (way === 'mounted in') {
+      expect((await fetch(`${url}/admin/billing`)).status).toBe(401);
+      const console = await page.context().newPage();
+      await console.goto(`${url}/admin/billing`);
+      await console.getByRole('link', { name: 'Teams' }).click();
+      await expectText(console).toContain('Acme');
+      expect(console.url()).toBe(`${url}/admin/billing/teams`);
+      await console.close();
+    }
 
     const event = createSubscriptionEvent({ customerId: 'cus_acme', productId: 'prod_pro' });
     stripe.subscriptions.set(event.data.object);

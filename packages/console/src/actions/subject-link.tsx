@@ -1,8 +1,7 @@
 import type { RecordedAction, Subject } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
-import { filterUrl } from '../events/event-filter.ts';
-import { EventLink } from '../events/event-text.tsx';
-import { TeamLink } from '../teams/team-link.tsx';
+import { EventLink, filterUrl } from '../links/event-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
 
 const KINDS = ['team', 'customer', 'subscription', 'event'] as const;
 

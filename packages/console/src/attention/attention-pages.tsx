@@ -6,6 +6,7 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { exportFormatOf, exportList } from '../export.ts';
+import { ISSUE_KINDS, type IssueKind, issuesUrl } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
@@ -19,14 +20,7 @@ import {
   IssueTable,
   type IssueTableProps,
 } from './issue-table.tsx';
-import {
-  type Cursor,
-  ISSUE_KINDS,
-  type IssueKind,
-  issuesUrl,
-  type PageOfIssues,
-  readOpenIssues,
-} from './open-issues.ts';
+import { type Cursor, type PageOfIssues, readOpenIssues } from './open-issues.ts';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;

@@ -1,13 +1,8 @@
 import { type Query, reasonText, whyUnreadable } from 'instep/operate/inside';
 import { REASONS } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
-import {
-  type Cursor,
-  type IssueKind,
-  type OpenIssue,
-  readOpenIssues,
-  teamOf,
-} from './open-issues.ts';
+import type { IssueKind } from '../links/issue-links.tsx';
+import { type Cursor, type OpenIssue, readOpenIssues, teamOf } from './open-issues.ts';
 
 const COLUMNS = [
   'problem',
@@ -27,12 +22,12 @@ type Column = (typeof COLUMNS)[number];
 
 /** The open issues of a kind, or all of them. */
 export function exportedIssues(query: Query, kind: IssueKind | null): ExportedList<Column> {
-  return { name: 'attention', columns: COLUMNS, rows: rowsOf(query, kind) };
+  return { name: 'attention', columns: COLUMNS, rows: issueRows(query, kind) };
 }
 
 const PAGE = 200;
 
-async function* rowsOf(query: Query, kind: IssueKind | null) {
+async function* issueRows(query: Query, kind: IssueKind | null) {
   let cursor: Cursor | null = null;
   do {
     const page = await readOpenIssues(query, { kind, cursor, limit: PAGE });

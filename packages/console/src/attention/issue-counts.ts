@@ -10,7 +10,7 @@ import {
   type Query,
   readHealth,
 } from 'instep/operate/inside';
-import type { IssueKind } from './open-issues.ts';
+import type { IssueKind } from '../links/issue-links.tsx';
 
 /** How many issues of each kind are open. */
 export type IssueCounts = Readonly<Record<IssueKind, number>>;

@@ -14,12 +14,11 @@ import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { CustomerLink } from '../events/event-table.tsx';
-import { EventLink, ReasonText } from '../events/event-text.tsx';
+import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
+import { type IssueKind, LINK_FIELD } from '../links/issue-links.tsx';
+import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
-import { teamName, teamUrl } from '../teams/find-teams.ts';
-import { type IssueKind, type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
-import { LINK_FIELD } from './selection.ts';
+import { type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
 
 export const TONES: Readonly<Record<IssueKind, Tone>> = {
   'out of sync': 'bad',
@@ -78,14 +77,14 @@ export type IssueTableProps = {
 
 /** The rows of the list. The surrounding form sends those that are selected. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
-  const rows = issues.map((issue, index) => cellsOf(issue, `row-${index}`, state));
+  const rows = issues.map((issue, index) => issueCells(issue, `row-${index}`, state));
   const ids = issues.map((issue) => ('event' in issue ? issue.event.eventId : issue.customerId));
   return <Table label="Issues" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;
 
-function cellsOf(
+function issueCells(
   issue: OpenIssue,
   id: string,
   { areSelected, texts, failures }: RowState,

@@ -15,28 +15,7 @@ import {
   readParkedCustomers,
   readUnreadablePositions,
 } from 'instep/operate/inside';
-
-/** The kinds of issues, in the order of the list. */
-export const ISSUE_KINDS = [
-  'out of sync',
-  'changed by hand',
-  'plan refused',
-  'unknown customer',
-  'customer without a team',
-  'parked',
-  'unknown order',
-  'unreadable',
-] as const;
-export type IssueKind = (typeof ISSUE_KINDS)[number];
-
-/** The address of the list, or of a part of it. */
-export function issuesUrl(
-  kind: IssueKind | null,
-  others: Readonly<Record<string, string>> = {},
-): string {
-  const parameters = new URLSearchParams({ ...(kind === null ? {} : { kind }), ...others });
-  return parameters.size === 0 ? '/attention' : `/attention?${parameters}`;
-}
+import type { IssueKind } from '../links/issue-links.tsx';
 
 /** Something that is wrong with one team, customer or event. */
 export type OpenIssue = {

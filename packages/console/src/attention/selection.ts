@@ -1,5 +1,6 @@
 import { ACTIONS, type ActionRequest } from 'instep/operate';
 import { parseSubject } from '../actions/subject-link.tsx';
+import { LINK_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
@@ -33,9 +34,6 @@ export function readSelection(form: FormData): Selection | null {
   });
   return { requests, note: queryText(form.get('note')) || null };
 }
-
-/** The name of a row's field for its team or its customer begins like this. */
-export const LINK_FIELD = 'link ';
 
 /** The texts that were entered in the rows, by subject: in a form, or in the address of the list. */
 export function readTexts(fields: FormData | URLSearchParams): Map<string, string> {

@@ -4,9 +4,10 @@ import { Button } from '../components/form.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
+import { issuesUrl } from '../links/issue-links.tsx';
 import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
 import { Why } from './issue-table.tsx';
-import { issuesUrl, type OpenIssue, readOpenIssues } from './open-issues.ts';
+import { type OpenIssue, readOpenIssues } from './open-issues.ts';
 
 /** The issues of customers that have no team. */
 const KINDS = ['parked', 'customer without a team'] as const;
@@ -61,12 +62,12 @@ export function WaitingTable({ issues }: Pick<WaitingCustomers, 'issues'>) {
     <Table
       label="Customers that wait for a team"
       columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-      rows={issues.map(cellsOf)}
+      rows={issues.map(waitingCells)}
     />
   );
 }
 
-function cellsOf(issue: OpenIssue): Child[] {
+function waitingCells(issue: OpenIssue): Child[] {
   const { customerId, sinceMs } = issue;
   return [
     <StripeId text={customerId} />,

@@ -8,20 +8,8 @@ import {
   readTeam,
 } from 'instep/operate/inside';
 import { quoted } from '../components/text.tsx';
+import type { FilterFields } from '../links/event-links.tsx';
 import { queryText } from '../query-parameters.ts';
-
-const FIELDS = [
-  'event',
-  'customer',
-  'subscription',
-  'invoice',
-  'team',
-  'type',
-  'outcome',
-  'from',
-  'until',
-  'size',
-] as const;
 
 /** The numbers of events per page to choose from; the first is the default. */
 const SIZES = [50, 100, 200] as const;
@@ -33,9 +21,6 @@ export const OTHER_SIZES = SIZES.slice(1).map(String);
 export function pageSize({ size }: FilterFields): number {
   return SIZES.find((one) => String(one) === size) ?? SIZES[0];
 }
-
-/** The values of the filter's fields, as they were entered; empty fields filter nothing. */
-export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
 
 export type FieldErrors = Partial<FilterFields>;
 
@@ -59,18 +44,6 @@ export function readFields(parameter: (name: keyof FilterFields) => unknown): Fi
     until: read('until'),
     size: read('size'),
   };
-}
-
-/** The address of a page with these fields. */
-export function filterUrl(
-  path: string,
-  fields: Partial<FilterFields>,
-  others: Readonly<Record<string, number>> = {},
-): string {
-  const parameters = new URLSearchParams();
-  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
-  for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
-  return parameters.size === 0 ? path : `${path}?${parameters}`;
 }
 
 /** Parses the fields. A team stands for its customer. */

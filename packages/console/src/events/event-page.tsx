@@ -12,21 +12,19 @@ import {
   readEventAt,
 } from 'instep/operate/inside';
 import { ActionSummary } from '../actions/action-summary.tsx';
-import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
-import { issuesUrl } from '../attention/open-issues.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
+import { CustomerFact, eventUrl, ReasonText } from '../links/event-links.tsx';
+import { issuesUrl, LinkCustomerForm } from '../links/issue-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { TeamLink } from '../teams/team-link.tsx';
-import { CustomerFact } from './event-table.tsx';
-import { eventUrl, ReasonText } from './event-text.tsx';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */

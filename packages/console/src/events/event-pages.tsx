@@ -14,13 +14,12 @@ import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { exportFormatOf, exportList } from '../export.ts';
+import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber } from '../query-parameters.ts';
 import {
   type FieldErrors,
-  type FilterFields,
-  filterUrl,
   OTHER_SIZES,
   pageSize,
   parseFilter,

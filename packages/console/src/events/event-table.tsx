@@ -1,11 +1,9 @@
 import { changeOf, type EventRow, type SubscriptionEvent } from 'instep/operate/inside';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
-import { Id, IdLink } from '../components/id.tsx';
-import { StripeId } from '../components/stripe-id.tsx';
+import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { filterUrl } from './event-filter.ts';
-import { EventLink, shortType } from './event-text.tsx';
+import { CustomerLink, EventLink, shortType } from '../links/event-links.tsx';
 
 const COLUMNS = [
   'Received',
@@ -25,7 +23,7 @@ export function EventTable({ events }: { readonly events: readonly EventRow[] })
     customerId,
     subscription?.productId,
   ]);
-  return <Table label="Events" columns={COLUMNS} rows={rows.map(cellsOf)} ids={ids} />;
+  return <Table label="Events" columns={COLUMNS} rows={rows.map(eventCells)} ids={ids} />;
 }
 
 type Row = {
@@ -33,7 +31,7 @@ type Row = {
   readonly subscription: SubscriptionEvent | undefined;
 };
 
-function cellsOf({ event, subscription }: Row) {
+function eventCells({ event, subscription }: Row) {
   const { type, customerId, outcome, deliveries, receivedAtMs } = event;
   return [
     <Time ms={receivedAtMs} />,
@@ -45,21 +43,4 @@ function cellsOf({ event, subscription }: Row) {
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
     deliveries,
   ];
-}
-
-export function CustomerLink({ customerId }: { readonly customerId: string }) {
-  return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
-}
-
-export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
-  return (
-    <>
-      <StripeId text={customerId} />{' '}
-      {customerId && (
-        <a class="whole" href={filterUrl('/events', { customer: customerId })}>
-          All events
-        </a>
-      )}
-    </>
-  );
 }

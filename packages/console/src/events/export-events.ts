@@ -19,10 +19,10 @@ type Column = (typeof COLUMNS)[number];
 
 /** The matching events, the newest first. */
 export function exportedEvents(query: Query, filter: EventFilter): ExportedList<Column> {
-  return { name: 'events', columns: COLUMNS, rows: rowsOf(query, filter) };
+  return { name: 'events', columns: COLUMNS, rows: eventRows(query, filter) };
 }
 
-async function* rowsOf(query: Query, filter: EventFilter) {
+async function* eventRows(query: Query, filter: EventFilter) {
   for await (const event of searchLog(query, filter, 'newest first')) {
     const subscription = changeOf(event)?.subscription;
     yield {

@@ -6,7 +6,7 @@ import {
   type Query,
 } from 'instep/operate/inside';
 import { Live } from '../components/live.tsx';
-import { type FilterFields, filterUrl } from './event-filter.ts';
+import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 
 /**
  * The extent of the log when a page was rendered. An event gets its position before it is committed, so the

@@ -1,7 +1,7 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { Table } from '../components/table.tsx';
 import { TextAt, Time, TimeLabel, Zone } from '../components/text.tsx';
-import { filterUrl } from '../events/event-filter.ts';
+import { filterUrl } from '../links/event-links.tsx';
 import type { Mark } from './marks.ts';
 import { type Range, type Slot, slotsAt, ticksOf } from './series.ts';
 

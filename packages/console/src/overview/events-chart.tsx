@@ -1,5 +1,5 @@
 import { countText, LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate/inside';
-import { filterUrl } from '../events/event-filter.ts';
+import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
 import { countOf, type Slot, totalsOf } from './series.ts';
 

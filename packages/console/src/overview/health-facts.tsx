@@ -7,11 +7,11 @@ import {
   type Progress,
   type TeamCounts,
 } from 'instep/operate/inside';
-import { issuesUrl } from '../attention/open-issues.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
+import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 import type { SyncState } from './issues.tsx';
 

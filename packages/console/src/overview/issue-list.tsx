@@ -1,7 +1,7 @@
 import { countText, MAX_COUNTED_ISSUES } from 'instep/operate/inside';
-import { issuesUrl } from '../attention/open-issues.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
+import { issuesUrl } from '../links/issue-links.tsx';
 import { areJustParked, customersHave, type Issue, type SyncState } from './issues.tsx';
 
 type IssueListProps = {

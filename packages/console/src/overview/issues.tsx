@@ -12,7 +12,7 @@ import {
   type Progress,
 } from 'instep/operate/inside';
 import { type IssueCounts, issueCountText } from '../attention/issue-counts.ts';
-import { type IssueKind, issuesUrl } from '../attention/open-issues.ts';
+import { type IssueKind, issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
 /** A problem that Instep can't repair by itself. */

@@ -16,10 +16,10 @@ const COLUMNS = [
 type Column = (typeof COLUMNS)[number];
 
 export function exportedFindings(findings: readonly Finding[]): ExportedList<Column> {
-  return { name: 'findings', columns: COLUMNS, rows: rowsOf(findings) };
+  return { name: 'findings', columns: COLUMNS, rows: findingRows(findings) };
 }
 
-async function* rowsOf(findings: readonly Finding[]) {
+async function* findingRows(findings: readonly Finding[]) {
   for (const finding of findings) {
     const drift = finding.kind === 'drift' ? finding : null;
     const { sinceSeconds = null, isRepaired = null } = drift ?? {};

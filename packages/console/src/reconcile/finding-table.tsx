@@ -4,8 +4,8 @@ import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { CustomerLink } from '../events/event-table.tsx';
-import { TeamLink } from '../teams/team-link.tsx';
+import { CustomerLink } from '../links/event-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
 import type { TeamsById } from './teams-of-findings.ts';
 
 /** Why a team is out of sync, as a sentence. */
@@ -36,12 +36,12 @@ type FindingTableProps = {
 
 /** The findings of a reconciliation. */
 export function FindingTable({ findings, teams }: FindingTableProps) {
-  const rows = findings.map((finding) => cellsOf(finding, teams));
+  const rows = findings.map((finding) => findingCells(finding, teams));
   const ids = findings.map(({ customerId }) => customerId);
   return <Table label="Findings" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
-function cellsOf(finding: Finding, teams: TeamsById): Child[] {
+function findingCells(finding: Finding, teams: TeamsById): Child[] {
   const customer = <CustomerLink customerId={finding.customerId} />;
   if (finding.kind === 'customer without a team') {
     const statuses = <UntrustedText text={finding.statuses.join(', ')} />;

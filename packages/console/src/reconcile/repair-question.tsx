@@ -1,9 +1,9 @@
 import type { Child } from 'hono/jsx';
 import { counted, type DriftFinding, type Query } from 'instep/operate/inside';
 import { Table } from '../components/table.tsx';
-import { CustomerLink } from '../events/event-table.tsx';
+import { CustomerLink } from '../links/event-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { TeamLink } from '../teams/team-link.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
 import type { RunState } from './run.ts';
 import { StartForm } from './run-status.tsx';
@@ -62,14 +62,14 @@ function TeamsToRepair({ first, teams, count }: ToRepair) {
           { name: 'Change', class: 'wide' },
           { name: 'Why', class: 'wide' },
         ]}
-        rows={first.map((drift) => cellsOf(drift, teams))}
+        rows={first.map((drift) => driftCells(drift, teams))}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
     </>
   );
 }
 
-function cellsOf(drift: DriftFinding, teams: TeamsById): Child[] {
+function driftCells(drift: DriftFinding, teams: TeamsById): Child[] {
   return [
     <TeamLink id={drift.teamId} team={teams.get(drift.teamId)} />,
     <CustomerLink customerId={drift.customerId} />,

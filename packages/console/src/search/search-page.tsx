@@ -1,15 +1,15 @@
 import { Hono } from 'hono';
 import type { OperateContext } from 'instep/operate';
 import { type EventRow, type NamedTeam, type Query, readPageOfEvents } from 'instep/operate/inside';
-import { LinkCustomerForm } from '../attention/link-customer-form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
-import { filterUrl } from '../events/event-filter.ts';
 import { EventTable } from '../events/event-table.tsx';
-import { eventUrl } from '../events/event-text.tsx';
+import { eventUrl, filterUrl } from '../links/event-links.tsx';
+import { LinkCustomerForm } from '../links/issue-links.tsx';
+import { teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
-import { findByCustomer, findTeams, teamUrl } from '../teams/find-teams.ts';
+import { findByCustomer, findTeams } from '../teams/find-teams.ts';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { TeamTable } from '../teams/team-table.tsx';
 

@@ -5,9 +5,9 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
 import { capitalized, Time, UntrustedText } from '../components/text.tsx';
+import { teamUrl } from '../links/team-links.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
 import type { Comparison } from './compare-team.ts';
-import { teamUrl } from './find-teams.ts';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;

@@ -20,12 +20,12 @@ type TeamSearch = Pick<FindRequest, 'filter' | 'order'>;
 
 /** The matching teams, in their order. */
 export function exportedTeams(query: Query, search: TeamSearch): ExportedList<Column> {
-  return { name: 'teams', columns: COLUMNS, rows: rowsOf(query, search) };
+  return { name: 'teams', columns: COLUMNS, rows: teamRows(query, search) };
 }
 
 const PAGE = 1_000;
 
-async function* rowsOf(query: Query, search: TeamSearch) {
+async function* teamRows(query: Query, search: TeamSearch) {
   let start: Start | null = null;
   do {
     // A clock that stands still sets no time limit.

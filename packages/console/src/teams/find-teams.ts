@@ -9,17 +9,6 @@ import {
   type TeamFilter,
   type TeamOrder,
 } from 'instep/operate/inside';
-import { isVisible } from '../components/text.tsx';
-
-/** The team's name, or its id where the name is empty or invisible. */
-export function teamName({ id, name }: Pick<NamedTeam, 'id' | 'name'>): string {
-  return name !== null && isVisible(name) ? name : `Team ${id}`;
-}
-
-/** The team's page. */
-export function teamUrl(id: ApplicationId): string {
-  return `/teams/${encodeURIComponent(id)}`;
-}
 
 /** The start of a page: after a team or, in the other direction, before one. */
 export type Start = {

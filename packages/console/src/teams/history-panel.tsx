@@ -2,10 +2,9 @@ import type { CustomerHistory, NamedTeam } from 'instep/operate/inside';
 import { Pager } from '../components/pager.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
+import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryTable } from './history-table.tsx';
-import { TeamLink } from './team-link.tsx';
 import { TimelineChart } from './timeline-chart.tsx';
 
 /** How many events of a customer a page can show. */

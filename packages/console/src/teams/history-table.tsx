@@ -3,7 +3,7 @@ import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, ReasonText, shortType } from '../events/event-text.tsx';
+import { EventLink, ReasonText, shortType } from '../links/event-links.tsx';
 import { shortPlan } from './timeline.ts';
 
 const COLUMNS = [
@@ -24,7 +24,7 @@ export function rowId({ position }: { readonly position: number }): string {
 
 /** The events of a customer, newest first. */
 export function HistoryTable({ entries }: HistoryTableProps) {
-  const rows = entries.toReversed().map(cellsOf);
+  const rows = entries.toReversed().map(historyCells);
   const ids = entries.flatMap(({ event, subscription }) => [
     event.eventId,
     subscription.productId,
@@ -33,7 +33,7 @@ export function HistoryTable({ entries }: HistoryTableProps) {
   return <Table label="History, newest first" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
-function cellsOf(entry: HistoryEntry) {
+function historyCells(entry: HistoryEntry) {
   const { event, subscription } = entry;
   return [
     <Time ms={subscription.createdSeconds * 1_000} />,

@@ -6,7 +6,7 @@ import {
 } from '../attention/waiting-customers.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { teamUrl } from './find-teams.ts';
+import { teamUrl } from '../links/team-links.tsx';
 
 type LinkPanelProps = {
   readonly team: NamedTeam;

@@ -17,6 +17,7 @@ import { readWaitingCustomers, type WaitingCustomers } from '../attention/waitin
 import { Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { sendFile } from '../export.ts';
+import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
@@ -24,7 +25,6 @@ import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { type Comparison, compareTeam } from './compare-team.ts';
 import { exportTeam } from './export-team.ts';
-import { teamName, teamUrl } from './find-teams.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
 import { type LinkFailure, LinkPanel } from './link-panel.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';

@@ -14,7 +14,7 @@ import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { CustomerFact } from '../events/event-table.tsx';
+import { CustomerFact } from '../links/event-links.tsx';
 import type { Since, TeamNote, TeamStatus } from './team-status.ts';
 import { LostPlanText } from './team-table.tsx';
 import { shortPlan } from './timeline.ts';

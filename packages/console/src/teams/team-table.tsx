@@ -3,7 +3,7 @@ import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { type Sort, Table } from '../components/table.tsx';
 import { OptionalText, UntrustedText } from '../components/text.tsx';
-import { teamName, teamUrl } from './find-teams.ts';
+import { teamName, teamUrl } from '../links/team-links.tsx';
 import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
 
 const COLUMNS = [
@@ -28,7 +28,7 @@ export function TeamTable({ teams, sorted }: TeamTableProps) {
     sort: sorted === null ? undefined : sortBy(sort, sorted),
   }));
   const ids = teams.map(({ customerId }) => customerId);
-  return <Table label="Teams" columns={columns} rows={teams.map(cellsOf)} ids={ids} />;
+  return <Table label="Teams" columns={columns} rows={teams.map(teamCells)} ids={ids} />;
 }
 
 function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
@@ -41,7 +41,7 @@ function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
   };
 }
 
-function cellsOf(team: NamedTeam) {
+function teamCells(team: NamedTeam) {
   const { id, customerId, plan, lostPlan } = team;
   return [
     <a href={teamUrl(id)}>

@@ -1,6 +1,6 @@
 import { effectOf, type HistoryEntry, type LoggedOutcome } from 'instep/operate/inside';
 import { Time } from '../components/text.tsx';
-import { shortType } from '../events/event-text.tsx';
+import { shortType } from '../links/event-links.tsx';
 import { rowId } from './history-table.tsx';
 import {
   type Bar,

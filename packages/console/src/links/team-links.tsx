@@ -1,6 +1,15 @@
 import type { ApplicationId, NamedTeam } from 'instep/operate/inside';
-import { UntrustedText } from '../components/text.tsx';
-import { teamName, teamUrl } from './find-teams.ts';
+import { isVisible, UntrustedText } from '../components/text.tsx';
+
+/** The team's name, or its id where the name is empty or invisible. */
+export function teamName({ id, name }: Pick<NamedTeam, 'id' | 'name'>): string {
+  return name !== null && isVisible(name) ? name : `Team ${id}`;
+}
+
+/** The team's page. */
+export function teamUrl(id: ApplicationId): string {
+  return `/teams/${encodeURIComponent(id)}`;
+}
 
 type TeamLinkProps = {
   readonly id: ApplicationId;

@@ -8,7 +8,37 @@ import {
   SNAPSHOT_TYPE,
 } from 'instep/operate/inside';
 import { IdLink } from '../components/id.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';
+
+/** The fields of the filter of events. */
+const FIELDS = [
+  'event',
+  'customer',
+  'subscription',
+  'invoice',
+  'team',
+  'type',
+  'outcome',
+  'from',
+  'until',
+  'size',
+] as const;
+
+/** The values of the filter's fields, as they were entered; empty fields filter nothing. */
+export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
+
+/** The address of a page with these fields. */
+export function filterUrl(
+  path: string,
+  fields: Partial<FilterFields>,
+  others: Readonly<Record<string, number>> = {},
+): string {
+  const parameters = new URLSearchParams();
+  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
+  for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
+  return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
 
 export function eventUrl(position: number): string {
   return `/events/${position}`;
@@ -44,4 +74,21 @@ function Part({ part }: { readonly part: ReasonPart }) {
   const { position } = part.event;
   const name = <UntrustedText text={nameOf(part.event)} maxLength={100} />;
   return position === null ? name : <a href={eventUrl(position)}>{name}</a>;
+}
+
+export function CustomerLink({ customerId }: { readonly customerId: string }) {
+  return <IdLink href={filterUrl('/events', { customer: customerId })} id={customerId} />;
+}
+
+export function CustomerFact({ customerId }: { readonly customerId: string | null }) {
+  return (
+    <>
+      <StripeId text={customerId} />{' '}
+      {customerId && (
+        <a class="whole" href={filterUrl('/events', { customer: customerId })}>
+          All events
+        </a>
+      )}
+    </>
+  );
 }

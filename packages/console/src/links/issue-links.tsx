@@ -1,0 +1,44 @@
+import { Button, PostForm } from '../components/form.tsx';
+
+/** The kinds of issues, in the order of the list. */
+export const ISSUE_KINDS = [
+  'out of sync',
+  'changed by hand',
+  'plan refused',
+  'unknown customer',
+  'customer without a team',
+  'parked',
+  'unknown order',
+  'unreadable',
+] as const;
+export type IssueKind = (typeof ISSUE_KINDS)[number];
+
+/** The address of the list, or of a part of it. */
+export function issuesUrl(
+  kind: IssueKind | null,
+  others: Readonly<Record<string, string>> = {},
+): string {
+  const parameters = new URLSearchParams({ ...(kind === null ? {} : { kind }), ...others });
+  return parameters.size === 0 ? '/attention' : `/attention?${parameters}`;
+}
+
+/** The name of a row's field for its team or its customer begins like this. */
+export const LINK_FIELD = 'link ';
+
+/** Links a customer to a team, and replays its parked events. The result is on the list of issues. */
+export function LinkCustomerForm({ customerId }: { readonly customerId: string }) {
+  const subject = `customer:${customerId}`;
+  return (
+    <PostForm action="/attention" class="row">
+      <div class="field">
+        <label>
+          Team id or name{' '}
+          <input type="text" name={`${LINK_FIELD}${subject}`} maxlength={200} required />
+        </label>
+      </div>
+      <Button kind="main" name="one" value={`link ${subject}`}>
+        Link and replay
+      </Button>
+    </PostForm>
+  );
+}
