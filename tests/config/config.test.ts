@@ -8,6 +8,7 @@ import {
   readEventRetention,
   readWebhookTarget,
 } from 'instep/src/config/config.ts';
+import { problemText } from 'instep/src/config/environment.ts';
 import { describe, expect, test } from 'vitest';
 
 const REQUIRED = {
@@ -20,7 +21,7 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
   try {
     readConfig(environment);
   } catch (error) {
-    if (error instanceof ConfigInvalid) return error.problems;
+    if (error instanceof ConfigInvalid) return error.problems.map(problemText);
     throw error;
   }
   return [];

@@ -6,6 +6,7 @@ export { type ReadSessionOptions, readSession } from './adapters/session.ts';
 export {
   type Config,
   ConfigInvalid,
+  type ConfigProblem,
   configWarnings,
   type DatabaseConfig,
   type Environment,

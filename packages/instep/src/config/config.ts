@@ -2,18 +2,21 @@ import * as v from 'valibot';
 import { parseDuration } from '../runtime/duration.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
+  type ConfigProblem,
   type Environment,
   interval,
   oneOf,
+  problemText,
   readVariables,
   secret,
   secrets,
   url,
   wholeNumber,
+  withRemedy,
 } from './environment.ts';
 
 export { type DatabaseConfig, describeDatabase } from './database.ts';
-export { ConfigInvalid, type Environment } from './environment.ts';
+export { ConfigInvalid, type ConfigProblem, type Environment } from './environment.ts';
 
 const webhookVariables = {
   STRIPE_WEBHOOK_SECRET: secrets(
@@ -37,8 +40,10 @@ const sessionVariables = {
     // A comma inside a secret would make its short parts valid secrets as well.
     v.check(
       (parts) => parts.length === 1 || parts.every(isLong),
-      `has a part shorter than ${MIN_SECRET_BYTES} bytes: a comma separates two secrets, so use ` +
-        'secrets without a comma',
+      withRemedy(
+        `has a part shorter than ${MIN_SECRET_BYTES} bytes`,
+        'a comma separates two secrets, so use secrets without a comma',
+      ),
     ),
   ),
 };
@@ -108,7 +113,7 @@ const protection = {
   concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN']],
   isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: OperationsVariables) =>
     OPS_PORT === null || OPS_TOKEN !== undefined || isLoopback(OPS_HOST),
-  problem: `is not a loopback address, so OPS_TOKEN is required: ${MAKE_TOKEN}`,
+  problem: withRemedy('is not a loopback address, so OPS_TOKEN is required', MAKE_TOKEN),
   problemOf: ['OPS_HOST'],
 } as const;
 
@@ -242,10 +247,18 @@ export function configWarnings({
 }: {
   readonly authSecrets: readonly string[];
 }): string[] {
+  return weakSecrets(authSecrets).map(problemText);
+}
+
+/** Session secrets that work, but should be replaced. */
+export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
   if (authSecrets.every(isLong)) return [];
   return [
-    'AUTH_SECRET is shorter than 32 bytes, so session tokens can be forged by guessing it: replace ' +
-      'it with the output of `openssl rand -base64 32`, in your app as well',
+    {
+      variable: 'AUTH_SECRET',
+      problem: `is shorter than ${MIN_SECRET_BYTES} bytes, so session tokens can be forged by guessing it`,
+      remedy: 'replace it with the output of `openssl rand -base64 32`, in your app as well',
+    },
   ];
 }
 

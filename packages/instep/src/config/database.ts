@@ -5,7 +5,7 @@ import * as v from 'valibot';
 import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { TEAM_FIELDS, USER_FIELDS } from '../postgres/tables/fields.ts';
-import { ConfigInvalid, type Environment } from './environment.ts';
+import { ConfigInvalid, type Environment, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** One for each server that can be the primary; none for the embedded database. */
@@ -24,7 +24,10 @@ export function databaseVariables(environment: Environment) {
       v.optional(v.string(), reason === null ? 'embedded' : ''),
       v.check(
         (text) => text !== '',
-        `is missing, and ${reason}: set it to the URL of your PostgreSQL, or to embedded`,
+        withRemedy(
+          `is missing, and ${reason}`,
+          'set it to the URL of your PostgreSQL, or to embedded',
+        ),
       ),
       v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(
@@ -144,6 +147,8 @@ function checked(value: unknown): DeclaredTables | string {
 /** Checks tables that code declares. @throws ConfigInvalid */
 export function checkedTables(value: DeclaredTables): DeclaredTables {
   const result = checked(value);
-  if (typeof result === 'string') throw new ConfigInvalid([`the option tables ${result}`]);
+  if (typeof result === 'string') {
+    throw new ConfigInvalid([{ variable: 'the option tables', problem: result, remedy: null }]);
+  }
   return result;
 }

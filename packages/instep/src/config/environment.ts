@@ -2,15 +2,38 @@ import * as v from 'valibot';
 import { parseDuration } from '../runtime/duration.ts';
 import { InstepError } from '../runtime/errors.ts';
 
+/** What is wrong with an environment variable or an option, and what to do about it. */
+export type ConfigProblem = {
+  readonly variable: string;
+  readonly problem: string;
+  /** `null` if the problem says it. */
+  readonly remedy: string | null;
+};
+
+/** `AUTH_SECRET is missing: set …` */
+export function problemText({ variable, problem, remedy }: ConfigProblem): string {
+  return `${variable} ${problem}${remedy === null ? '' : `: ${remedy}`}`;
+}
+
 /** Environment variables are missing or invalid. `problems` lists all of them, each with its remedy. */
 export class ConfigInvalid extends InstepError {
   readonly code = 'CONFIG_INVALID';
-  readonly problems: readonly string[];
+  readonly problems: readonly ConfigProblem[];
 
-  constructor(problems: readonly string[]) {
-    super(`the configuration is invalid:\n  - ${problems.join('\n  - ')}`);
+  constructor(problems: readonly ConfigProblem[]) {
+    super(`the configuration is invalid:\n  - ${problems.map(problemText).join('\n  - ')}`);
     this.problems = problems;
   }
+}
+
+/** The parts of each message that has a remedy: an issue of valibot carries nothing but its message. */
+const remedied = new Map<string, Pick<ConfigProblem, 'problem' | 'remedy'>>();
+
+/** A message for valibot, of which `ConfigInvalid` knows the parts. */
+export function withRemedy(problem: string, remedy: string): string {
+  const message = `${problem}: ${remedy}`;
+  remedied.set(message, { problem, remedy });
+  return message;
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,10 +55,11 @@ export function readVariables<Schema extends Variables>(
   });
   const parsed = v.safeParse(schema, Object.fromEntries(given));
   if (parsed.success) return parsed.output;
-  const first = new Map<string, string>();
+  const first = new Map<string, ConfigProblem>();
   for (const { path, message } of parsed.issues) {
-    const name = String(path?.[0].key);
-    if (!first.has(name)) first.set(name, `${name} ${message}`);
+    const variable = String(path?.[0].key);
+    const { problem, remedy } = remedied.get(message) ?? { problem: message, remedy: null };
+    if (!first.has(variable)) first.set(variable, { variable, problem, remedy });
   }
   throw new ConfigInvalid([...first.values()]);
 }
@@ -45,11 +69,11 @@ const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/
 /** A secret. Its error message never quotes the value. */
 export function secret(form: RegExp, advice: string) {
   return v.pipe(
-    v.string(`is missing: ${advice}`),
+    v.string(withRemedy('is missing', advice)),
     v.trim(),
-    v.minLength(1, `is empty: ${advice}`),
-    v.check((text) => !PLACEHOLDER.test(text), `is a placeholder: ${advice}`),
-    v.regex(form, `is malformed: ${advice}`),
+    v.minLength(1, withRemedy('is empty', advice)),
+    v.check((text) => !PLACEHOLDER.test(text), withRemedy('is a placeholder', advice)),
+    v.regex(form, withRemedy('is malformed', advice)),
   );
 }
 
@@ -57,7 +81,7 @@ export function secret(form: RegExp, advice: string) {
 export function secrets(form: RegExp, advice: string) {
   const one = secret(form, advice);
   return v.pipe(
-    v.string(`is missing: ${advice}`),
+    v.string(withRemedy('is missing', advice)),
     v.transform((text) => text.split(',')),
     v.tupleWithRest([one], one),
   );

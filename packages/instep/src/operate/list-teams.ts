@@ -61,21 +61,31 @@ export async function listTeams(query: Query, list: TeamList): Promise<ListedTea
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = conditionsOf(filter, parameter);
   const cursorText = cursor === null ? null : parameter(cursor);
+  // Joined for the teams of the page only, unless the plan decides which they are.
+  const needsPlan =
+    order.sort === 'plan' || filter.plan !== undefined || filter.product !== undefined;
   type Row = NamedTeamRow & { examinedTo: ApplicationId | null };
   const rows = await query<Row | { id: null; examinedTo: ApplicationId | null }>({
     name: 'list_teams',
-    text: (tables) => textOf(tables, order, conditions, cursorText),
+    text: (tables) => textOf(tables, order, { conditions, cursor: cursorText, needsPlan }),
     values,
   });
   const teams = rows.flatMap((row) => (row.id === null ? [] : [toNamedTeam(row)]));
   return { teams, examinedTo: rows[0]?.examinedTo ?? null };
 }
 
+type ListParts = {
+  readonly conditions: readonly string[];
+  /** The parameter of the cursor. */
+  readonly cursor: string | null;
+  /** Whether the order or a condition depends on the plan that a team had. */
+  readonly needsPlan: boolean;
+};
+
 function textOf(
   tables: ApplicationTables,
   order: TeamOrder,
-  conditions: readonly string[],
-  cursor: string | null,
+  { conditions, cursor, needsPlan }: ListParts,
 ): string {
   const { idType, rows } = tables.teams;
   const { sort, isDescending } = order;
@@ -85,8 +95,6 @@ function textOf(
   const keys = sort === 'id' ? ['teams.id'] : [SORTS[sort], 'teams.id'];
   const key = keys.join(', ');
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
-  // Joined for the teams of the page only, unless the plan decides which they are.
-  const needsPlan = [key, ...conditions].some((one) => one.includes('lost_'));
   if (sort !== 'id') {
     const afterCursor =
       cursorId === null

@@ -10,11 +10,29 @@ import { sql as oneJobsTable } from './migrations/0004-one-jobs-table.ts';
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
   readonly code = 'SCHEMA_NEWER';
+  /** The last migration of the database, and the last one that this program knows. */
+  readonly applied: number;
+  readonly known: number;
+
+  constructor(applied: number, known: number) {
+    super(
+      `the database is at migration ${applied}, but this version of Instep knows only ${known}: run the newer version`,
+    );
+    this.applied = applied;
+    this.known = known;
+  }
 }
 
 /** The database lacks migrations that this program needs. */
 export class SchemaOutdated extends InstepError {
   readonly code = 'SCHEMA_OUTDATED';
+  /** The names of the migrations. */
+  readonly pending: readonly string[];
+
+  constructor(pending: readonly string[]) {
+    super(`the database lacks ${pending.join(', ')}: run \`instep migrate\``);
+    this.pending = pending;
+  }
 }
 
 /** A migration must change a table that another session is using for a long time. */
@@ -117,9 +135,7 @@ async function run(query: Query, { version, name, sql, compatibleFrom }: Migrati
 export async function checkSchema(query: Query): Promise<void> {
   const pending = await readPending(query, MIGRATIONS);
   if (pending.length > 0) {
-    throw new SchemaOutdated(
-      `the database lacks ${pending.map(({ name }) => name).join(', ')}: run \`instep migrate\``,
-    );
+    throw new SchemaOutdated(pending.map(({ name }) => name));
   }
 }
 
@@ -127,9 +143,7 @@ async function readPending(query: Query, known: readonly Migration[]): Promise<M
   const { version: applied, compatibleFrom } = await readSchema(query);
   const newest = known.at(-1)?.version ?? 0;
   if (compatibleFrom > newest) {
-    throw new SchemaNewer(
-      `the database is at migration ${applied}, but this version of Instep knows only ${newest}: run the newer version`,
-    );
+    throw new SchemaNewer(applied, newest);
   }
   return known.filter(({ version }) => version > applied);
 }

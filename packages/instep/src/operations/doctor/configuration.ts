@@ -1,6 +1,6 @@
 import {
   ConfigInvalid,
-  configWarnings,
+  type ConfigProblem,
   type Environment,
   readApiConfig,
   readAuthSecrets,
@@ -8,7 +8,9 @@ import {
   readDatabaseConfig,
   readOperationsConfig,
   readWebhookSecrets,
+  weakSecrets,
 } from '../../config/config.ts';
+import { problemText } from '../../config/environment.ts';
 import { counted } from '../../runtime/count-text.ts';
 import { keyKindOf } from '../../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -18,13 +20,13 @@ type Settings = ReturnType<typeof readSettings>;
 
 /** Reads each part by itself, so that an error in one does not prevent the checks of the others. */
 export function readSettings(environment: Environment) {
-  const problems = new Set<string>();
+  const problems = new Map<string, ConfigProblem>();
   function attempt<Part>(read: (environment: Environment) => Part): Part | null {
     try {
       return read(environment);
     } catch (error) {
       if (!(error instanceof ConfigInvalid)) throw error;
-      for (const problem of error.problems) problems.add(problem);
+      for (const problem of error.problems) problems.set(problemText(problem), problem);
       return null;
     }
   }
@@ -35,7 +37,7 @@ export function readSettings(environment: Environment) {
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),
     operations: attempt(readOperationsConfig),
-    problems: [...problems],
+    problems: [...problems.values()],
   };
 }
 
@@ -57,11 +59,8 @@ export function checkConfiguration(settings: Settings): Check[] {
 
 const WHERE = 'correct it in the environment, or in .env in the directory where the server starts';
 
-/** Most problems end with a colon and what to do. */
-function findingAndAdvice(problem: string): [finding: string, advice: string] {
-  const [, finding = problem, advice = WHERE] =
-    /^(\w+ (?:is|has) [^:]*): (.*)$/.exec(problem) ?? [];
-  return [finding, advice];
+function findingAndAdvice({ variable, problem, remedy }: ConfigProblem): [string, string] {
+  return [`${variable} ${problem}`, remedy ?? WHERE];
 }
 
 function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
@@ -77,9 +76,9 @@ function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
 }
 
 function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
-  const warnings = configWarnings({ authSecrets });
+  const warnings = weakSecrets(authSecrets);
   if (warnings.length > 0) {
-    return warnings.map((text) => warning('session secret', ...findingAndAdvice(text)));
+    return warnings.map((problem) => warning('session secret', ...findingAndAdvice(problem)));
   }
   return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
 }

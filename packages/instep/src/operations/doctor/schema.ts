@@ -27,9 +27,13 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
     await checkSchema(query);
     return [ok('schema', 'up to date')];
   } catch (error) {
-    if (!(error instanceof SchemaOutdated || error instanceof SchemaNewer)) throw error;
-    const [finding = '', advice = ''] = error.message.split(': ');
-    return [failure('schema', finding, advice)];
+    if (error instanceof SchemaOutdated) {
+      const finding = `the database lacks ${error.pending.join(', ')}`;
+      return [failure('schema', finding, 'run `instep migrate`')];
+    }
+    if (!(error instanceof SchemaNewer)) throw error;
+    const finding = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
+    return [failure('schema', finding, 'run the newer version')];
   }
 }
 
