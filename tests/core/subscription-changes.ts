@@ -63,7 +63,12 @@ export function lastOf(
   events: readonly SubscriptionChange[],
   { earlier = [], next = [] }: Partial<Neighbors> = {},
 ): LastOfSecond {
-  return lastOfSecond({ events, undatedEnd: null, neighbors: () => ({ earlier, next }) });
+  return lastOfSecond({
+    events,
+    undatedEnd: null,
+    evidence: { isTooLittle: false },
+    neighbors: () => ({ earlier, next }),
+  });
 }
 
 export function permutations<Item>(items: readonly Item[]): Item[][] {

@@ -14,6 +14,8 @@ export type EventsOfSecond = {
    */
   readonly undatedEnd: SubscriptionEvent | null;
   neighbors(): Neighbors;
+  /** Whether a search for the order has been given up before; shared by all that ask for this second. */
+  readonly evidence: { isTooLittle: boolean };
 };
 
 export type Neighbors = {
@@ -29,6 +31,8 @@ const MAX_EARLIER_SECONDS = 5;
 /** The known events of subscriptions, by second. */
 export class EventHistory {
   #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
+
+  #evidence = new Map<string, EventsOfSecond['evidence']>();
 
   constructor(changes: Iterable<SubscriptionChange> = []) {
     for (const change of changes) this.add(change);
@@ -51,7 +55,11 @@ export class EventHistory {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     const arrivals = seconds.get(event.createdSeconds) ?? [];
     const end = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
+    const place = `${idOf(event)} ${event.createdSeconds}`;
+    const evidence = this.#evidence.get(place) ?? { isTooLittle: false };
+    this.#evidence.set(place, evidence);
     return {
+      evidence,
       events: arrivals.filter(isDated),
       undatedEnd: end === undefined || isDated(end) ? null : end.subscription,
       neighbors() {

@@ -21,8 +21,11 @@ type Changes = readonly SubscriptionChange[];
 /** More events than this within one second are not put in order. */
 const MAX_ORDERED = 30;
 
-/** Limits the search when the events give little evidence. */
-const MAX_PATHS = 10_000;
+/** Limits all searches for one last event together, when the events give little evidence. */
+const MAX_STEPS = 10_000;
+
+/** What is left of `MAX_STEPS`. Once it is used up, no search finds anything. */
+type Budget = { steps: number };
 
 /**
  * Puts the events of one subscription and second in order (docs/contract.md, rule 3) and returns the
@@ -31,7 +34,12 @@ const MAX_PATHS = 10_000;
  * back, the neighboring seconds help: the path starts where the earlier second ended, and the next
  * second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond({ events, undatedEnd, neighbors }: EventsOfSecond): LastOfSecond {
+export function lastOfSecond({
+  events,
+  undatedEnd,
+  neighbors,
+  evidence,
+}: EventsOfSecond): LastOfSecond {
   if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
@@ -44,12 +52,15 @@ export function lastOfSecond({ events, undatedEnd, neighbors }: EventsOfSecond):
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
     return { newest: snapshot.subscription, order: 'known' };
   }
-  const ends = possibleEnds(withoutSnapshots(events));
+  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
+  const ends = possibleEnds(withoutSnapshots(events), budget);
   const end = onlyPlan(ends);
   if (end !== null) return { newest: end, order: 'known' };
 
-  const inferred = onlyPlan(endsBetween(events, neighbors()));
+  const inferred = onlyPlan(endsBetween(events, neighbors(), budget));
   if (inferred !== null) return { newest: inferred, order: 'inferred' };
+  // Every further event would only make the search longer, so a decision searches once.
+  if (budget.steps < 0) evidence.isTooLittle = true;
   if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
   const shown = endShownBy(snapshot, ends, changedNames(events));
@@ -88,20 +99,25 @@ function endShownBy(
 }
 
 /** The ends of a second that fit the end of the earlier seconds and the start of the next one. */
-function endsBetween(events: Changes, { earlier, next }: Neighbors): readonly Path[] {
+function endsBetween(
+  events: Changes,
+  { earlier, next }: Neighbors,
+  budget: Budget,
+): readonly Path[] {
   let starts: Changes = [];
-  for (const second of earlier) starts = endsAfter(starts, second).map(({ last }) => last);
-  const ends = endsAfter(starts, events);
+  for (const second of earlier) starts = endsAfter(starts, second, budget).map(({ last }) => last);
+  const ends = endsAfter(starts, events, budget);
   const nextChanges = withoutSnapshots(next);
-  const fitting = ends.filter(({ last }) => possibleEnds(nextChanges, [last]).length > 0);
+  const fitting = ends.filter(({ last }) => possibleEnds(nextChanges, budget, [last]).length > 0);
+  if (budget.steps < 0) return [];
   return fitting.length > 0 ? fitting : ends;
 }
 
 /** The ends of a second after one of these starts, or all its ends if an event in between is missing. */
-function endsAfter(starts: Changes, events: Changes): readonly Path[] {
+function endsAfter(starts: Changes, events: Changes, budget: Budget): readonly Path[] {
   const changes = withoutSnapshots(events);
-  const ends = possibleEnds(changes, starts);
-  return ends.length > 0 ? ends : possibleEnds(changes);
+  const ends = possibleEnds(changes, budget, starts);
+  return ends.length > 0 ? ends : possibleEnds(changes, budget);
 }
 
 /** An order of some of the events, in which each fits the one before it. With all of them it is an end. */
@@ -122,8 +138,8 @@ function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
 }
 
 /** The paths through all the events, one for each end; after one of `starts`, if there are any. */
-function possibleEnds(events: Changes, starts: Changes = []): Path[] {
-  if (events.length > MAX_ORDERED) return [];
+function possibleEnds(events: Changes, budget: Budget, starts: Changes = []): Path[] {
+  if (events.length > MAX_ORDERED || budget.steps < 0) return [];
   const names = changedNames(events);
   const steps = events.map((event, index) => ({
     event,
@@ -133,7 +149,9 @@ function possibleEnds(events: Changes, starts: Changes = []): Path[] {
   const paths = new Map<string, Path>();
 
   function extend({ newest, left, successors }: Omit<Path, 'last'>): void {
-    for (const step of steps.filter(({ bit }) => (left & successors & bit) !== 0)) {
+    for (const step of steps) {
+      if ((left & successors & step.bit) === 0) continue;
+      budget.steps -= 1;
       const { subscription } = step.event;
       const path = {
         last: step.event,
@@ -152,7 +170,7 @@ function possibleEnds(events: Changes, starts: Changes = []): Path[] {
   extend({ newest: null, left, successors: bitsWhere(events, canStart) });
   // The loop also visits the paths that it adds.
   for (const path of paths.values()) {
-    if (paths.size > MAX_PATHS) return [];
+    if (budget.steps < 0) return [];
     extend(path);
   }
   return [...paths.values()].filter(({ left }) => left === 0);
