@@ -51,6 +51,17 @@ describe('an event that is listed and delivered', () => {
   });
 });
 
+test('an event is the same with its members in another order, and with another value it is not', () => {
+  const { data, ...event } = JSON.parse(eventBody(ONE));
+  const object = Object.fromEntries(Object.entries(data.object).reverse());
+  const reordered = received(JSON.stringify({ data: { object }, ...event }));
+  const other = received(JSON.stringify({ data: { object: { ...object, x: 1 } }, ...event }));
+  const first = received(eventBody(ONE));
+  expect(reordered.key).not.toBe(first.key);
+  expect(outcomesOf([first, reordered, other])).toEqual(['new', 'known', 'new']);
+  expect(recognize([reordered], [first])).toMatchObject([{ key: first.key }]);
+});
+
 test('a listed event is recognized by its id alone, without the body of the logged one', () => {
   const body = eventBody(ONE);
   const { key, eventId } = received(body);

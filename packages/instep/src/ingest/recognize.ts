@@ -14,9 +14,9 @@ type AnyEvent = {
 
 /**
  * Gives events the keys that they have in the log, which are usually their own. But Stripe renders one event
- * differently for endpoints with different API versions, and in its list of events. Then the id, the type,
- * the subscription and the second identify it. Sample events of a test can share an id, such as
- * `evt_00000000000000`, but then also the API version, so each of them remains a separate event.
+ * differently for endpoints with different API versions, and in its list of events, and members can have any order.
+ * Then the id, the type, the subscription and the second identify it. Sample events of a test can share an id, such as
+ * `evt_00000000000000`, but then also the API version and not the content, so each of them remains a separate event.
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
@@ -57,11 +57,11 @@ function isParked({ outcome }: AnyEvent): boolean {
 function createKeyLookup(): (event: AnyEvent) => string {
   const keys = new Map<string, string>();
   const withSameId = new Map<string, AnyEvent[]>();
-  const typesAndVersions = new Map<string, TypeAndVersion>();
+  const contents = new Map<string, Content>();
 
-  function readOnce({ key, body }: AnyEvent): TypeAndVersion | undefined {
-    const found = typesAndVersions.get(key) ?? (body && typeAndVersionOf(body));
-    if (found !== undefined) typesAndVersions.set(key, found);
+  function readOnce({ key, body }: AnyEvent): Content | undefined {
+    const found = contents.get(key) ?? (body && contentOf(body));
+    if (found !== undefined) contents.set(key, found);
     return found;
   }
 
@@ -71,7 +71,8 @@ function createKeyLookup(): (event: AnyEvent) => string {
     if (event.source === 'list') return true;
     const [one, other] = [readOnce(event), readOnce(earlier)];
     if (one === undefined || other === undefined) return false;
-    return one.type === other.type && one.apiVersion !== other.apiVersion;
+    if (one.type !== other.type) return false;
+    return one.apiVersion !== other.apiVersion || one.data === other.data;
   }
 
   return (event) => {
@@ -92,14 +93,31 @@ function idInSecond({ key, eventId }: AnyEvent): string {
   return `${keysOfSameSecond(key).low} ${eventId}`;
 }
 
-const shape = v.object({ type: v.string(), api_version: v.nullish(v.string()) });
+const shape = v.object({
+  type: v.string(),
+  api_version: v.nullish(v.string()),
+  data: v.optional(v.unknown()),
+});
 
-/** An event's type, and the API version of its structure; each endpoint has its own version. */
-type TypeAndVersion = { readonly type: string | null; readonly apiVersion: string | null };
+/** What a body says of its event. */
+type Content = {
+  readonly type: string | null;
+  /** The API version of its structure; each endpoint has its own. */
+  readonly apiVersion: string | null;
+  /** Its data as JSON, with the members of each object in alphabetical order. */
+  readonly data: string;
+};
 
-/** Reads the type and API version of a signed event. The body must be JSON. */
-function typeAndVersionOf(body: Uint8Array): TypeAndVersion {
+/** Reads the content of a signed event. The body must be JSON. */
+function contentOf(body: Uint8Array): Content {
   const { success, output } = v.safeParse(shape, JSON.parse(new TextDecoder().decode(body)));
-  if (!success) return { type: null, apiVersion: null };
-  return { type: output.type, apiVersion: output.api_version ?? null };
+  if (!success) return { type: null, apiVersion: null, data: '' };
+  const { type, api_version: apiVersion = null, data = null } = output;
+  return { type, apiVersion, data: JSON.stringify(data, inOrder) };
+}
+
+/** For `JSON.stringify`. */
+function inOrder(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
 }
