@@ -55,8 +55,11 @@ const MAX_BATCH = 500;
  * The shares of `timeoutMs` after which PostgreSQL ends a statement of a batch: in the ready queue, where all events
  * wait for it, and in the blocked one, where the cause of a timeout is searched for by trying the batch in halves.
  */
-const READY_SHARE = 1 / 4;
-const BLOCKED_SHARE = 1 / 32;
+const READY_SHARE = 1 / 2;
+const BLOCKED_SHARE = 1 / 16;
+
+/** The shortest of these times, so that a busy database is not taken for a slow event. */
+const MIN_STATEMENT_TIMEOUT_MS = 100;
 
 /** The first and the longest pause between two attempts to lock a team. */
 const LOCK_PAUSE_MS = 5;
@@ -107,7 +110,7 @@ export class IngestPipeline {
     this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
     const batchOf = (share: number) => ({
       maxBatch: MAX_BATCH,
-      timeoutMs: Math.ceil(this.#timeoutMs * share),
+      timeoutMs: Math.max(Math.ceil(this.#timeoutMs * share), MIN_STATEMENT_TIMEOUT_MS),
     });
     this.#ready = this.#openQueue('ready', 'apply events', batchOf(READY_SHARE));
     this.#blocked = this.#openQueue('blocked', 'apply blocked events', batchOf(BLOCKED_SHARE));
