@@ -1,4 +1,5 @@
-import { openInstep, readConfig } from 'instep';
+import { type ApplicationId, openInstep, readConfig } from 'instep';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import {
@@ -57,49 +58,66 @@ test.each(SEEDS)(
       await stripe.close();
     });
 
-    const teams = Array.from({ length: TEAMS }, (_, index) => ({
-      name: random.chance(HOSTILE_SHARE) ? random.pick(HOSTILE_TEAMS) : 'healthy',
-      way: random.pick(WAYS),
-      customerId: `cus_${index}`,
-      productId: `prod_${random.below(PRODUCTS)}`,
-    }));
-    const healthyIds = new Map<unknown, string>();
+    const teams = Array.from({ length: TEAMS }, (_, index) => {
+      const customerId = `cus_${index}`;
+      const productId = `prod_${random.below(PRODUCTS)}`;
+      const name = random.chance(HOSTILE_SHARE) ? random.pick(HOSTILE_TEAMS) : 'healthy';
+      const event = createSubscriptionEvent({ customerId, productId });
+      return { name, customerId, productId, event, way: random.pick(WAYS) };
+    });
+    const healthyIds = new Map<ApplicationId, string>();
     const answers: number[] = [];
+    async function deliver({ name, event }: (typeof teams)[number]): Promise<void> {
+      const request = signedRequest(event, WEBHOOK_SECRET);
+      const { status } = await instep.fetch(new Request('http://x/api/stripe/webhook', request));
+      if (name === 'healthy') answers.push(status);
+    }
     await Promise.all(
-      teams.map(async ({ name, way, customerId, productId }) => {
-        const event = createSubscriptionEvent({ customerId, productId });
-        const deliver = async () => {
-          const request = signedRequest(event, WEBHOOK_SECRET);
-          const { status } = await instep.fetch(
-            new Request('http://x/api/stripe/webhook', request),
-          );
-          if (name === 'healthy') answers.push(status);
-        };
-        if (way === 'parked') await deliver();
+      teams.map(async (team) => {
+        const { name, way, customerId, productId, event } = team;
+        if (way === 'parked') await deliver(team);
         const teamId = await addTeam(query, { name, customerId });
         if (name === 'healthy') healthyIds.set(teamId, productId);
         customers.set({ id: customerId });
         subscriptions.set(event.data.object);
         if (way === 'missed') events.set(event);
-        if (way === 'delivered') await deliver();
+        if (way === 'delivered') await deliver(team);
       }),
     );
     expect(new Set(answers)).toEqual(new Set([200]));
     productNames.prod_2 = 'Team';
 
-    await vi.waitFor(
-      async () => {
-        for (const [teamId, productId] of healthyIds) {
-          const team = await readTeam(query, teamId as number);
-          expect(team?.plan).toMatchObject({
-            planName: productNames[productId],
-            providerProductId: productId,
-            subscriptionStatus: 'active',
-          });
-        }
-      },
-      { timeout: DEADLINE_MS, interval: 250 },
-    );
+    const expectPlans = async () => {
+      for (const [teamId, productId] of healthyIds) {
+        expect((await readTeam(query, teamId))?.plan).toMatchObject({
+          planName: productNames[productId],
+          providerProductId: productId,
+          subscriptionStatus: 'active',
+        });
+      }
+    };
+    await vi.waitFor(expectPlans, { timeout: DEADLINE_MS, interval: 250 });
+
+    // Afterward, the log also has the events of hostile teams.
+    await query('alter table teams disable trigger be_hostile');
+    await Promise.all(teams.map(deliver));
+    await instep.close();
+    await query(`
+      update teams
+         set plan_name = null,
+             provider_product_id = null,
+             provider_subscription_id = null,
+             subscription_status = null;
+      alter table teams enable trigger be_hostile`);
+    const failed: string[] = [];
+    const onFailure = ({ customerId }: { customerId: string }) => failed.push(customerId);
+    for await (const _ of rebuild(database, {
+      planSelection: 'newest',
+      isDryRun: false,
+      onFailure,
+    }));
+    expect(failed).not.toEqual([]);
+    await expectPlans();
   },
-  180_000,
+  240_000,
 );

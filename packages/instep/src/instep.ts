@@ -174,6 +174,13 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger,
   });
 
+  let closed: Promise<void> | undefined;
+  async function closeAll(): Promise<void> {
+    await maintenance.stop();
+    await database.close();
+    await server.release();
+  }
+
   return {
     handle,
     fetch: createFetchHandler(handle),
@@ -198,10 +205,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
       isShuttingDown = true;
       void maintenance.stop();
     },
-    async close() {
-      await maintenance.stop();
-      await database.close();
-      await server.release();
+    close() {
+      closed ??= closeAll();
+      return closed;
     },
   };
 }
