@@ -48,6 +48,7 @@ type Setting = {
     ingest?: Ingest,
     startedAgoMs?: number,
     now?: () => number,
+    compareCustomer?: (customerId: string) => Promise<boolean>,
   ): (signal?: AbortSignal) => Promise<void>;
 };
 
@@ -66,7 +67,7 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: App
     calls,
     lines,
     fault: undefined,
-    instance(through = ingest, startedAgoMs = 0, now = Date.now) {
+    instance(through = ingest, startedAgoMs = 0, now = Date.now, compareCustomer?) {
       const options = {
         query: database.query,
         ingest: through,
@@ -74,6 +75,7 @@ async function setUp(bodies: readonly string[]): Promise<Setting & { teamId: App
         logger,
         now,
         nonce: () => `holder_${Math.random()}`,
+        ...(compareCustomer && { compareCustomer }),
       };
       const readings = [performance.now() - startedAgoMs];
       const clockMs = () => readings.pop() ?? performance.now();
@@ -453,4 +455,43 @@ test('does not import events again that were pruned', async () => {
     idOf(newest),
     idOf(missed),
   ]);
+});
+
+describe('a team whose subscription is in no event', () => {
+  /** The app wrote the live subscription; Stripe lists the end of an older one. */
+  async function startBesideApp() {
+    const setting = await setUp([nextEvent({ subscriptionId: 'sub_old', status: 'canceled' })]);
+    const { database } = setting;
+    await database.query(
+      `update teams
+          set provider_subscription_id = 'sub_live', provider_product_id = 'prod_1',
+              plan_name = 'Pro', subscription_status = 'active'`,
+    );
+    const catchUpWith = (compareCustomer: (customerId: string) => Promise<boolean>) =>
+      setting.instance(undefined, undefined, undefined, compareCustomer)();
+    return { setting, catchUpWith };
+  }
+
+  test('is compared with Stripe before an older event is applied', async () => {
+    const { setting, catchUpWith } = await startBesideApp();
+    const compared: string[] = [];
+    await catchUpWith(async (customerId) => {
+      compared.push(customerId);
+      const live = { customerId, subscriptionId: 'sub_live', createdSeconds: NOW_SECONDS };
+      await setting.ingest([received(eventBody({ eventId: 'evt_live', ...live }))]);
+      return true;
+    });
+    expect(compared).toEqual(['cus_1']);
+    const plan = { providerSubscriptionId: 'sub_live', subscriptionStatus: 'active' };
+    expect(await planOf(setting)).toMatchObject(plan);
+    expect((await logOf(setting)).map(({ outcome }) => outcome)).toEqual(['stale', 'applied']);
+  });
+
+  test("keeps its plan where the key can't read subscriptions", async () => {
+    const { setting, catchUpWith } = await startBesideApp();
+    await catchUpWith(async () => false);
+    expect(await planOf(setting)).toMatchObject({ subscriptionStatus: 'active' });
+    expect(await logOf(setting)).toEqual([]);
+    expect(setting.lines).toContainEqual(expect.objectContaining({ customerId: 'cus_1' }));
+  });
 });

@@ -207,3 +207,27 @@ test('an API that fails is asked again later', async () => {
   await run();
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
 });
+
+test('a customer for whom Stripe was never asked comes before all repetitions', async () => {
+  const { run } = openJob();
+  await query(`insert into teams (name, provider_customer_id)
+               select 'Free', 'cus_free_' || number from generate_series(1, 60) as number`);
+  await query(`insert into instep.new_customers (customer_id, first_asked_at, due_at)
+               select provider_customer_id, now() - interval '1 hour', now() - interval '1 minute'
+                 from teams`);
+  const teamId = await account.addTeam('cus_new');
+  const trial = { customerId: 'cus_new', status: 'trialing', productId: 'prod_pro' };
+  await account.happen(trial, 'missed');
+  await run();
+  expect(asked().length).toBeLessThan(60);
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
+});
+
+test('a reconciliation counts as asking', async () => {
+  await account.addTeam('cus_free');
+  account.customers.set({ id: 'cus_free' });
+  expect((await account.reconcile()).code).toBe(0);
+  expect(await query('select customer_id from instep.new_customers')).toEqual([
+    { customer_id: 'cus_free' },
+  ]);
+});

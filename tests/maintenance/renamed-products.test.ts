@@ -99,7 +99,7 @@ test('teams whose trigger keeps the former name are not renamed endlessly', asyn
   };
   await maintain(counting, undefined, stopping);
   await run('drop function keep_name cascade');
-  expect(batches).toBe(2);
+  expect(batches).toBe(3);
 });
 
 test('a rename that a failure interrupted is continued', async () => {
@@ -184,5 +184,25 @@ test('a name that the table refuses is not written again', async () => {
     expect(await planNames()).toEqual({ Old: 1 });
   } finally {
     await run('alter table teams drop constraint short');
+  }
+});
+
+test('a team that refuses a name keeps it from no other team', async () => {
+  await addTeams(5);
+  await rename();
+  await run(`
+    create function refuse() returns trigger language plpgsql as
+    $$ begin
+         if old.id = (select min(id) from teams) then
+           raise 'not this team' using errcode = 'U0001';
+         end if;
+         return new;
+       end $$;
+    create trigger refuse before update on teams for each row execute function refuse()`);
+  try {
+    await maintain();
+    expect(await planNames()).toEqual({ New: 4, Old: 1 });
+  } finally {
+    await run('drop function refuse cascade');
   }
 });

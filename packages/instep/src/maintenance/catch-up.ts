@@ -8,6 +8,8 @@ import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused, DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
+import { readCustomers } from '../postgres/statements/subscriptions.ts';
+import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
@@ -25,6 +27,11 @@ type CatchUpOptions = {
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
+  /**
+   * Compares a customer's teams with Stripe, and repairs them. Returns false if the key lacks permission for
+   * that. By default, listed events are applied without a comparison.
+   */
+  readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<boolean>;
 };
 
 /** How far back Stripe lists events. */
@@ -98,7 +105,7 @@ export async function catchUp(
   try {
     for await (const page of readPages({ list, cursor, signal })) {
       startedSeconds ??= page.answeredSeconds ?? nowSeconds;
-      missed += await store(page.objects, blocked, options);
+      missed += await store(page.objects, blocked, options, signal);
       listed += page.objects.length;
       // The next run begins with the first page whose events could not all be stored.
       if (blocked.size === 0) cursor = page.cursor;
@@ -122,6 +129,9 @@ export async function catchUp(
   }
 }
 
+const LEFT_OUT =
+  'missed event left out: STRIPE_SECRET_KEY lacks permission to read the subscription of its team';
+
 /** Customers whose events can't be stored now, for example because their team is locked. */
 type BlockedCustomers = Map<string | null, Error>;
 
@@ -129,8 +139,10 @@ type BlockedCustomers = Map<string | null, Error>;
 async function store(
   objects: readonly Json[],
   blocked: BlockedCustomers,
-  { query, ingest, logger, now, nonce }: CatchUpOptions,
+  options: CatchUpOptions,
+  signal: AbortSignal,
 ): Promise<number> {
+  const { query, ingest, logger, now, nonce } = options;
   const receivedAtMs = now();
   const events = objects.flatMap((object): ReceivedEvent[] => {
     const text = JSON.stringify(object);
@@ -142,10 +154,15 @@ async function store(
   const keys = new Set(known.map(({ key }) => key));
   const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
   const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
+  const unclear = await compareUnknown(missed, options, signal);
   await Promise.all(
     missed.map(async (event) => {
       const customerId = event.kind === 'unreadable' ? null : event.subscription.customerId;
       if (blocked.has(customerId)) return;
+      if (customerId !== null && unclear.has(customerId)) {
+        logger.warn({ customerId, eventId: event.eventId }, LEFT_OUT);
+        return;
+      }
       try {
         await ingest([event]);
       } catch (err) {
@@ -161,6 +178,30 @@ async function store(
     }),
   );
   return missed.length;
+}
+
+/**
+ * Asks Stripe about customers whose team has a subscription of which no event is known, as when Instep starts
+ * beside an app with subscribers: the listed events can be older, and must not overrule the row. Returns those
+ * about whom Stripe can't be asked.
+ */
+async function compareUnknown(
+  missed: readonly ReceivedEvent[],
+  { query, compareCustomer }: CatchUpOptions,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  const unclear = new Set<string>();
+  if (compareCustomer === undefined || missed.length === 0) return unclear;
+  const customerIds = missed.flatMap((event) =>
+    event.kind === 'unreadable' ? [] : event.subscription.customerId,
+  );
+  const { customers } = await readCustomers(query, customerIds);
+  for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
+    const rowId = plan.providerSubscriptionId;
+    if (rowId === null || customers.get(customerId)?.has(rowId)) continue;
+    if (!(await compareCustomer(customerId, signal))) unclear.add(customerId);
+  }
+  return unclear;
 }
 
 /** Leaves out the events that may have been pruned: the ordering rule no longer needs them. */

@@ -55,9 +55,18 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
   return restWithoutPermission(run, { job: FIRST_SUBSCRIPTIONS_JOB, logger, restMs: REST_MS });
 }
 
+/** 5 seconds after the first time, then after doubling delays for a day. */
+const ASK_AGAIN = `
+          on conflict (customer_id) do update
+         set due_at = case
+                        when now() - known.first_asked_at < interval '1 day'
+                          then now() + (now() - known.first_asked_at)
+                        else 'infinity'
+                      end`;
+
 const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       with due as materialized (
-        select distinct on (provider_customer_id) provider_customer_id as customer_id
+        select provider_customer_id as customer_id
           from ${teams.rows} as teams
           left join instep.new_customers as known on known.customer_id = provider_customer_id
          where provider_customer_id is not null
@@ -67,23 +76,19 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                    from instep.subscriptions as state
                   where state.customer_id = provider_customer_id
                )
+         group by provider_customer_id, known.first_asked_at
+         order by known.first_asked_at desc nulls first
          limit $1
       )
       insert into instep.new_customers as known (customer_id, due_at)
       select customer_id, now() + interval '5 seconds'
-        from due
-          on conflict (customer_id) do update
-         set due_at = case
-                        when now() - known.first_asked_at < interval '1 day'
-                          then now() + (now() - known.first_asked_at)
-                        else 'infinity'
-                      end
+        from due${ASK_AGAIN}
       returning customer_id as "customerId"`;
 
 /**
- * Customers with a team but without a known subscription, for which Stripe should be asked now. Each is due
- * again after 5 seconds, then after doubling delays for a day: a customer can be created long before the
- * checkout is completed.
+ * Customers with a team but without a known subscription, for which Stripe should be asked now: first those
+ * for which it was never asked, then the newest. Each is due again, because a customer can be created long
+ * before the checkout is completed.
  */
 async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
@@ -92,4 +97,16 @@ async function takeNewCustomers(query: Query, limit: number): Promise<string[]> 
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);
+}
+
+/** Notes that Stripe has just listed no subscription of these customers. */
+export async function noteAsked(query: Query, customerIds: readonly string[]): Promise<void> {
+  await query({
+    name: 'note_asked',
+    text: `
+      insert into instep.new_customers as known (customer_id, due_at)
+      select distinct customer_id, now() + interval '5 seconds'
+        from unnest($1::text[]) as customer (customer_id)${ASK_AGAIN}`,
+    values: [customerIds],
+  });
 }

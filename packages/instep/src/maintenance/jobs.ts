@@ -15,7 +15,7 @@ import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
-import { createReconcileJob } from './reconcile/reconcile.ts';
+import { createComparison, createReconcileJob } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
 import type { Job } from './worker.ts';
 
@@ -103,13 +103,14 @@ export function createJobs(options: JobsOptions): Job[] {
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs: () => performance.now() }),
     },
   ];
+  const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
   if (catchUpIntervalMs !== null) {
-    const catchUp = { query, ingest, listEvents, logger, now, nonce };
+    const compareCustomer = createComparison(reconcile);
+    const catchUp = { query, ingest, listEvents, logger, now, nonce, compareCustomer };
     const run = createCatchUpJob(catchUp, catchUpIntervalMs);
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
   if (reconcileIntervalMs !== null) {
-    const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
     jobs.push({

@@ -1,11 +1,12 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
+import { DatabaseBusy, isOfOneEvent } from '../postgres/errors.ts';
 import {
   applyProductName,
   giveUpName,
   noteAppliedName,
   readProductsToLookUp,
+  readTeamsToName,
   readUnappliedNames,
   writeProductName,
 } from '../postgres/statements/products.ts';
@@ -24,6 +25,11 @@ const LOOKUPS = 100;
 /** Few enough that no webhook waits long for a team whose plan is being renamed. */
 const TEAMS = 100;
 
+type Product = { readonly productId: string; readonly name: string };
+
+/** How many teams did not get a name: the database refused it, or the team was locked. */
+type Applied = { readonly refused: number; readonly left: number };
+
 /**
  * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
  * teams.
@@ -32,17 +38,47 @@ export async function lookUpProductNames(
   { query, retrieveProductName, logger }: NamesOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  async function applyName(productId: string): Promise<void> {
-    let formerIds: readonly ApplicationId[] = [];
-    for (;;) {
-      const teamIds = await applyProductName(query, productId, TEAMS);
-      if (teamIds.length > 0) logger.info({ productId, teamIds }, 'plan named');
-      // A trigger of the application can have kept the former name.
-      const isRepeated = teamIds.some((teamId) => formerIds.includes(teamId));
-      if (teamIds.length < TEAMS || isRepeated || signal.aborted) break;
-      formerIds = teamIds;
+  /** Team by team after a failure, so that one team keeps no other without the name. */
+  async function applyTo(teamIds: readonly ApplicationId[], product: Product): Promise<Applied> {
+    const { productId, name } = product;
+    try {
+      const named = await applyProductName(query, productId, teamIds);
+      if (named.length > 0) logger.info({ productId, teamIds: named }, 'plan named');
+      return { refused: 0, left: teamIds.length - named.length };
+    } catch (err) {
+      if (!isOfOneEvent(err)) throw err;
+      if (teamIds.length === 1) {
+        logger.warn({ productId, name, teamId: teamIds[0], err }, 'team keeps its plan name');
+        return err instanceof DatabaseBusy ? { refused: 0, left: 1 } : { refused: 1, left: 0 };
+      }
+      const sum = { refused: 0, left: 0 };
+      for (const teamId of teamIds) {
+        const { refused, left } = await applyTo([teamId], product);
+        sum.refused += refused;
+        sum.left += left;
+      }
+      return sum;
     }
-    await noteAppliedName(query, productId);
+  }
+
+  async function applyName(product: Product): Promise<void> {
+    const { productId } = product;
+    const sum = { refused: 0, left: 0 };
+    for (let afterId: ApplicationId | null = null; ; ) {
+      const teamIds: ApplicationId[] = await readTeamsToName(query, productId, {
+        afterId,
+        limit: TEAMS,
+      });
+      const last = teamIds.at(-1);
+      if (last === undefined) break;
+      const { refused, left } = await applyTo(teamIds, product);
+      sum.refused += refused;
+      sum.left += left;
+      if (signal.aborted) return;
+      afterId = last;
+    }
+    if (sum.refused === 0) await noteAppliedName(query, productId);
+    else if (sum.left === 0) await giveUpName(query, productId);
   }
 
   async function lookUp(productId: string): Promise<string | null> {
@@ -64,15 +100,9 @@ export async function lookUpProductNames(
   }
 
   async function applyNames(): Promise<void> {
-    for (const { productId, name } of await readUnappliedNames(query)) {
+    for (const product of await readUnappliedNames(query)) {
       if (signal.aborted) return;
-      try {
-        await applyName(productId);
-      } catch (error) {
-        if (!(error instanceof DatabaseRefused)) throw error;
-        logger.warn({ productId, name, err: error }, 'teams keep their plan name');
-        await giveUpName(query, productId);
-      }
+      await applyName(product);
     }
   }
 

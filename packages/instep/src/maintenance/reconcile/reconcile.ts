@@ -9,7 +9,8 @@ import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
-import { StripeApiFailed } from '../../stripe/api-failure.ts';
+import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
+import { noteAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, withLease } from '../lease.ts';
 import { restWithoutPermission } from '../resting.ts';
 import { readPages } from '../stripe-pages.ts';
@@ -136,6 +137,9 @@ export async function reconcileAll(
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
     const found = await reconcileTeams(teams, listed, options, signal);
+    const withSubscription = new Set(listed.map(({ customerId }) => customerId));
+    const without = customerIds.filter((customerId) => !withSubscription.has(customerId));
+    if (!isDryRun) await noteAsked(query, without);
     await save({ afterTeamId: last.id }, found);
     report('teams', progress.counts.teams);
   }
@@ -290,4 +294,23 @@ async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
     }
     throw cause;
   }
+}
+
+/** A function that reconciles a customer, and returns false if the key lacks permission to ask Stripe. */
+export function createComparison(services: ReconcileServices) {
+  const { logger } = services;
+  const onFinding = ({ kind, ...finding }: Finding) => logger.info(finding, kind);
+  const options = { ...services, isDryRun: false, onFinding };
+  return async (customerId: string, signal: AbortSignal): Promise<boolean> => {
+    try {
+      await reconcileCustomer(customerId, options, signal);
+      return true;
+    } catch (error) {
+      if (!(error instanceof ReconciliationFailed)) throw error;
+      // Stripe refuses the id, for example an empty one.
+      if (isRefusedByStripe(error.cause)) return true;
+      if (error.isResumable) throw error;
+      return false;
+    }
+  };
 }

@@ -2,6 +2,8 @@ import type { ApplicationId } from '../../core/application-id.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
+import { isAfter } from '../tables/id-from-text.ts';
+import type { PageAfter } from './teams.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -115,15 +117,43 @@ export async function readUnappliedNames(
   });
 }
 
-const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, setUpdatedAt } }: ApplicationTables) => `
+const NEEDS_NAME = `
+  teams.provider_product_id = product.product_id
+  and (teams.plan_name is null or teams.plan_name = any (product.former_names))`;
+
+const READ_TEAMS_TO_NAME = ({ teams }: ApplicationTables) => `
+      select teams.id
+        from instep.products as product
+        join ${teams.rows} as teams on ${NEEDS_NAME}
+       where product.product_id = $1
+         and ${isAfter(teams.idType, '$2::text')}
+       order by teams.id
+       limit $3`;
+
+/** Teams of a product that have no name or a former one. */
+export async function readTeamsToName(
+  query: Query,
+  productId: string,
+  { afterId, limit }: PageAfter,
+): Promise<ApplicationId[]> {
+  const rows = await query<{ id: ApplicationId }>({
+    name: 'read_teams_to_name',
+    text: READ_TEAMS_TO_NAME,
+    values: [productId, afterId, limit],
+  });
+  return rows.map(({ id }) => id);
+}
+
+const APPLY_PRODUCT_NAME = ({
+  teams: { rows, name, column, idType, setUpdatedAt },
+}: ApplicationTables) => `
       with nameless as (
         select teams.id, product.name
           from instep.products as product
-          join ${rows} as teams on teams.provider_product_id = product.product_id
+          join ${rows} as teams on ${NEEDS_NAME}
          where product.product_id = $1
-           and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+           and teams.id = any ($2::${idType}[])
          order by teams.id
-         limit $2
            for no key update of teams skip locked
       )
       update ${name} as team
@@ -133,18 +163,18 @@ const APPLY_PRODUCT_NAME = ({ teams: { rows, name, column, setUpdatedAt } }: App
       returning team.${column('id')} as id`;
 
 /**
- * Writes a product's name to some of the teams that have no name or a former one, and returns their ids. It
+ * Writes a product's name to those of these teams that have no name or a former one, and returns their ids. It
  * skips teams that another transaction has locked.
  */
 export async function applyProductName(
   query: Query,
   productId: string,
-  limit: number,
+  teamIds: readonly ApplicationId[],
 ): Promise<ApplicationId[]> {
   const rows = await query<{ id: ApplicationId }>({
     name: 'apply_product_name',
     text: APPLY_PRODUCT_NAME,
-    values: [productId, limit],
+    values: [productId, teamIds],
   });
   return rows.map(({ id }) => id);
 }
@@ -175,7 +205,7 @@ export async function noteAppliedName(query: Query, productId: string): Promise<
   });
 }
 
-/** Leaves a product's teams as they are: their table refuses the name. */
+/** Leaves the rest of a product's teams as they are: the database refuses the name there. */
 export async function giveUpName(query: Query, productId: string): Promise<void> {
   await query({
     name: 'give_up_name',
