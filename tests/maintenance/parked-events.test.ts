@@ -201,6 +201,18 @@ test('parked events have a retention', async () => {
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
+test('an instance whose clock has jumped ahead deletes no parked event', async () => {
+  await store.database.query('truncate instep.events');
+  await store.database.query(
+    `update instep.leased_jobs set started_at = null where name = 'retention'`,
+  );
+  const ingest = openPipeline(store.database);
+  await ingest([received(eventBody({ customerId: 'cus_new' }), Date.now())]);
+  const options = { retentionMs: 50_000, now: () => Date.now() + 100_000, holder: 'one', logger };
+  await pruneExpiredEvents({ query: store.database.query, ...options }, signal);
+  expect(await parkedCustomers()).toEqual(['cus_new']);
+});
+
 test('parked events of a customer who had a team stay until a team is linked to that customer again', async () => {
   await store.database.query('truncate instep.events');
   await store.database.query(

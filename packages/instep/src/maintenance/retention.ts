@@ -26,7 +26,8 @@ export async function pruneExpiredEvents(
 ): Promise<void> {
   const lease = { name: 'retention', holder, dueAfterMs: DUE_AFTER_MS };
   await withLease(query, lease, async (run) => {
-    const cutoffMs = now() - retentionMs;
+    // A clock that has jumped ahead must not delete anything: the database's has to agree.
+    const cutoffMs = Math.min(now(), await readClock(query)) - retentionMs;
     const count = await pruneLog({ query, cutoffMs }, signal);
     if (count > 0) logger.info({ count }, 'event log pruned');
     // Without its parked events the state of a known customer is outdated, and a team can get that customer
@@ -36,4 +37,14 @@ export async function pruneExpiredEvents(
     if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
     if (!signal.aborted) await run.complete({});
   });
+}
+
+/** The database server's time, in milliseconds since 1970. */
+async function readClock(query: Query): Promise<number> {
+  const [row] = await query<{ nowMs: number }>({
+    name: 'read_clock',
+    text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
+  });
+  if (row === undefined) throw new RangeError('a select without a table has one row');
+  return row.nowMs;
 }
