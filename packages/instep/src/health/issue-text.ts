@@ -2,7 +2,20 @@ import { counted, countText } from '../runtime/count-text.ts';
 import { durationOf } from '../runtime/duration.ts';
 import type { Issue } from './issues.ts';
 
-/** What is wrong, in a sentence without a period. Whoever shows it adds what to do. */
+/**
+ * What is wrong, in a sentence without a period. Whoever shows it adds what to do.
+ *
+ * @example
+ * ```ts
+ * import { type Issue, issueText } from 'instep/operate';
+ *
+ * const issue: Issue = {
+ *   ...{ code: 'products-without-name', severity: 'warning', concerns: 'service' },
+ *   ...{ remedies: ['check-key-permissions'], count: 1, isMore: false, evidence: { products: 2 } },
+ * };
+ * console.log(issueText(issue, Date.now())); // The name of 2 products is unknown…
+ * ```
+ */
 export function issueText(issue: Issue, nowMs: number): string {
   const since = (ms: number) => durationOf(nowMs - ms);
   switch (issue.code) {
