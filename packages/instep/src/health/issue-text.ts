@@ -13,7 +13,7 @@ import type { Issue } from './issues.ts';
  *   ...{ code: 'products-without-name', severity: 'warning', concerns: 'service' },
  *   ...{ remedies: ['check-key-permissions'], count: 1, isMore: false, evidence: { products: 2 } },
  * };
- * console.log(issueText(issue, Date.now())); // The name of 2 products is unknown…
+ * console.log(issueText(issue, 1_800_000_000_000)); // The name of 2 products is unknown…
  * ```
  */
 export function issueText(issue: Issue, nowMs: number): string {
