@@ -15,8 +15,8 @@ function keysOf(events: readonly SubscriptionChange[]): string[] {
 test('returns the events of a second in the order of arrival', () => {
   const [one, other] = [at(10), at(10)];
   const history = new EventHistory([one, other]);
-  expect(history.secondOf(one.subscription).events).toEqual([one, other]);
-  expect(history.secondOf(at(11).subscription).events).toEqual([]);
+  expect(history.tieGroupOf(one.subscription).events).toEqual([one, other]);
+  expect(history.tieGroupOf(at(11).subscription).events).toEqual([]);
 });
 
 test('replaces a known event in its place', () => {
@@ -24,7 +24,7 @@ test('replaces a known event in its place', () => {
   const again = { ...one, isDeletion: true };
   const history = new EventHistory([one, other]);
   history.add(again);
-  expect(history.secondOf(one.subscription).events).toEqual([again, other]);
+  expect(history.tieGroupOf(one.subscription).events).toEqual([again, other]);
 });
 
 test.each([
@@ -34,20 +34,20 @@ test.each([
 ])('keeps events with another %s separate', (_, fields) => {
   const [one, other] = [at(10), at(10, fields)];
   const history = new EventHistory([one, other]);
-  expect(history.secondOf(one.subscription).events).toEqual([one]);
-  expect(history.secondOf(other.subscription).events).toEqual([other]);
+  expect(history.tieGroupOf(one.subscription).events).toEqual([one]);
+  expect(history.tieGroupOf(other.subscription).events).toEqual([other]);
 });
 
 test('distinguishes a missing subscription from any id', () => {
   const [none, empty] = [at(10, { subscriptionId: null }), at(10, { subscriptionId: 'null' })];
   const history = new EventHistory([none, empty]);
-  expect(history.secondOf(none.subscription).events).toEqual([none]);
+  expect(history.tieGroupOf(none.subscription).events).toEqual([none]);
 });
 
 test('returns up to five earlier seconds in order, and the next one', () => {
   const seconds = [7, 12, 3, 10, 9, 4, 11, 8, 6, 5].map((second) => at(second));
   const history = new EventHistory(seconds);
-  const { earlier, next } = history.secondOf(at(10).subscription).neighbors();
+  const { earlier, next } = history.tieGroupOf(at(10).subscription).neighbors();
   const ofSecond = (second: number) =>
     seconds.find(({ subscription }) => subscription.createdSeconds === second)?.key;
   expect(earlier.map(keysOf)).toEqual([5, 6, 7, 8, 9].map((second) => [ofSecond(second)]));
@@ -63,23 +63,23 @@ describe('an event without created', () => {
   test('is the end of its second if no later arrival has an effect', () => {
     const [one, other] = [at(10), undated(10)];
     const last = new EventHistory([one, other, at(10, { status: 'past_due' })]);
-    expect(last.secondOf(one.subscription)).toMatchObject({ undatedEnd: other.subscription });
+    expect(last.tieGroupOf(one.subscription)).toMatchObject({ undatedEnd: other.subscription });
     const first = new EventHistory([other, one]);
-    expect(first.secondOf(one.subscription)).toMatchObject({ events: [one], undatedEnd: null });
+    expect(first.tieGroupOf(one.subscription)).toMatchObject({ events: [one], undatedEnd: null });
   });
 
   test('is no evidence for other events', () => {
     const seconds = [at(8), undated(9), at(10), undated(11), at(12)];
-    const { earlier, next } = new EventHistory(seconds).secondOf(at(10).subscription).neighbors();
+    const { earlier, next } = new EventHistory(seconds).tieGroupOf(at(10).subscription).neighbors();
     expect({ earlier, next }).toEqual({ earlier: [[seconds[0]]], next: [seconds[4]] });
   });
 });
 
 test('returns no neighbors when there are none', () => {
   const only = at(10);
-  const { earlier, next } = new EventHistory([only]).secondOf(only.subscription).neighbors();
+  const { earlier, next } = new EventHistory([only]).tieGroupOf(only.subscription).neighbors();
   expect({ earlier, next }).toEqual({ earlier: [], next: [] });
-  const unknown = new EventHistory().secondOf(only.subscription);
+  const unknown = new EventHistory().tieGroupOf(only.subscription);
   expect(unknown.events).toEqual([]);
   expect(unknown.neighbors()).toEqual({ earlier: [], next: [] });
 });

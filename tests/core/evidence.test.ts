@@ -113,3 +113,13 @@ test.each<[string, Member, Member, boolean]>([
     expect(leavesAlone(before, after)).toBe(isAlone);
   },
 );
+
+test('a member with the name of an inherited one is a member like any other', () => {
+  const first = event({ status: 'trialing', constructor: 'x' });
+  const second = event(
+    { status: 'active', constructor: null },
+    { status: 'trialing', constructor: 'x' },
+  );
+  const third = event({ status: 'unpaid' }, { status: 'active' });
+  expect(lastOf([third, second, first])).toEqual({ newest: third.subscription, order: 'known' });
+});

@@ -1,6 +1,6 @@
 import type { Neighbors } from 'instep/src/core/event-history.ts';
 import type { JsonObject } from 'instep/src/core/json.ts';
-import { type LastOfSecond, lastOfSecond } from 'instep/src/core/same-second-order.ts';
+import { type LastOfTieGroup, lastOfTieGroup } from 'instep/src/core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 
 /** An event, for tests that change some of its fields. */
@@ -62,8 +62,8 @@ export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
 export function lastOf(
   events: readonly SubscriptionChange[],
   { earlier = [], next = [] }: Partial<Neighbors> = {},
-): LastOfSecond {
-  return lastOfSecond({
+): LastOfTieGroup {
+  return lastOfTieGroup({
     events,
     undatedEnd: null,
     evidence: { isTooLittle: false },

@@ -63,7 +63,7 @@ describe('a snapshot', () => {
     expect(decision.plans.get(1)?.subscriptionStatus).toBe('canceled');
   });
 
-  test('is superseded by an event of its second', () => {
+  test('is outdated by an event of its tie group', () => {
     const decision = decide([snapshotWith([one.key])], known([one, other]), 'newest');
     expect(decision.results).toEqual([{ outcome: 'stale', teamIds: [1] }]);
     expect(decision.plans.size).toBe(0);

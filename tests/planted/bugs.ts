@@ -97,7 +97,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'const followed = (',
     'if (plan.subscriptionStatus !== null) return true;\n  const followed = (',
   ]),
-  bug('every snapshot counts as superseded', DECIDE, [
+  bug('every snapshot counts as outdated', DECIDE, [
     'return !isStillAmbiguous ||',
     'return true ||',
   ]),
@@ -158,7 +158,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'maintenance/reconcile/drift.ts',
     ['(one.endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
   ),
-  storeBug('a listed snapshot counts as superseded', DECIDE, [
+  storeBug('a listed snapshot counts as outdated', DECIDE, [
     'if (observedKeys === null) return false;',
     'if (observedKeys === null) return true;',
   ]),

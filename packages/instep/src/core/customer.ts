@@ -1,10 +1,10 @@
 import type { Order } from './same-second-order.ts';
 import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts';
 
-/** The state of a subscription: its newest event with an effect. */
+/** What decides a subscription: its newest event with an effect, the deciding event. */
 export type SubscriptionState = {
   readonly newest: SubscriptionEvent;
-  /** How it was found to be the last event of its second. */
+  /** How Instep knows that it is the last event of its tie group. */
   readonly order: Order;
 };
 

@@ -4,8 +4,8 @@ import { planAfter } from './transition.ts';
 
 type Changes = readonly SubscriptionChange[];
 
-/** The events of one subscription and second. */
-export type EventsOfSecond = {
+/** The events of one subscription in one second. */
+export type TieGroup = {
   /** Those with `created`, in the order of arrival. */
   readonly events: Changes;
   /**
@@ -14,7 +14,7 @@ export type EventsOfSecond = {
    */
   readonly undatedEnd: SubscriptionEvent | null;
   neighbors(): Neighbors;
-  /** Whether a search for the order has been given up before; shared by all that ask for this second. */
+  /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
   readonly evidence: { isTooLittle: boolean };
 };
 
@@ -32,7 +32,7 @@ const MAX_EARLIER_SECONDS = 5;
 export class EventHistory {
   #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
 
-  #evidence = new Map<string, EventsOfSecond['evidence']>();
+  #evidence = new Map<string, TieGroup['evidence']>();
 
   constructor(changes: Iterable<SubscriptionChange> = []) {
     for (const change of changes) this.add(change);
@@ -50,8 +50,8 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
-  /** The second of an event. */
-  secondOf(event: SubscriptionEvent): EventsOfSecond {
+  /** The tie group of an event. */
+  tieGroupOf(event: SubscriptionEvent): TieGroup {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     const arrivals = seconds.get(event.createdSeconds) ?? [];
     const end = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);

@@ -2,7 +2,7 @@ import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from './custo
 import { EventHistory } from './event-history.ts';
 import type { LoggedOutcome } from './logged-event.ts';
 import { followedEvent, type PlanSelection } from './plan-selection.ts';
-import { type LastOfSecond, lastOfSecond } from './same-second-order.ts';
+import { type LastOfTieGroup, lastOfTieGroup } from './same-second-order.ts';
 import { haveSameFields, type SubscriptionChange } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
@@ -45,7 +45,7 @@ export function follow(
   const { subscription } = change;
   const hasNoEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
-  const state = newerState(current, lastOfSecond(history.secondOf(subscription)), history);
+  const state = newerState(current, lastOfTieGroup(history.tieGroupOf(subscription)), history);
   if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
@@ -61,7 +61,7 @@ export function follow(
 /** The state after the last event of one more second, or `null` when it stays the same. */
 function newerState(
   current: SubscriptionState | undefined,
-  { newest, order }: LastOfSecond,
+  { newest, order }: LastOfTieGroup,
   history: EventHistory,
 ): SubscriptionState | null {
   if (newest !== null && !(current && newest.createdSeconds < current.newest.createdSeconds)) {
@@ -69,6 +69,6 @@ function newerState(
   }
   if (current === undefined) return null;
   // The event belongs to another second, and may decide the order of the newest one.
-  const again = lastOfSecond(history.secondOf(current.newest));
+  const again = lastOfTieGroup(history.tieGroupOf(current.newest));
   return again.newest === null ? null : { newest: again.newest, order: again.order };
 }

@@ -1,16 +1,16 @@
-import type { EventsOfSecond, Neighbors } from './event-history.ts';
+import type { Neighbors, TieGroup } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
 import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
- * How the last event of a second was found: `known` from the events of that second or a snapshot with an
- * effect; `inferred` from the neighboring seconds or another snapshot, until a late event of those seconds
- * says more; `ambiguous` while it can't be found.
+ * How the last event of a tie group was found: `known` from its own events or a snapshot with an effect; `inferred`
+ * from the tie groups beside it or another snapshot, until a late event of those says more; `ambiguous` while it
+ * can't be found.
  */
 export type Order = 'known' | 'inferred' | 'ambiguous';
 
-export type LastOfSecond = {
+export type LastOfTieGroup = {
   /** The last event with an effect; `null` when none has one. */
   readonly newest: SubscriptionEvent | null;
   readonly order: Order;
@@ -18,7 +18,7 @@ export type LastOfSecond = {
 
 type Changes = readonly SubscriptionChange[];
 
-/** More events than this within one second are not put in order. */
+/** More events than this in a tie group are not put in order. */
 const MAX_ORDERED = 30;
 
 /** Limits all searches for one last event together, when the events give little evidence. */
@@ -28,18 +28,17 @@ const MAX_STEPS = 10_000;
 type Budget = { steps: number };
 
 /**
- * Puts the events of one subscription and second in order (docs/contract.md, rule 3) and returns the
- * last one with an effect. An event comes after the one whose values it replaced, so the events form
+ * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect. An event comes after the one whose values it replaced, so the events form
  * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
  * back, the neighboring seconds help: the path starts where the earlier second ended, and the next
  * second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
  */
-export function lastOfSecond({
+export function lastOfTieGroup({
   events,
   undatedEnd,
   neighbors,
   evidence,
-}: EventsOfSecond): LastOfSecond {
+}: TieGroup): LastOfTieGroup {
   if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
@@ -92,7 +91,7 @@ function endShownBy(
   const asShown = (names: readonly string[]) =>
     onlyPlan(
       ends.filter(({ last }) =>
-        names.every((name) => isSame(snapshot.after[name], last.after[name])),
+        names.every((name) => isSame(memberOf(snapshot.after, name), memberOf(last.after, name))),
       ),
     );
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
@@ -201,7 +200,9 @@ function canFollow(
   return (
     holds(before.after, previousAttributes) &&
     names.every(
-      (name) => Object.hasOwn(previousAttributes, name) || isSame(before.after[name], after[name]),
+      (name) =>
+        Object.hasOwn(previousAttributes, name) ||
+        isSame(memberOf(before.after, name), memberOf(after, name)),
     )
   );
 }

@@ -3,7 +3,7 @@ import { EventHistory } from '../core/event-history.ts';
 import { type FollowResult, follow } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { lastOfSecond } from '../core/same-second-order.ts';
+import { lastOfTieGroup } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 
@@ -57,8 +57,8 @@ export function recomputeDecisions(
       const before = customer;
       const step = follow(before, change, history, planSelection);
       if (step.outcome !== event.outcome) return true;
-      const second = history.secondOf(change.subscription);
-      const { newest: last } = lastOfSecond(second);
+      const second = history.tieGroupOf(change.subscription);
+      const { newest: last } = lastOfTieGroup(second);
       const eventCount = second.events.length;
       const isOnArrival = event === arrival.event;
       decisions.set(event.key, { change, before, step, eventCount, last, isOnArrival, rows });

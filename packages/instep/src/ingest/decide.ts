@@ -41,7 +41,7 @@ export type StoredState = {
 /** The result of each event in a batch, and everything to write. */
 export type Decision = {
   readonly results: readonly IngestResult[];
-  /** The outcomes to log, by key. A superseded snapshot has none. */
+  /** The outcomes to log, by key. An outdated snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
@@ -72,17 +72,17 @@ export function decide(
   }
 
   /**
-   * Whether a snapshot no longer decides the order of its second: no team is linked, the order has become known, or
-   * another event of the second has arrived since the snapshot was requested.
+   * Whether a snapshot no longer decides the order of its tie group: no team is linked, the order has become known, or
+   * an event of the group has arrived that the snapshot had not seen.
    */
-  function isSuperseded({ subscription, observedKeys }: SnapshotEvent) {
+  function isOutdated({ subscription, observedKeys }: SnapshotEvent) {
     if (!teamIdsByCustomer.has(subscription.customerId)) return true;
     if (observedKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
     const isStillAmbiguous =
       state?.newest.createdSeconds === createdSeconds && state.order === 'ambiguous';
-    const { events } = history.secondOf(subscription);
+    const { events } = history.tieGroupOf(subscription);
     return !isStillAmbiguous || events.some(({ key }) => !observedKeys.has(key));
   }
 
@@ -93,7 +93,7 @@ export function decide(
       return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
-    if (event.kind === 'snapshot' && isSuperseded(event)) return { outcome: 'stale', teamIds };
+    if (event.kind === 'snapshot' && isOutdated(event)) return { outcome: 'stale', teamIds };
     // A parked event has changed nothing yet, so it is decided now, in the API version of the log.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
     const change = changes.get(event.key) ?? event;

@@ -54,8 +54,8 @@ type ReadRow = (text: string) => Promise<ReplicationState | undefined>;
 const IS_STANDBY = 'pg_is_in_recovery() as "isStandby"';
 
 /**
- * Any role has these rights by default. The timeline of a standby is the one that it receives, if the
- * role has pg_read_all_stats; otherwise that of its last checkpoint, which can be an older one.
+ * Any role can read this by default. A standby reports the timeline that it receives, which only a role with
+ * pg_read_all_stats can read. For other roles it is the timeline of the last checkpoint, which can be older.
  */
 const READ_STATE = `
   select ${IS_STANDBY},
