@@ -1,0 +1,142 @@
+import type { Json } from 'instep/src/core/json.ts';
+import { catchUp } from 'instep/src/maintenance/catch-up.ts';
+import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
+import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import type { StripePage } from 'instep/src/stripe/api.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const { signal } = new AbortController();
+const logger = createLogger('silent');
+const run = (statement: string) => store.database.query(statement);
+
+const CUSTOMERS = Array.from({ length: 7 }, (_, index) => `cus_${index}`);
+/** In the middle, so that teams before and after it are compared. */
+const REFUSING = 'cus_3';
+const OTHERS = CUSTOMERS.filter((customerId) => customerId !== REFUSING);
+
+const page = (objects: readonly Json[]): StripePage => ({
+  objects,
+  hasMore: false,
+  answeredSeconds: null,
+});
+
+async function addTeams(): Promise<void> {
+  for (const customerId of CUSTOMERS)
+    await addTeam(store.database.query, { name: 'T', customerId });
+}
+
+/** The customers whose teams have a plan. */
+async function withPlan(): Promise<string[]> {
+  const rows = await store.database.query<{ id: string }>(
+    `select provider_customer_id as id
+       from teams
+      where subscription_status = 'active'
+      order by provider_customer_id`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+beforeEach(() => run('truncate teams, instep.events, instep.subscriptions, instep.findings'));
+
+describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', (state) => {
+  beforeEach(async () => {
+    await run(`
+      create or replace function refuse() returns trigger language plpgsql as
+      $$ begin
+           if new.provider_customer_id = '${REFUSING}' then
+             raise 'not this team' using errcode = '${state}';
+           end if;
+           return new;
+         end $$`);
+    await run(
+      'create or replace trigger refuse before update on teams for each row execute function refuse()',
+    );
+  });
+
+  test('stops no parked event of another team', async () => {
+    const ingest = openPipeline(store.database);
+    await ingest(CUSTOMERS.map((customerId) => receivedEvent({ customerId })));
+    await addTeams();
+    const { query } = store.database;
+    await createParkedEventsJob({ query, ingest, logger })(signal);
+    expect(await withPlan()).toEqual(OTHERS);
+  });
+
+  test('stops no other empty team', async () => {
+    const ingest = openPipeline(store.database);
+    await run('drop trigger refuse on teams');
+    await addTeams();
+    await ingest(CUSTOMERS.map((customerId) => receivedEvent({ customerId })));
+    await run('truncate teams');
+    await addTeams();
+    await run(
+      'create trigger refuse before update on teams for each row execute function refuse()',
+    );
+    const { database } = store;
+    await createFillDueTeams({ database, planSelection: 'newest', logger })();
+    expect(await withPlan()).toEqual(OTHERS);
+  });
+
+  test('stops no missed event of another team, and the list is read to its end', async () => {
+    await addTeams();
+    const bodies = CUSTOMERS.map((customerId, index) =>
+      JSON.parse(eventBody({ customerId, eventId: `evt_${index}` })),
+    );
+    const saved: object[] = [];
+    await catchUp(
+      {
+        progress: null,
+        saveProgress: async () => undefined,
+        complete: async (progress) => void saved.push(progress),
+      },
+      {
+        query: store.database.query,
+        ingest: openPipeline(store.database),
+        listEvents: async () => page(bodies),
+        logger,
+        now: Date.now,
+        nonce: () => 'nonce',
+      },
+      signal,
+    );
+    expect(await withPlan()).toEqual(OTHERS);
+    expect(saved).toHaveLength(1);
+  });
+
+  test('stops no repair of another team, and is counted as left', async () => {
+    await addTeams();
+    const listed = CUSTOMERS.map(
+      (customerId) =>
+        JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` })).data.object,
+    );
+    const counts = await reconcile(
+      {
+        database: store.database,
+        ingest: openPipeline(store.database),
+        api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
+        nameOf: async () => null,
+        planSelection: 'newest',
+        logger,
+        now: Date.now,
+        nonce: () => 'one',
+        isDryRun: false,
+        resume: 'no',
+        onFinding: () => undefined,
+      },
+      signal,
+    );
+    expect(counts).toMatchObject({ drifts: CUSTOMERS.length, repaired: OTHERS.length });
+    expect(await withPlan()).toEqual(OTHERS);
+    expect(await run('select customer_id, problem from instep.findings')).toEqual([
+      { customer_id: REFUSING, problem: 'plan refused' },
+    ]);
+  });
+});
