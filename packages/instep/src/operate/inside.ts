@@ -11,22 +11,16 @@ export { isSamePlan, NO_PLAN, PLAN_FIELDS, type TeamPlan } from '../core/transit
 export { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
 export type { Reason } from '../event-log/explain.ts';
 export { whyUnreadable } from '../event-log/explain.ts';
-export type { ParkedFilter } from '../event-log/parked-events.ts';
-export { dismissParkedEvents } from '../event-log/parked-events.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export { pseudonymsWith } from '../event-log/redact.ts';
-export { type Replayed, replayEvents } from '../event-log/replay.ts';
 export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
 export {
   countEvents,
   type EventFilter,
   type EventRow,
-  readEvents,
   readEventsAt,
 } from '../event-log/search-events.ts';
 export { type Health, MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
-export { fillEmptyTeams } from '../ingest/apply-batch.ts';
-export { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
 export type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
@@ -39,13 +33,12 @@ export {
 } from '../maintenance/reconcile/reconcile.ts';
 export type { Query } from '../postgres/database.ts';
 export { commitNothing } from '../postgres/database.ts';
-export { DatabaseBusy, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
+export { DatabaseBusy, DatabaseUnavailable } from '../postgres/errors.ts';
 export {
   countFindings,
   KIND_OF_PROBLEM,
   MAX_COUNTED_FINDINGS,
   type OpenFinding,
-  type Problem,
   problemsOf,
   readFindingOf,
   readFindings,
@@ -55,7 +48,7 @@ export {
   readCustomers,
   type StoredCustomers,
 } from '../postgres/statements/subscriptions.ts';
-export { linkTeam, readTeam } from '../postgres/statements/teams.ts';
+export { readTeam } from '../postgres/statements/teams.ts';
 export { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../queries/delay-buckets.ts';
 export { readStatistics, type StatisticsRow } from '../queries/read-statistics.ts';
 export { MAX_UNSEEN_MS, type Run, readRuns } from '../queries/runs.ts';
@@ -77,7 +70,6 @@ export { createLogger, type Logger } from '../runtime/logging.ts';
 export { isSameSecret } from '../runtime/same-secret.ts';
 export { outsideSpans } from '../runtime/tracing.ts';
 export { createWriteCheck } from '../server/health.ts';
-export type { StripeApi } from '../stripe/api.ts';
 export {
   DELETED_TYPE,
   HANDLED_TYPES,
@@ -85,12 +77,7 @@ export {
   SNAPSHOT_TYPE,
 } from '../stripe/handled-event-type.ts';
 export type { Mode } from '../stripe/key-kind.ts';
-export {
-  type EventOrigin,
-  type Mismatch,
-  mismatchOf,
-  originOfBody,
-} from '../stripe/key-kind.ts';
+export { type EventOrigin, type Mismatch, mismatchOf, originOfBody } from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
 export { readLinkedMs } from './audit.ts';
