@@ -21,16 +21,22 @@ export function exportFormatOf(context: Context): ExportFormat | null {
 }
 
 /** Sends a whole list as a file. Once the download is cancelled, its search sends no more statements. */
-export function exportList<Column extends string>(
+export function exportList<
+  Column extends string,
+  Services extends Pick<OperateContext, 'database' | 'logger'>,
+>(
   context: Context,
   format: ExportFormat,
-  listOf: (query: Query) => ExportedList<Column>,
-  { database, logger }: Pick<OperateContext, 'database' | 'logger'>,
+  listOf: (services: Services) => ExportedList<Column>,
+  services: Services,
 ): Response {
-  const { name, columns, rows } = listOf(async (statement, values) => {
+  const { database, logger } = services;
+  const query: Query = async (statement, values) => {
     context.req.raw.signal.throwIfAborted();
     return await database.query(statement, values);
-  });
+  };
+  const reading = { ...services, database: { ...database, query } };
+  const { name, columns, rows } = listOf(reading);
   const isCsv = format === 'csv';
   const parts = isCsv ? csvOf(columns, rows) : jsonListOf(columns, rows);
   const contentType = isCsv ? 'text/csv; charset=utf-8' : 'application/json';

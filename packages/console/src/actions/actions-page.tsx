@@ -33,13 +33,7 @@ export function actionsPage(options: OperateContext): Hono {
   return new Hono().get('/', async (context) => {
     const { req, render } = context;
     const format = exportFormatOf(context);
-    if (format !== null)
-      return exportList(
-        context,
-        format,
-        (query) => exportedActions({ ...options, database: { ...options.database, query } }),
-        options,
-      );
+    if (format !== null) return exportList(context, format, exportedActions, options);
     const before = queryNumber(req.query('before'));
     const actions = await findActions(options, { before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);

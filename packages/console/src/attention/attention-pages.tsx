@@ -35,7 +35,12 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(context, format, (query) => exportedIssues(query, kind), services);
+      return exportList(
+        context,
+        format,
+        ({ database }) => exportedIssues(database.query, kind),
+        services,
+      );
     }
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([

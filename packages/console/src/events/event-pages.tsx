@@ -56,7 +56,12 @@ export function eventPages(options: OperateContext): Hono {
     }
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(context, format, (query) => exportedEvents(query, filter), options);
+      return exportList(
+        context,
+        format,
+        ({ database }) => exportedEvents(database.query, filter),
+        options,
+      );
     }
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));

@@ -1,6 +1,12 @@
 import { Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
-import { type EventRow, type NamedTeam, type Query, readPageOfEvents } from 'instep/operate/inside';
+import {
+  type EventRow,
+  findCustomers,
+  findEvents,
+  findTeams,
+  type NamedTeam,
+  type OperateContext,
+} from 'instep/operate';
 import { Notice, Panel } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
@@ -9,7 +15,6 @@ import { LinkCustomerForm } from '../links/issue-links.tsx';
 import { teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
-import { findByCustomer, findTeams } from '../teams/find-teams.ts';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { TeamTable } from '../teams/team-table.tsx';
 
@@ -28,30 +33,28 @@ type Found =
  * `GET /search`: finds events, customers, subscriptions, invoices, products and teams. An exact hit, or the
  * only one, opens at once.
  */
-export function searchPage({ database, clockMs }: OperateContext): Hono {
+export function searchPage(operateContext: OperateContext): Hono {
   return new Hono().get('/', async ({ req, render, redirect }) => {
     const text = queryText(req.query('q'));
     if (text === '') return redirect('/teams', 303);
-    const found = await search(database.query, text, clockMs);
+    const found = await search(operateContext, text);
     if ('url' in found) return redirect(found.url, 303);
     return render(<SearchPage text={text} {...found} />);
   });
 }
 
-async function search(query: Query, text: string, clockMs: () => number): Promise<Found> {
-  if (text.startsWith('evt_')) return { url: await findEvent(query, text, clockMs) };
+async function search(context: OperateContext, text: string): Promise<Found> {
+  if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
   if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
-  if (text.startsWith('in_')) return await findInvoice(query, text, clockMs);
-  const { teams, customerIds } = await findByCustomer(query, text, MAX_TEAMS);
+  if (text.startsWith('in_')) return await findInvoice(context, text);
+  const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
-  const parkedIds = isSubscription ? await findParked(query, text, clockMs) : [];
-  const customers = await readTeamless(query, [...customerIds, ...parkedIds], teams, clockMs);
+  const parkedIds = isSubscription ? await findParked(context, text) : [];
+  const customers = await readTeamless(context, [...customerIds, ...parkedIds], teams);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
   // Its events may have had no effect so far, and no index covers them.
   if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
-  const order = { sort: 'id', isDescending: false } as const;
-  const request = { filter: { text }, order, start: null, limit: MAX_TEAMS, clockMs };
-  const page = await findTeams(query, request);
+  const page = await findTeams(context, { filter: { text }, limit: MAX_TEAMS });
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
@@ -64,26 +67,22 @@ async function search(query: Query, text: string, clockMs: () => number): Promis
  * The customers of a subscription's parked events. A subscription with only parked events is found only in
  * the log.
  */
-async function findParked(
-  query: Query,
-  subscriptionId: string,
-  clockMs: () => number,
-): Promise<string[]> {
+async function findParked(context: OperateContext, subscriptionId: string): Promise<string[]> {
   const filter = { outcome: 'parked', subscriptionId } as const;
-  const request = { filter, before: null, limit: MAX_EVENTS, clockMs };
-  const { events } = await readPageOfEvents(query, request);
+  const request = { filter, limit: MAX_EVENTS };
+  const { events } = await findEvents(context, request);
   return events.flatMap(({ customerId }) => customerId ?? []);
 }
 
 /** The page of the only customer whose events name this invoice; otherwise the list of these events. */
-async function findInvoice(query: Query, invoiceId: string, clockMs: () => number): Promise<Found> {
-  const request = { filter: { invoiceId }, before: null, limit: MAX_EVENTS, clockMs };
-  const { events } = await readPageOfEvents(query, request);
+async function findInvoice(context: OperateContext, invoiceId: string): Promise<Found> {
+  const request = { filter: { invoiceId }, limit: MAX_EVENTS };
+  const { events } = await findEvents(context, request);
   const [customerId, ...others] = new Set(events.map((event) => event.customerId));
   if (customerId == null || others.length > 0) {
     return { url: filterUrl('/events', { invoice: invoiceId }) };
   }
-  return await search(query, customerId, clockMs);
+  return await search(context, customerId);
 }
 
 /** Opens the team if it is the only hit. */
@@ -94,9 +93,9 @@ function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTe
 }
 
 /** The only event with this id; otherwise the list of events, which continues a long search. */
-async function findEvent(query: Query, eventId: string, clockMs: () => number): Promise<string> {
-  const request = { filter: { eventId }, before: null, limit: 2, clockMs };
-  const { events } = await readPageOfEvents(query, request);
+async function findEvent(context: OperateContext, eventId: string): Promise<string> {
+  const request = { filter: { eventId }, limit: 2 };
+  const { events } = await findEvents(context, request);
   const [event, ...others] = events;
   const isOnly = event !== undefined && others.length === 0;
   return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
@@ -104,18 +103,17 @@ async function findEvent(query: Query, eventId: string, clockMs: () => number): 
 
 /** The customers that have events but no team. */
 async function readTeamless(
-  query: Query,
+  context: OperateContext,
   customerIds: readonly string[],
   teams: readonly NamedTeam[],
-  clockMs: () => number,
 ): Promise<TeamlessCustomer[]> {
   const linked = new Set(teams.map(({ customerId }) => customerId));
   const ids = [...new Set(customerIds)].filter((id) => !linked.has(id));
   const teamless = ids.slice(0, MAX_CUSTOMERS);
   const customers = await Promise.all(
     teamless.map(async (customerId) => {
-      const request = { filter: { customerId }, before: null, limit: MAX_EVENTS, clockMs };
-      return { customerId, events: (await readPageOfEvents(query, request)).events };
+      const request = { filter: { customerId }, limit: MAX_EVENTS };
+      return { customerId, events: (await findEvents(context, request)).events };
     }),
   );
   return customers.filter(({ events }) => events.length > 0);

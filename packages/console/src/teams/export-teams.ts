@@ -1,6 +1,5 @@
-import type { Query } from 'instep/operate/inside';
+import { exportTeams, type OperateContext, type TeamFilter, type TeamOrder } from 'instep/operate';
 import type { ExportedList } from '../export.ts';
-import { type FindRequest, findTeams, type Start } from './find-teams.ts';
 
 const COLUMNS = [
   'id',
@@ -14,35 +13,29 @@ const COLUMNS = [
   'lost_product',
 ] as const;
 
-type Column = (typeof COLUMNS)[number];
-
-type TeamSearch = Pick<FindRequest, 'filter' | 'order'>;
+type TeamSearch = { readonly filter: TeamFilter; readonly order: TeamOrder };
 
 /** The matching teams, in their order. */
-export function exportedTeams(query: Query, search: TeamSearch): ExportedList<Column> {
-  return { name: 'teams', columns: COLUMNS, rows: teamRows(query, search) };
+export function exportedTeams(
+  context: OperateContext,
+  search: TeamSearch,
+): ExportedList<(typeof COLUMNS)[number]> {
+  return { name: 'teams', columns: COLUMNS, rows: teamRows(context, search) };
 }
 
-const PAGE = 1_000;
-
-async function* teamRows(query: Query, search: TeamSearch) {
-  let start: Start | null = null;
-  do {
-    // A clock that stands still sets no time limit.
-    const page = await findTeams(query, { ...search, start, limit: PAGE, clockMs: () => 0 });
-    for (const { id, name, customerId, plan, lostPlan } of page.teams) {
-      yield {
-        id,
-        name,
-        status: plan.subscriptionStatus,
-        plan: plan.planName,
-        product: plan.providerProductId,
-        subscription: plan.providerSubscriptionId,
-        customer: customerId,
-        lost_plan: lostPlan?.planName ?? null,
-        lost_product: lostPlan?.productId ?? null,
-      };
-    }
-    start = page.after === null ? null : { side: 'after', id: page.after };
-  } while (start !== null);
+async function* teamRows(context: OperateContext, { filter, order }: TeamSearch) {
+  for await (const team of exportTeams(context, filter, order)) {
+    const { id, name, customerId, plan, lostPlan } = team;
+    yield {
+      id,
+      name,
+      status: plan.subscriptionStatus,
+      plan: plan.planName,
+      product: plan.providerProductId,
+      subscription: plan.providerSubscriptionId,
+      customer: customerId,
+      lost_plan: lostPlan?.planName ?? null,
+      lost_product: lostPlan?.productId ?? null,
+    };
+  }
 }

@@ -1,3 +1,4 @@
+import type { TeamsStart } from 'instep/operate';
 import {
   TEAM_PROBLEMS,
   type TeamFilter,
@@ -5,7 +6,6 @@ import {
   type TeamSort,
 } from 'instep/operate/inside';
 import { queryText } from '../query-parameters.ts';
-import type { Start } from './find-teams.ts';
 
 /** The fields of the list's address; empty ones filter nothing. */
 const FIELDS = ['search', 'status', 'plan', 'product', 'problem', 'sort'] as const;
@@ -26,7 +26,7 @@ export function readTeamFields(parameter: (name: string) => unknown): TeamFields
 }
 
 /** Where the page begins; `null`: at the first team. */
-export function readStart(parameter: (name: string) => unknown): Start | null {
+export function readStart(parameter: (name: string) => unknown): TeamsStart | null {
   for (const side of ['after', 'before'] as const) {
     const id = queryText(parameter(side));
     if (id !== '') return { side, id };

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
+import { findTeams, type OperateContext, type PageOfTeams, type TeamsStart } from 'instep/operate';
 import {
   countAll,
   counted,
@@ -16,7 +16,6 @@ import { exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { exportedTeams } from './export-teams.ts';
 import { FilterLinks } from './filter-links.tsx';
-import { findTeams, type PageOfTeams, type Start } from './find-teams.ts';
 import {
   readStart,
   readTeamFields,
@@ -35,7 +34,7 @@ const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: OperateContext, services: ReconcileServices): Hono {
-  const { database, clockMs, now } = options;
+  const { database, now } = options;
   const { query } = database;
   const app = new Hono();
   app.get('/', async (context) => {
@@ -55,11 +54,11 @@ export function teamPages(options: OperateContext, services: ReconcileServices):
       return exportList(
         context,
         format,
-        (query) => exportedTeams(query, { filter, order }),
+        (context) => exportedTeams(context, { filter, order }),
         options,
       );
     }
-    const page = await findTeams(query, { filter, order, start, limit: LIMIT, clockMs });
+    const page = await findTeams(options, { filter, order, start, limit: LIMIT });
     return render(
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
@@ -113,7 +112,7 @@ function SearchForm({ fields }: { readonly fields: TeamFields }) {
 type PageEndProps = {
   readonly page: PageOfTeams;
   readonly fields: TeamFields;
-  readonly start: Start | null;
+  readonly start: TeamsStart | null;
 };
 
 /** The end of a page of teams: whether there are more, and links to them. */

@@ -61,7 +61,11 @@ export async function findTeams(
   { database: { query }, clockMs }: OperateContext,
   { filter = {}, order = BY_ID, start = null, limit = LIMIT }: FindTeamsRequest = {},
 ): Promise<PageOfTeams> {
-  const request = { filter, order, start, limit, clockMs };
+  return await findPage(query, { filter, order, start, limit, clockMs });
+}
+
+async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
+  const { filter, start, limit } = request;
   const { text, ...others } = filter;
   const isTextOnly = Object.values(others).every((one) => one === undefined);
   if (text === undefined || start !== null || !isTextOnly) return await readPage(query, request);
@@ -154,7 +158,7 @@ export async function* exportTeams(
   const request = { filter, order, limit: EXPORT_PAGE, clockMs: () => 0 };
   let start: TeamsStart | null = null;
   do {
-    const page: PageOfTeams = await readPage(query, { ...request, start });
+    const page: PageOfTeams = await findPage(query, { ...request, start });
     yield* page.teams;
     start = page.after === null ? null : { side: 'after', id: page.after };
   } while (start !== null);

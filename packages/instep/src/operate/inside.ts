@@ -89,7 +89,7 @@ export {
   explainHistory,
   type HistoryEntry,
 } from './customer-history.ts';
-export { listTeams, type TeamFilter, type TeamOrder, type TeamSort } from './list-teams.ts';
+export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
 export { type LostPlan, type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 export {
   countOtherIssues,
