@@ -82,7 +82,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['queries'],
   ['maintenance', 'server'],
   ['operate', 'metrics'],
-  ['operations'],
+  ['doctor', 'operations'],
   ['instep.ts'],
   ['adapters'],
   ['index.ts', 'cli'],
@@ -94,15 +94,7 @@ function isBelow(part: string, other: string): boolean {
 }
 
 /** The parts that own tables or share the statements of `postgres/statements/`. */
-const WITH_SQL = [
-  'postgres',
-  'queries',
-  'health',
-  'event-log',
-  'maintenance',
-  'operate',
-  'operations',
-];
+const WITH_SQL = ['postgres', 'queries', 'health', 'event-log', 'maintenance', 'operate', 'doctor'];
 
 /**
  * The parts that can import a package. Any part but the core can import `node:` modules and other packages.

@@ -1,4 +1,4 @@
-import type { Check } from 'instep/src/operations/doctor/check.ts';
+import type { Check } from 'instep/src/doctor/check.ts';
 import { expect, test } from 'vitest';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';

@@ -16,8 +16,8 @@ test('signing secrets are read only where webhooks are verified, signed or check
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
     'cli/trigger.ts',
+    'doctor/configuration.ts',
     'instep.ts',
-    'operations/doctor/configuration.ts',
   ]);
 });
 
@@ -26,8 +26,8 @@ test('session secrets are read only where sessions are verified, created or chec
     'adapters/session.ts',
     'cli/demo/signed-in-team.ts',
     'cli/session.ts',
+    'doctor/configuration.ts',
     'instep.ts',
-    'operations/doctor/configuration.ts',
   ]);
 });
 

@@ -1,5 +1,5 @@
-import type { Check } from 'instep/src/operations/doctor/check.ts';
-import { examine } from 'instep/src/operations/doctor/examine.ts';
+import type { Check } from 'instep/src/doctor/check.ts';
+import { examine } from 'instep/src/doctor/examine.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { HANDLED_TYPES } from 'instep/src/stripe/handled-event-type.ts';
 import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';

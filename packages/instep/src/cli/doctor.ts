@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Check } from '../operations/doctor/check.ts';
-import { examine } from '../operations/doctor/examine.ts';
+import type { Check } from '../doctor/check.ts';
+import { examine } from '../doctor/examine.ts';
 import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { webUrl } from './arguments.ts';

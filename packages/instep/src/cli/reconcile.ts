@@ -1,21 +1,14 @@
-import { randomUUID } from 'node:crypto';
 import type { Command } from 'commander';
 import { readApiConfig, readPlanSelection } from '../config/config.ts';
-import { IngestPipeline } from '../ingest/pipeline.ts';
-import { limitRate } from '../maintenance/rate-limiter.ts';
 import type { Finding } from '../maintenance/reconcile/drift.ts';
-import type { ReconcileServices, StepProgress } from '../maintenance/reconcile/progress.ts';
-import { NothingToResume } from '../maintenance/reconcile/progress.ts';
-import {
-  ReconciliationFailed,
-  reconcile,
-  reconcileCustomer,
-} from '../maintenance/reconcile/reconcile.ts';
+import { NothingToResume, type StepProgress } from '../maintenance/reconcile/progress.ts';
+import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
+import { reconcileTeams } from '../operate/compare.ts';
+import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
 import type { Database } from '../postgres/database.ts';
 import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createLogger } from '../runtime/logging.ts';
-import { createStripeApi } from '../stripe/api.ts';
 import { createCommand } from './create-command.ts';
 import { describeCounts, describeFinding } from './describe-finding.ts';
 import { printMessage } from './output.ts';
@@ -49,9 +42,11 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   const signal = stopSignal();
   const counts = await withDatabase(async (database) => {
     const bars = createBars();
-    const options = {
-      ...openServices(database),
+    const request = {
+      customerId: customer,
       isDryRun: dryRun,
+      resume: resume ? ('required' as const) : ('no' as const),
+      signal,
       onFinding(finding: Finding) {
         bars.clear();
         process.stdout.write(`${json ? JSON.stringify(finding) : describeFinding(finding)}\n`);
@@ -59,8 +54,7 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       onProgress: bars.show,
     };
     try {
-      if (customer !== undefined) return await reconcileCustomer(customer, options, signal);
-      return await reconcile({ ...options, resume: resume ? 'required' : 'no' }, signal);
+      return await reconcileTeams(openOn(database), operator(), request);
     } catch (error) {
       throw customer === undefined ? withHint(error) : error;
     } finally {
@@ -89,23 +83,23 @@ function withHint(cause: unknown): unknown {
   return cause;
 }
 
-function openServices(database: Database): ReconcileServices {
-  const planSelection = readPlanSelection(process.env);
-  const api = createStripeApi(readApiConfig(process.env));
-  const logger = createLogger('warn', { write: (line) => void process.stderr.write(line) });
-  const options = { database, api, logger, planSelection, maxQueued: MAX_QUEUED };
-  const { ingest, nameOf } = new IngestPipeline(options);
-  return {
+function openOn(database: Database): OperateContext {
+  return createContext({
     database,
-    ingest,
-    api: limitRate(api, database.query),
-    nameOf,
-    planSelection,
-    logger,
+    stripeApi: readApiConfig(process.env),
+    planSelection: readPlanSelection(process.env),
+    maxQueued: MAX_QUEUED,
+    logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
     now: Date.now,
-    nonce: randomUUID,
-  };
+    close: async () => undefined,
+  });
 }
+
+/** The account of the operating system, by its number. */
+const operator = (): Operator => ({
+  name: `uid:${process.getuid?.() ?? 'unknown'}`,
+  how: 'command',
+});
 
 /** One progress bar for each step. */
 function createBars() {

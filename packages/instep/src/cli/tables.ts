@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { quoteRole } from '../operations/doctor/privileges.ts';
+import { quoteRole } from '../doctor/schema.ts';
 import {
   neededPrivileges,
   type Recognition,

@@ -1,7 +1,6 @@
-import type { Query } from '../../postgres/database.ts';
+import type { Query } from '../postgres/database.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkDatabaseClock } from './clock.ts';
-import { readServerState, type ServerState, touchServer } from './server-state.ts';
 
 /** The oldest PostgreSQL that Instep runs on. */
 const OLDEST_VERSION = 140_000;
@@ -94,4 +93,34 @@ export function sizeOf(bytes: number): string {
   const exponent = Math.min(Math.floor(Math.log10(Math.max(1, bytes)) / 3), UNITS.length - 1);
   const count = bytes / 1_000 ** exponent;
   return `${count.toFixed(count < 10 && exponent > 0 ? 1 : 0)} ${UNITS[exponent]}`;
+}
+
+/** What the database server reports about itself. */
+export type ServerState = {
+  /** Such as 140012 for 14.12. */
+  readonly versionNumber: number;
+  readonly version: string;
+  readonly fsync: string;
+  readonly databaseBytes: number;
+  /** In milliseconds since 1970. */
+  readonly clockMs: number;
+};
+
+async function readServerState(query: Query): Promise<ServerState> {
+  const [row] = await query<ServerState>({
+    name: 'read_server_state',
+    text: `
+      select current_setting('server_version_num')::integer as "versionNumber",
+             current_setting('server_version') as version,
+             current_setting('fsync') as fsync,
+             pg_database_size(current_database()) as "databaseBytes",
+             (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,
+  });
+  if (row === undefined) throw new RangeError('a statement without a table has one row');
+  return row;
+}
+
+/** One round trip to the database. */
+async function touchServer(query: Query): Promise<void> {
+  await query({ name: 'touch_server', text: 'select' });
 }

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { startProxy } from '../../support/network/tcp-proxy.ts';
-import { migrateByNewer } from '../../support/postgres/test-database.ts';
-import { runInstep } from '../../support/process/instep-process.ts';
-import { eventBody } from '../../support/stripe/events.ts';
-import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-account.ts';
+import { startProxy } from '../support/network/tcp-proxy.ts';
+import { migrateByNewer } from '../support/postgres/test-database.ts';
+import { runInstep } from '../support/process/instep-process.ts';
+import { eventBody } from '../support/stripe/events.ts';
+import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const isNoEvent = (issue: string) => !issue.startsWith('warning last event');
 

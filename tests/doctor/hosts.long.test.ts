@@ -1,7 +1,7 @@
-import { checkHosts } from 'instep/src/operations/doctor/hosts.ts';
+import { checkHosts } from 'instep/src/doctor/hosts.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import type { PostgresCluster } from '../../support/postgres/postgres-cluster.ts';
-import { PROMOTE, startPair } from '../../support/postgres/primary-and-standby.ts';
+import type { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { PROMOTE, startPair } from '../support/postgres/primary-and-standby.ts';
 
 let pair: [primary: PostgresCluster, standby: PostgresCluster];
 beforeAll(async () => {

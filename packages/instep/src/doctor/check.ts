@@ -1,5 +1,5 @@
-import type { IssueCode } from '../../health/issues.ts';
-import { InstepError } from '../../runtime/errors.ts';
+import type { IssueCode } from '../health/issues.ts';
+import { InstepError } from '../runtime/errors.ts';
 
 export type Check = {
   /** The subject of the check, in a word or two. */

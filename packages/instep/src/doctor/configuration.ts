@@ -9,10 +9,10 @@ import {
   readOperationsConfig,
   readWebhookSecrets,
   weakSecrets,
-} from '../../config/config.ts';
-import { problemText } from '../../config/environment.ts';
-import { counted } from '../../runtime/count-text.ts';
-import { keyKindOf } from '../../stripe/key-kind.ts';
+} from '../config/config.ts';
+import { problemText } from '../config/environment.ts';
+import { counted } from '../runtime/count-text.ts';
+import { keyKindOf } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */

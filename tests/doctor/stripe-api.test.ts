@@ -7,7 +7,7 @@ import {
   endpointWith,
   issuesOf,
   openExaminedAccount,
-} from '../../support/stripe/examined-account.ts';
+} from '../support/stripe/examined-account.ts';
 
 /** The doctor's findings about Stripe. */
 async function examineStripe(

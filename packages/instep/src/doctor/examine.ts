@@ -1,6 +1,6 @@
-import type { Environment } from '../../config/config.ts';
-import { keyKindOf } from '../../stripe/key-kind.ts';
-import { createInspection } from '../../stripe/resource-access.ts';
+import type { Environment } from '../config/config.ts';
+import { keyKindOf } from '../stripe/key-kind.ts';
+import { createInspection } from '../stripe/resource-access.ts';
 import { type Check, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkConfiguration, readSettings } from './configuration.ts';

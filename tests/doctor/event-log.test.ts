@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { eventBody } from '../../support/stripe/events.ts';
-import { issuesOf, openExaminedAccount } from '../../support/stripe/examined-account.ts';
+import { eventBody } from '../support/stripe/events.ts';
+import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const HOUR_MS = 3_600_000;
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;

@@ -1,8 +1,8 @@
-import type { DatabaseConfig } from '../../config/config.ts';
-import { connectToServer, type DatabaseServer } from '../../postgres/connect.ts';
-import type { Query } from '../../postgres/database.ts';
-import { importEmbeddedPostgres } from '../../postgres/embedded-postgres.ts';
-import { type Recognition, recognizeTables } from '../../postgres/tables/recognize-tables.ts';
+import type { DatabaseConfig } from '../config/config.ts';
+import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import type { Query } from '../postgres/database.ts';
+import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';

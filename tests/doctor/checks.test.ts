@@ -1,10 +1,10 @@
-import { checkClock, checkDatabaseClock } from 'instep/src/operations/doctor/clock.ts';
+import { checkClock, checkDatabaseClock } from 'instep/src/doctor/clock.ts';
 import {
   checkDurability,
   checkSpace,
   checkVersion,
   sizeOf,
-} from 'instep/src/operations/doctor/database-server.ts';
+} from 'instep/src/doctor/database-server.ts';
 import { durationOf } from 'instep/src/runtime/duration.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
 import { keyKindOf } from 'instep/src/stripe/key-kind.ts';

@@ -1,0 +1,173 @@
+import type { Query } from '../postgres/database.ts';
+import { checkSchema, SchemaNewer, SchemaOutdated } from '../postgres/migrate.ts';
+import {
+  lackingPrivileges,
+  type Recognition,
+  type RecognizedTable,
+} from '../postgres/tables/recognize-tables.ts';
+import { type Check, failure, ok, warning } from './check.ts';
+
+/** Whether the role has every privilege that Instep uses. */
+export async function checkPrivileges(
+  query: Query,
+  { users, teams }: Recognition,
+): Promise<Check[]> {
+  const own = await readLackingPrivileges(query, {
+    createsTables: users === null && teams === null,
+  });
+  const tables = [users, teams].filter((table) => table !== null);
+  const lacking = [...own.privileges, ...tables.flatMap(lackingPrivileges)];
+  if (lacking.length === 0) return [ok('privileges', 'complete')];
+  const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
+  const finding = `${own.role} lacks ${lacking.join(', ')}`;
+  return [failure('privileges', finding, `as the owner: ${grants.join(' ')}`)];
+}
+
+/** Whether Instep's own tables are those of this program. */
+export async function checkSchemaVersion(query: Query): Promise<Check[]> {
+  try {
+    await checkSchema(query);
+    return [ok('schema', 'up to date')];
+  } catch (error) {
+    if (error instanceof SchemaOutdated) {
+      const finding = `the database lacks ${error.pending.join(', ')}`;
+      return [failure('schema', finding, 'run `instep migrate`')];
+    }
+    if (!(error instanceof SchemaNewer)) throw error;
+    const finding = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
+    return [failure('schema', finding, 'run the newer version')];
+  }
+}
+
+/** Whether Instep can work with the application's tables. */
+export async function checkTables(
+  query: Query,
+  { unfit, users, teams }: Recognition,
+): Promise<Check[]> {
+  const name = 'users and teams';
+  if (unfit !== null) return [failure(name, unfit.problems.join('; '), unfit.advice)];
+  const statement = teams === null ? null : await missingCustomerIndex(query, teams);
+  if (statement === null) {
+    return [ok(name, `usable: ${users?.table.sql} and ${teams?.table.sql}`)];
+  }
+  const finding = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
+  return [warning(name, finding, statement)];
+}
+
+/**
+ * The statement that creates the index for finding the team of a customer; `null` when there is one. A view
+ * is assumed to have one.
+ */
+async function missingCustomerIndex(
+  query: Query,
+  { table, columns }: RecognizedTable,
+): Promise<string | null> {
+  const customer = columns.find(({ field }) => field === 'providerCustomerId');
+  const [row] = await query<{ statement: string }>({
+    name: 'missing_customer_index',
+    text: `
+      select format('create index concurrently on %I.%I (%I);', nspname, relname, $3::name)
+               as statement
+        from pg_class
+        join pg_namespace on pg_namespace.oid = relnamespace
+       where nspname = $1
+         and relname = $2
+         and relkind in ('r', 'p')
+         and not exists (
+               select
+                 from pg_index
+                 join pg_attribute on attrelid = indrelid and attnum = indkey[0]
+                where indrelid = pg_class.oid
+                  and attname = $3
+                  and indisvalid
+                  and (indpred is null
+                       or pg_get_expr(indpred, indrelid) = format('(%I IS NOT NULL)', attname))
+             )`,
+    values: [table.schema, table.name, customer?.name],
+  });
+  return row?.statement ?? null;
+}
+
+/** This role, or else the current one, quoted for `grant`. */
+export async function quoteRole(query: Query, role: string | null): Promise<string> {
+  const [row] = await query<{ role: string }>({
+    name: 'quote_role',
+    text: 'select quote_ident(coalesce($1, current_user)) as role',
+    values: [role],
+  });
+  if (row === undefined) throw new RangeError('a select without tables has one row');
+  return row.role;
+}
+
+type LackingPrivileges = {
+  /** The role that lacks them, in the syntax of `grant`. */
+  readonly role: string;
+  /** In the syntax of `grant`: `select on instep.events`. */
+  readonly privileges: readonly string[];
+};
+
+/** The privileges that Instep lacks on its own tables, or to create them and the application's. */
+async function readLackingPrivileges(
+  query: Query,
+  { createsTables }: { readonly createsTables: boolean },
+): Promise<LackingPrivileges> {
+  const [row] = await query<LackingPrivileges>({
+    name: 'read_lacking_privileges',
+    // A privilege on any column is enough where columns can be granted. Only a migration needs `create`, and
+    // an upgrade requires the owner of the tables anyway.
+    text: `
+      with instep as materialized (
+        select pg_class.oid, relname, relkind
+          from pg_class
+          join pg_namespace on pg_namespace.oid = relnamespace
+         where nspname = 'instep'
+           and relkind in ('r', 'S')
+      ), needed (privilege, is_held) as (
+        select 'create on database ' || quote_ident(current_database()),
+               has_database_privilege(current_database(), 'create')
+         where to_regnamespace('instep') is null
+         union all
+        select 'create on schema ' || quote_ident(current_schema()),
+               has_schema_privilege(current_schema(), 'create')
+         where $1
+         union all
+        select 'usage on schema instep', has_schema_privilege(oid, 'usage')
+          from pg_namespace
+         where nspname = 'instep'
+         union all
+        select 'select on instep.migrations', has_any_column_privilege(oid, 'select')
+          from instep
+         where relname = 'migrations'
+         union all
+        select format('%s on instep.%I', privilege, relname),
+               has_any_column_privilege(oid, privilege)
+          from instep
+         cross join unnest(array['select', 'insert', 'update']) as privilege
+         where relkind = 'r'
+           and relname <> 'migrations'
+         union all
+        select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
+          from instep
+          join (values ('events', 'delete'),
+                       ('dismissed_events', 'delete'),
+                       ('findings', 'delete'),
+                       ('operator_actions', 'delete'),
+                       ('runs', 'delete'),
+                       ('statistics', 'delete'),
+                       ('statistics_parked', 'delete'),
+                       ('listed_subscriptions', 'truncate'))
+            as emptied (relname, privilege) using (relname)
+         union all
+        select format('usage on sequence instep.%I', relname),
+               -- The planner can evaluate this before the condition on the name.
+               case relkind when 'S' then has_sequence_privilege(oid, 'usage') end
+          from instep
+         where relname = 'events_position_seq'
+      )
+      select quote_ident(current_user) as role,
+             array(select privilege from needed where not is_held) as privileges`,
+    values: [createsTables],
+  });
+  if (row === undefined) throw new RangeError('a select without tables has one row');
+  return row;
+}
