@@ -78,7 +78,7 @@ describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
       expect((await fetch(`${url}/admin/billing`)).status).toBe(401);
       const console = await page.context().newPage();
       await console.goto(`${url}/admin/billing`);
-      await console.getByRole('link', { name: 'Teams' }).click();
+      await console.getByLabel('Areas').getByRole('link', { name: 'Teams' }).click();
       await expectText(console).toContain('Acme');
       expect(console.url()).toBe(`${url}/admin/billing/teams`);
       await console.close();
