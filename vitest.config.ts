@@ -7,8 +7,12 @@ const LONG = isComplete ? [] : ['tests/**/*.long.test.ts'];
 /** These need the machine for themselves: what runs beside a flood would wait too long. */
 const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
 
-/** These watch which code runs, from its first import on. */
-const WATCHERS = 'tests/{fuzz/parsers,way-of-an-event}.test.ts';
+/** These watch which code runs, from its first import on, or register a tracer for the whole process. */
+const WATCHERS = [
+  'tests/{fuzz/parsers,way-of-an-event}.test.ts',
+  'tests/runtime/tracing.test.ts',
+  'tests/console/async-storage.test.ts',
+];
 
 export default defineConfig({
   // The packages by name, from their sources.
@@ -30,7 +34,7 @@ export default defineConfig({
         test: {
           name: 'tests',
           include: ['tests/**/*.test.ts'],
-          exclude: [FLOODS, WATCHERS, ...LONG],
+          exclude: [FLOODS, ...WATCHERS, ...LONG],
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
         },
@@ -39,7 +43,8 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'watchers',
-          include: [WATCHERS],
+          include: WATCHERS,
+          exclude: LONG,
           isolate: true,
           maxWorkers: 4,
           sequence: { groupOrder: 0 },
