@@ -29,7 +29,9 @@ test('openInstep uses the tables that its options declare', async () => {
   const unnamed = { teams: { table: '' } };
   await expect(openInstep({ ...options, tables: unnamed })).rejects.toMatchObject({
     code: 'CONFIG_INVALID',
-    problems: [expect.stringMatching(/^the option tables has teams\.table, which must be a name/)],
+    problems: [
+      { variable: 'the option tables', problem: expect.stringMatching(/^has teams\.table/) },
+    ],
   });
   await database.close();
 });
