@@ -41,6 +41,8 @@ export function cleanUp(): void {
   });
   afterAll(async () => {
     if (template !== undefined) await rm(template.folder, { recursive: true, force: true });
+    // The next file of this worker has the same modules.
+    template = undefined;
   });
 }
 
