@@ -17,6 +17,7 @@ const TABLES = `
 test('shows the columns and the grants, with which a role that owns nothing can serve', async () => {
   const url = await createEmptyDatabase();
   const role = `limited_${randomBytes(4).toString('hex')}`;
+  const owner = url.href;
   const database = connect(new URL(url));
   await database.query(TABLES);
   await database.query(`create role ${role} login`);
@@ -51,6 +52,24 @@ test('shows the columns and the grants, with which a role that owns nothing can 
     const shown = ['team', 'show', '9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', '--json'];
     const team = await runInstep(shown, environment);
     expect(JSON.parse(team.stdout)).toMatchObject({ providerCustomerId: 'cus_1' });
+
+    await database.query(`
+      alter table app.users enable row level security;
+      alter table app."Team" enable row level security`);
+    const asked = [
+      await runInstep(['tables'], environment),
+      await runInstep(['tables', '--role', role], { ...environment, DATABASE_URL: owner }),
+    ];
+    for (const { stdout } of asked) {
+      expect(stdout.match(/^create policy .*;$/gm)).toEqual([
+        `create policy instep on app."Team" to ${role} using (true) with check (true);`,
+        `create policy instep on app.users for select to ${role} using (true);`,
+      ]);
+      expect(stdout).toContain(`-- or: alter role ${role} bypassrls;`);
+    }
+    await database.query(asked[0]?.stdout.match(/^create policy .*;$/gm)?.join('\n') ?? '');
+    const again = await runInstep(['tables', '--json'], environment);
+    expect(JSON.parse(again.stdout)).toMatchObject({ policies: [] });
   } finally {
     await database.query(`drop owned by ${role}; drop role ${role}`);
     await database.close();

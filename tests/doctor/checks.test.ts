@@ -1,6 +1,7 @@
 import { checkClock, checkDatabaseClock } from 'instep/src/doctor/clock.ts';
 import {
   checkDurability,
+  checkEncoding,
   checkSpace,
   checkVersion,
   sizeOf,
@@ -56,6 +57,14 @@ test.each([
   ['off', 'warning'],
   ['on', 'ok'],
 ])('fsync %s: %s', (fsync, state) => expect(checkDurability({ fsync })).toMatchObject({ state }));
+
+test.each([
+  ['UTF8', []],
+  ['LATIN1', [{ state: 'warning' }]],
+  ['SQL_ASCII', [{ state: 'warning' }]],
+])('the encoding %s: %j', (encoding, checks) =>
+  expect(checkEncoding({ encoding })).toMatchObject(checks),
+);
 
 test.each([
   [100e6, 'failure'],

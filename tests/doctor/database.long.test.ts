@@ -103,6 +103,34 @@ describe('privileges', () => {
   });
 });
 
+test('row level security that hides rows is a failure, and a condition a warning', async () => {
+  const account = await openExaminedAccount();
+  const { query } = account.database;
+  const role = `secured_${randomBytes(4).toString('hex')}`;
+  await query(`
+    alter table users set schema public;
+    alter table teams set schema public;
+    create role ${role} login;
+    alter table teams enable row level security`);
+  const url = new URL(account.databaseUrl);
+  url.searchParams.set('user', role);
+  const check = async () => {
+    const { checks } = await account.examine({ DATABASE_URL: url.href });
+    return checks.filter(({ name }) => name === 'row security');
+  };
+  try {
+    const hidden = await check();
+    expect(hidden).toMatchObject([{ state: 'failure' }]);
+    await query('create policy positive on teams using (id > 0)');
+    expect(await check()).toMatchObject([{ state: 'warning' }]);
+    // Running the advised statement solves the problem.
+    await query(/create policy .*?;/.exec(hidden[0]?.advice ?? '')?.[0] ?? '');
+    expect(await check()).toEqual([]);
+  } finally {
+    await query(`drop owned by ${role}; drop role ${role}`);
+  }
+});
+
 const PLAN = '(provider_subscription_id, provider_product_id, plan_name, subscription_status)';
 
 describe('the schema', () => {

@@ -192,15 +192,19 @@ describe.each(postgresServers)('$name', (server) => {
     },
   );
 
-  test('the error of a skipped update names the triggers', async () => {
+  test('the error of a skipped update names the triggers and rules', async () => {
     const { query } = store.database;
     const { customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database);
+    const refused = () => expect(ingest([receivedEvent({ customerId })])).rejects;
     await query(`
       create or replace function skip() returns trigger language plpgsql as $$begin return null; end$$;
       create trigger "No plans" before update on teams for each row execute function skip()`);
-    const ingest = openPipeline(store.database);
-    await expect(ingest([receivedEvent({ customerId })])).rejects.toThrow('"No plans"');
+    await refused().toThrow('"No plans"');
     await query('drop trigger "No plans" on teams');
+    await query('create rule "No updates" as on update to teams do instead nothing');
+    await refused().toThrow('"No updates"');
+    await query('drop rule "No updates" on teams');
     await ingest([receivedEvent({ customerId })]);
   });
 

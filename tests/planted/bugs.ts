@@ -112,8 +112,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'is_order_ambiguous = instep.subscriptions.is_order_ambiguous',
   ]),
   storeBug('teams are not locked', 'postgres/statements/teams.ts', [
-    '          for no key update skip locked\n',
-    '',
+    '           for no key update ',
+    '           -- ',
   ]),
   storeBug('the time of a state is not written', 'postgres/statements/subscriptions.ts', [
     'created_at         = excluded.created_at,',

@@ -223,7 +223,7 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
     notice: (message) => logger.info(message),
   });
   try {
-    await prepareDatabase(server, onConnectionError);
+    await prepareDatabase(server, onConnectionError, (message) => logger.warn(message));
   } catch (error) {
     await server.release();
     throw error;

@@ -7,6 +7,7 @@ import {
   type RecognizedTable,
   recognizeTables,
 } from '../postgres/tables/recognize-tables.ts';
+import { findHiddenRows, type HiddenRows } from '../postgres/tables/row-security.ts';
 import { createCommand } from './create-command.ts';
 import { paint } from './output.ts';
 import { withAnyDatabase } from './with-database.ts';
@@ -29,19 +30,28 @@ export function tablesCommand(): Command {
 
 /** Reads only PostgreSQL's catalog, so that any role can run it. */
 async function tables({ role, json = false }: Options): Promise<void> {
-  const { recognition, roleName } = await withAnyDatabase(async ({ query }, declared) => ({
-    recognition: await recognizeTables(query, declared),
-    roleName: await quoteRole(query, role ?? null),
-  }));
+  const { recognition, roleName, hidden } = await withAnyDatabase(async ({ query }, declared) => {
+    const recognition = await recognizeTables(query, declared);
+    const roleName = await quoteRole(query, role ?? null);
+    return {
+      recognition,
+      roleName,
+      hidden: await findHiddenRows(query, recognition, role ?? null),
+    };
+  });
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
   const grants = [...new Set(found.flatMap(neededPrivileges))].map(
     (privilege) => `grant ${privilege} to ${roleName};`,
   );
-  process.stdout.write(json ? jsonOf(recognition, grants) : textOf(found, grants));
+  process.stdout.write(json ? jsonOf(recognition, grants, hidden) : textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;
 }
 
-function jsonOf({ users, teams, unfit }: Recognition, grants: readonly string[]): string {
+function jsonOf(
+  { users, teams, unfit }: Recognition,
+  grants: readonly string[],
+  hidden: readonly HiddenRows[],
+): string {
   const columnsOf = (one: RecognizedTable | null) =>
     one && {
       table: one.table.sql,
@@ -53,10 +63,16 @@ function jsonOf({ users, teams, unfit }: Recognition, grants: readonly string[])
       })),
     };
   const problems = unfit?.problems ?? [];
-  return `${JSON.stringify({ users: columnsOf(users), teams: columnsOf(teams), problems, grants })}\n`;
+  const policies = hidden.map(({ policy }) => policy);
+  const tables = { users: columnsOf(users), teams: columnsOf(teams) };
+  return `${JSON.stringify({ ...tables, problems, grants, policies })}\n`;
 }
 
-function textOf(found: readonly RecognizedTable[], grants: readonly string[]): string {
+function textOf(
+  found: readonly RecognizedTable[],
+  grants: readonly string[],
+  hidden: readonly HiddenRows[],
+): string {
   const blocks = found.map(({ table, columns }) => {
     const rows = [['field', 'column', 'type'], ...columns.map(rowOf)];
     const widths = [0, 1].map((index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
@@ -66,7 +82,10 @@ function textOf(found: readonly RecognizedTable[], grants: readonly string[]): s
     });
     return `${paint('bold', table.sql)}${table.isView ? ' (a view)' : ''}\n${lines.join('\n')}\n`;
   });
-  return [...blocks, grants.map((grant) => `${grant}\n`).join('')].join('\n');
+  const policies = hidden.map(
+    ({ finding, policy, bypass }) => `-- ${finding}\n${policy}\n-- or: ${bypass}\n`,
+  );
+  return [...blocks, grants.map((grant) => `${grant}\n`).join(''), ...policies].join('\n');
 }
 
 function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): string[] {

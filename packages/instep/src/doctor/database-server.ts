@@ -35,6 +35,7 @@ export async function checkDatabaseServer(options: DatabaseServerOptions): Promi
     checkLatency(await fastestRoundTrip(query, now)),
     checkVersion(state),
     checkDurability(state),
+    ...checkEncoding(state),
     checkDatabaseClock(clock, stripeClock),
     checkSpace(state.databaseBytes, freeBytes),
   ];
@@ -76,6 +77,13 @@ export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
   return ok('durability', 'a commit is on disk before it is confirmed');
 }
 
+/** Stripe's texts are Unicode. */
+export function checkEncoding({ encoding }: Pick<ServerState, 'encoding'>): Check[] {
+  if (encoding === 'UTF8') return [];
+  const finding = `the database's encoding is ${encoding}: plan names with other characters are left out`;
+  return [warning('encoding', finding, 'move to a database with the encoding UTF8')];
+}
+
 export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
   const used = `the database takes up ${sizeOf(databaseBytes)}`;
   if (freeBytes === null) return ok('disk space', used);
@@ -101,6 +109,7 @@ export type ServerState = {
   readonly versionNumber: number;
   readonly version: string;
   readonly fsync: string;
+  readonly encoding: string;
   readonly databaseBytes: number;
   /** In milliseconds since 1970. */
   readonly clockMs: number;
@@ -113,6 +122,7 @@ async function readServerState(query: Query): Promise<ServerState> {
       select current_setting('server_version_num')::integer as "versionNumber",
              current_setting('server_version') as version,
              current_setting('fsync') as fsync,
+             current_setting('server_encoding') as encoding,
              pg_database_size(current_database()) as "databaseBytes",
              (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,
   });

@@ -8,7 +8,7 @@ import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
 import { checkHosts } from './hosts.ts';
-import { checkPrivileges, checkSchemaVersion, checkTables } from './schema.ts';
+import { checkPrivileges, checkRowSecurity, checkSchemaVersion, checkTables } from './schema.ts';
 
 type DatabaseOptions = {
   readonly config: DatabaseConfig;
@@ -89,6 +89,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   if (recognition === undefined) return;
   const tables = recognition;
   yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables));
+  yield* await safely('row security', CHECK_URL, () => checkRowSecurity(query, tables));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {

@@ -5,6 +5,7 @@ import {
   type Recognition,
   type RecognizedTable,
 } from '../postgres/tables/recognize-tables.ts';
+import { findHiddenRows } from '../postgres/tables/row-security.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** Whether the role has every privilege that Instep uses. */
@@ -21,6 +22,15 @@ export async function checkPrivileges(
   const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
   const finding = `${own.role} lacks ${lacking.join(', ')}`;
   return [failure('privileges', finding, `as the owner: ${grants.join(' ')}`)];
+}
+
+/** The tables on which policies hide rows from the role, or can hide some. */
+export async function checkRowSecurity(query: Query, tables: Recognition): Promise<Check[]> {
+  const hidden = await findHiddenRows(query, tables);
+  return hidden.map(({ areAllHidden, finding, policy, bypass }) => {
+    const judge = areAllHidden ? failure : warning;
+    return judge('row security', finding, `as the owner: ${policy} or: ${bypass}`);
+  });
 }
 
 /** Whether Instep's own tables are those of this program. */

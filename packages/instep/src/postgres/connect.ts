@@ -4,7 +4,9 @@ import { takeSearchPath } from './database-url.ts';
 import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
-import { findApplicationTables } from './tables/find-tables.ts';
+import { applicationTablesOf } from './tables/find-tables.ts';
+import { recognizeTables } from './tables/recognize-tables.ts';
+import { findHiddenRows } from './tables/row-security.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
@@ -72,10 +74,14 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
 /** A migration can rebuild an index, and can wait for the migration of another instance. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
-/** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
+/**
+ * Brings the schema up to date. If the application's tables don't fit, nothing changes. Policies that can hide rows
+ * are only a warning, because they can depend on anything.
+ */
 export async function prepareDatabase(
   server: DatabaseServer,
   onConnectionError: (error: Error) => void,
+  onWarning: (message: string) => void = () => undefined,
 ): Promise<string[]> {
   const database = server.open({
     maxConnections: 1,
@@ -86,7 +92,13 @@ export async function prepareDatabase(
     return await migrate(database, {
       // The application itself creates declared tables.
       createsTables: server.tables.users === undefined && server.tables.teams === undefined,
-      verify: (query) => findApplicationTables(query, server.tables),
+      async verify(query) {
+        const recognition = await recognizeTables(query, server.tables);
+        applicationTablesOf(recognition);
+        for (const { finding, policy, bypass } of await findHiddenRows(query, recognition)) {
+          onWarning(`${finding}: as the owner, run ${policy} or ${bypass}`);
+        }
+      },
     });
   } finally {
     await database.close();

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
+import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
@@ -30,28 +31,58 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
 };
 
 // `no key update` rather than `update`: an application that inserts rows which reference a team takes a
-// key-share lock, and need not wait.
-const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
-      select ${TEAM}
+// key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
+// the lock.
+const lockTeamsOr =
+  (otherwise: '' | 'skip locked' | 'nowait') =>
+  ({ teams }: ApplicationTables) =>
+    `
+      with locked as (
+        select ${TEAM}
+          from ${teams.rows} as teams
+         where provider_customer_id = any ($1::text[])
+         order by id
+           for no key update ${otherwise}
+      )
+      select locked.*,
+             teams.provider_customer_id as "askedCustomerId",
+             case
+               when locked.id is null then row_security_active(${regclass(teams.name)})
+             end as "canBeHidden"
         from ${teams.rows} as teams
-       where provider_customer_id = any ($1::text[])
-       order by id
-         for no key update`;
+        left join locked on locked.id = teams.id
+       where teams.provider_customer_id = any ($1::text[])
+       order by teams.id`;
+
+const LOCK_TEAMS = lockTeamsOr('');
+const LOCK_AVAILABLE_TEAMS = lockTeamsOr('skip locked');
+const LOCK_TEAMS_AT_ONCE = lockTeamsOr('nowait');
+
+type LockedRow = ({ readonly id: null } | TeamRow<string>) & {
+  readonly askedCustomerId: string;
+  /** Whether row level security can be why the row was not locked; `null` for a locked row. */
+  readonly canBeHidden: boolean | null;
+};
+
+const regclass = (name: string) => `'${name.replaceAll("'", "''")}'::regclass`;
 
 /**
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
  * that two transactions that need the same teams wait for each other and never deadlock.
+ *
+ * @throws DatabaseRefused when row level security hides one of them from updates
  */
 export async function lockTeams(
   query: Query,
   customerIds: readonly string[],
 ): Promise<LinkedTeam[]> {
-  const rows = await query<TeamRow<string>>({
+  const rows = await query<LockedRow>({
     name: 'lock_teams',
     text: LOCK_TEAMS,
     values: [customerIds],
   });
-  return rows.map(toTeam);
+  if (rows.some(({ canBeHidden }) => canBeHidden)) throw hiddenTeam();
+  return rows.flatMap(toLockedTeam);
 }
 
 /** The teams that could be locked without waiting. */
@@ -61,42 +92,60 @@ type AvailableTeams = {
   readonly lockedCustomerIds: ReadonlySet<string>;
 };
 
-// The columns of `available` are newer than those of `teams`: they were read under the lock.
-const LOCK_AVAILABLE_TEAMS = ({ teams }: ApplicationTables) => `
-      with available as (
-        select ${TEAM}
-          from ${teams.rows} as teams
-         where provider_customer_id = any ($1::text[])
-         order by id
-           for no key update skip locked
-      )
-      select available.*,
-             teams.provider_customer_id as "askedCustomerId"
-        from ${teams.rows} as teams
-        left join available on available.id = teams.id
-       where teams.provider_customer_id = any ($1::text[])
-       order by teams.id`;
-
-/** The teams of these customers that no other transaction holds, locked until this one ends. */
+/**
+ * The teams of these customers that no other transaction holds, locked until this one ends.
+ *
+ * @throws DatabaseRefused when row level security hides one of them from updates
+ */
 export async function lockAvailableTeams(
   query: Query,
   customerIds: readonly string[],
 ): Promise<AvailableTeams> {
-  const rows = await query<
-    ({ readonly id: null } | TeamRow<string>) & { readonly askedCustomerId: string }
-  >({
+  const rows = await query<LockedRow>({
     name: 'lock_available_teams',
     text: LOCK_AVAILABLE_TEAMS,
     values: [customerIds],
   });
-  const lockedCustomerIds = new Set(
-    rows.flatMap(({ id, askedCustomerId }) => (id === null ? [askedCustomerId] : [])),
-  );
-  const teams = rows.flatMap(({ askedCustomerId: _, ...row }) =>
-    row.id === null || lockedCustomerIds.has(row.customerId) ? [] : [toTeam(row)],
-  );
+  const unlocked = rows.filter(({ id }) => id === null);
+  const lockedCustomerIds = new Set(unlocked.map(({ askedCustomerId }) => askedCustomerId));
+  if (unlocked.some(({ canBeHidden }) => canBeHidden)) {
+    for (const customerId of lockedCustomerIds) {
+      if (await hasHiddenTeam(query, customerId)) throw hiddenTeam();
+    }
+  }
+  const teams = rows
+    .flatMap(toLockedTeam)
+    .filter(({ customerId }) => !lockedCustomerIds.has(customerId));
   return { teams, lockedCustomerIds };
 }
+
+function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {
+  return row.id === null ? [] : [toTeam(row)];
+}
+
+/** `skip locked` leaves out hidden rows too, but `nowait` fails only for a row that is locked. */
+async function hasHiddenTeam(query: Query, customerId: string): Promise<boolean> {
+  await query('savepoint before_lock');
+  try {
+    const rows = await query<LockedRow>({
+      name: 'lock_teams_at_once',
+      text: LOCK_TEAMS_AT_ONCE,
+      values: [[customerId]],
+    });
+    return rows.some(({ id }) => id === null);
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    await query('rollback to savepoint before_lock');
+    return false;
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const hiddenTeam = () =>
+  new DatabaseRefused(
+    'row level security hides the team from updates: `instep tables` prints the policy to create',
+  );
 
 const PLANS = (idType: string) => `
              unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -123,12 +172,21 @@ const CHECK_PLANS = ({ teams: { name, rows, idType } }: ApplicationTables) => `
                ) >= cardinality($1) then false
                else (
                  select 'the plan was not written: skipped by a policy, a rule or a trigger '
-                        || coalesce('(' || string_agg(quote_ident(tgname), ', ') || ')', '')
-                   from pg_trigger
-                  where tgrelid = '${name.replaceAll("'", "''")}'::regclass
-                    and not tgisinternal
-                    and tgtype & ${BEFORE_OR_INSTEAD_OF} > 0
-                    and tgtype & ${OF_UPDATE} > 0
+                        || coalesce('(' || string_agg(quote_ident(name), ', ') || ')', '')
+                   from (
+                          select tgname
+                            from pg_trigger
+                           where tgrelid = ${regclass(name)}
+                             and not tgisinternal
+                             and tgtype & ${BEFORE_OR_INSTEAD_OF} > 0
+                             and tgtype & ${OF_UPDATE} > 0
+                           union all
+                          select rulename
+                            from pg_rewrite
+                           where ev_class = ${regclass(name)}
+                             and ev_type = ${RULE_ON_UPDATE}
+                             and is_instead
+                        ) as skipping (name)
                )::boolean
              end`;
 
@@ -137,6 +195,9 @@ const CHECKED_FIELDS = PLAN_FIELDS.filter((field) => field !== 'planName').map(c
 /** The bits of `pg_trigger.tgtype`. */
 const BEFORE_OR_INSTEAD_OF = 2 | 64;
 const OF_UPDATE = 16;
+
+/** A value of `pg_rewrite.ev_type`. */
+const RULE_ON_UPDATE = "'2'";
 
 /**
  * Writes the plans of teams that are locked. Other columns are the application's.

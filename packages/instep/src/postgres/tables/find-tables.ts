@@ -6,7 +6,12 @@ import type {
   IdType,
 } from './application-tables.ts';
 import { contractColumn, type Role } from './fields.ts';
-import { type Column, type RecognizedTable, recognizeTables } from './recognize-tables.ts';
+import {
+  type Column,
+  type Recognition,
+  type RecognizedTable,
+  recognizeTables,
+} from './recognize-tables.ts';
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones.
@@ -17,7 +22,11 @@ export async function findApplicationTables(
   query: Query,
   declared: DeclaredTables,
 ): Promise<ApplicationTables> {
-  const { users, teams, unfit } = await recognizeTables(query, declared);
+  return applicationTablesOf(await recognizeTables(query, declared));
+}
+
+/** @throws ApplicationTablesUnfit */
+export function applicationTablesOf({ users, teams, unfit }: Recognition): ApplicationTables {
   if (unfit !== null) throw unfit;
   if (users === null || teams === null) throw new RangeError('a missing table is unfit');
   const teamName = columnOf(teams, 'name');

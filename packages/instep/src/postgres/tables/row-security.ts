@@ -1,0 +1,85 @@
+import type { Query } from '../statement.ts';
+import type { RecognizedTable } from './recognize-tables.ts';
+
+/** A table whose row level security hides rows from a role, or could. */
+export type HiddenRows = {
+  /** Whether every row is hidden: from reading, or from updates. Otherwise, policies decide. */
+  readonly areAllHidden: boolean;
+  /** What is wrong, such as `row level security hides public.teams from app`. */
+  readonly finding: string;
+  /** Either of these statements of the table's owner, or of a superuser, shows all rows. */
+  readonly policy: string;
+  readonly bypass: string;
+};
+
+/**
+ * The tables on which no policy shows all rows to this role (`null`: the current one), by PostgreSQL's catalog alone.
+ * The policies below a view are not seen.
+ */
+export async function findHiddenRows(
+  query: Query,
+  { users, teams }: Readonly<Record<'users' | 'teams', Pick<RecognizedTable, 'table'> | null>>,
+  role: string | null = null,
+): Promise<HiddenRows[]> {
+  // A lock on a row needs the policies for updates.
+  const needed = [
+    ...(users === null ? [] : [{ ...users.table, command: 'r' }]),
+    ...(teams === null ? [] : ['r', 'w'].map((command) => ({ ...teams.table, command }))),
+  ];
+  type Row = { table: string; role: string; isUpdated: boolean; areAllHidden: boolean };
+  const rows = await query<Row>({
+    name: 'find_hidden_rows',
+    text: `
+      select format('%I.%I', nspname, relname) as "table",
+             quote_ident(coalesce($4, current_user)) as role,
+             bool_or(command = 'w') as "isUpdated",
+             bool_or(not has_policy) as "areAllHidden"
+        from unnest($1::text[], $2::text[], $3::text[]) as needed (schema, name, command)
+        join pg_namespace on nspname = needed.schema
+        join pg_class on relnamespace = pg_namespace.oid and relname = needed.name
+        left join pg_roles on rolname = coalesce($4, current_user)
+       cross join lateral (
+               select count(*) filter (where polpermissive and polqual is not null) > 0 as has_policy,
+                      coalesce(bool_or(is_open) filter (where polpermissive), false)
+                      and coalesce(bool_and(is_open) filter (where not polpermissive), true)
+                        as shows_all
+                 from pg_policy
+                cross join lateral (
+                        select coalesce(pg_get_expr(polqual, polrelid), (not polpermissive)::text) = 'true'
+                               and (command = 'r'
+                                    or coalesce(pg_get_expr(polwithcheck, polrelid), 'true') = 'true')
+                      ) as expressions (is_open)
+                where polrelid = pg_class.oid
+                  and polcmd::text in ('*', command)
+                  and exists (
+                        select
+                          from unnest(polroles) as subject (id)
+                         where id = 0
+                            or pg_has_role(pg_roles.oid, id, 'usage')
+                      )
+             ) as policies
+       where relrowsecurity
+         and not coalesce(rolsuper or rolbypassrls, false)
+         and (relforcerowsecurity
+              or not coalesce(pg_has_role(pg_roles.oid, relowner, 'usage'), false))
+         and not shows_all
+       group by nspname, relname
+       order by nspname, relname`,
+    values: [
+      needed.map(({ schema }) => schema),
+      needed.map(({ name }) => name),
+      needed.map(({ command }) => command),
+      role,
+    ],
+  });
+  return rows.map(({ table, role, isUpdated, areAllHidden }) => ({
+    areAllHidden,
+    finding: areAllHidden
+      ? `row level security hides all rows of ${table} from ${role}, or refuses their updates`
+      : `policies of ${table} can hide rows from ${role}`,
+    policy: isUpdated
+      ? `create policy instep on ${table} to ${role} using (true) with check (true);`
+      : `create policy instep on ${table} for select to ${role} using (true);`,
+    bypass: `alter role ${role} bypassrls;`,
+  }));
+}

@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto';
+import { createLogger, openInstep, readConfig } from 'instep';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import {
+  addTeam,
+  lockAvailableTeams,
+  lockTeams,
+  readTeamsOf,
+} from 'instep/src/postgres/statements/teams.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import { findHiddenRows } from 'instep/src/postgres/tables/row-security.ts';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const CUSTOMERS = ['cus_1', 'cus_2', 'cus_3'];
+
+/** Row security on both tables, with a policy for the users that shows all of them. */
+const SECURED = `
+  alter table users enable row level security;
+  alter table teams enable row level security;
+  create policy readable on users for select using (true);`;
+
+const ALL = 'using (true) with check (true)';
+
+describe.each(postgresServers)('$name', (server) => {
+  const role = `secured_${randomBytes(4).toString('hex')}`;
+  let owner: Database;
+  let app: Database;
+  let url: URL;
+
+  beforeAll(async () => {
+    ({ database: owner, url } = await createDatabase(server));
+    // The role of the tests has the same name as the schema, so all of its tables are there.
+    await owner.query(`
+      alter table users set schema public;
+      alter table teams set schema public;
+      create role ${role} login;
+      grant usage on schema instep to ${role};
+      grant select, insert, update, delete on all tables in schema instep to ${role};
+      grant usage on all sequences in schema instep to ${role};
+      grant select on users to ${role};
+      grant select, update on teams to ${role}`);
+    url.searchParams.set('user', role);
+    app = connect(url);
+    for (const customerId of CUSTOMERS) await addTeam(owner.query, { name: 'Team', customerId });
+  });
+  afterEach(async () => {
+    await owner.query(`
+      do $$declare one record; begin
+        for one in select * from pg_policies loop
+          execute format('drop policy %I on %I', one.policyname, one.tablename);
+        end loop;
+      end$$;
+      alter table users disable row level security;
+      alter table teams disable row level security`);
+  });
+  afterAll(async () => {
+    await app?.close();
+    await owner.query(`drop owned by ${role}; drop role ${role}`);
+    await owner.close();
+  });
+
+  const findHidden = async () => findHiddenRows(app.query, await recognizeTables(app.query, {}));
+
+  test.each([
+    ['no policy', '', 'all'],
+    ['a policy for everyone', `create policy p on teams ${ALL}`, 'none'],
+    ['a policy for this role', `create policy p on teams to ${role} ${ALL}`, 'none'],
+    ['a policy for another role', `create policy p on teams to pg_monitor ${ALL}`, 'all'],
+    ['a policy for reading only', 'create policy p on teams for select using (true)', 'all'],
+    [
+      'policies for reading and updates',
+      `create policy r on teams for select using (true); create policy w on teams for update using (true)`,
+      'none',
+    ],
+    [
+      'a policy for updates that shows nothing',
+      `create policy r on teams for select using (true);
+       create policy w on teams for update with check (true)`,
+      'all',
+    ],
+    ['a condition', `create policy p on teams using (provider_customer_id <> 'cus_2')`, 'some'],
+    [
+      'a restriction',
+      `create policy p on teams ${ALL};
+       create policy q on teams as restrictive using (provider_customer_id <> 'cus_2')`,
+      'some',
+    ],
+    [
+      'a condition beside a policy that shows all rows',
+      `create policy p on teams ${ALL};
+       create policy q on teams using (provider_customer_id <> 'cus_2')`,
+      'none',
+    ],
+  ])('%s', async (_, policies, expected) => {
+    await owner.query(`${SECURED} ${policies}`);
+    const hidden = await findHidden();
+    const states = hidden.map(({ areAllHidden }) => (areAllHidden ? 'all' : 'some'));
+    expect(states).toEqual(expected === 'none' ? [] : [expected]);
+
+    // What the catalog says is what the role can update.
+    const updated = await app.query('update teams set plan_name = plan_name returning id');
+    expect(updated).toHaveLength({ all: 0, some: 2, none: 3 }[expected] ?? -1);
+  });
+
+  test('either statement shows all rows, for another role and a table’s owner too', async () => {
+    await owner.query('alter table users enable row level security');
+    await owner.query('alter table teams enable row level security');
+    const recognition = await recognizeTables(owner.query, {});
+    expect(await findHiddenRows(owner.query, recognition, role)).toHaveLength(2);
+    const hidden = await findHidden();
+    for (const { policy } of hidden) await owner.query(policy);
+    expect(await findHidden()).toEqual([]);
+    await owner.query('drop policy instep on users; drop policy instep on teams');
+
+    await owner.query(hidden[0]?.bypass ?? '');
+    expect(await findHidden()).toEqual([]);
+    await owner.query(`alter role ${role} nobypassrls`);
+
+    const [table] = await owner.query<{ owner: string }>(
+      `select tableowner as owner from pg_tables where tablename = 'teams'`,
+    );
+    await owner.query(`alter table teams owner to ${role}`);
+    expect(await findHidden()).toHaveLength(1);
+    await owner.query('alter table teams force row level security');
+    expect(await findHidden()).toHaveLength(2);
+    await owner.query(`alter table teams no force row level security`);
+    await owner.query(`alter table teams owner to "${table?.owner}"`);
+    await owner.query(`grant select, update on teams to ${role}`);
+  });
+
+  test('an event whose team can’t be updated is refused, not called locked', async () => {
+    await owner.query(`${SECURED} create policy readable on teams for select using (true)`);
+    const ingest = openPipeline(app);
+    const settled = await Promise.allSettled(
+      CUSTOMERS.map((customerId) => ingest([receivedEvent({ customerId })])),
+    );
+    for (const one of settled) {
+      expect(one).toMatchObject({
+        reason: {
+          code: 'DATABASE_REFUSED',
+          message: expect.stringContaining('row level security'),
+        },
+      });
+    }
+    const locked = app.transaction((query) => lockTeams(query, CUSTOMERS));
+    await expect(locked).rejects.toThrow(DatabaseRefused);
+  });
+
+  test('a hidden team delays no other, and a locked one is waited for', async () => {
+    await owner.query(`${SECURED}
+      create policy readable on teams for select using (true);
+      create policy writable on teams for update using (provider_customer_id <> 'cus_2')`);
+    const [one] = await readTeamsOf(owner.query, ['cus_1']);
+    if (one === undefined) throw new RangeError('no team');
+    const ingest = openPipeline(app);
+    let first: Promise<unknown> = Promise.resolve();
+    await whileHeld(owner, lockTeam(one.id), async () => {
+      first = ingest([receivedEvent({ customerId: 'cus_1' })]);
+      const [hidden, other] = await Promise.allSettled(
+        ['cus_2', 'cus_3'].map((customerId) => ingest([receivedEvent({ customerId })])),
+      );
+      expect(hidden).toMatchObject({ reason: { code: 'DATABASE_REFUSED' } });
+      expect(other).toMatchObject({ value: [{ outcome: 'applied' }] });
+      const available = app.transaction((query) => lockAvailableTeams(query, ['cus_1', 'cus_3']));
+      expect(await available).toMatchObject({
+        teams: [{ customerId: 'cus_3' }],
+        lockedCustomerIds: new Set(['cus_1']),
+      });
+    });
+    expect(await first).toMatchObject([{ outcome: 'applied' }]);
+  });
+
+  test('a start with policies warns, and serves', async () => {
+    await owner.query(`${SECURED} create policy p on teams using (provider_customer_id <> 'x')`);
+    const config = readConfig({
+      STRIPE_SECRET_KEY: 'sk_test_123',
+      STRIPE_WEBHOOK_SECRET: 'whsec_123',
+      AUTH_SECRET: 'a secret of at least 32 characters',
+      DATABASE_URL: url.href,
+    });
+    let lines = '';
+    const logger = createLogger('warn', {
+      write(line) {
+        lines += line;
+      },
+    });
+    const instep = await openInstep({ config, logger, maintenance: 'off' });
+    await instep.close();
+    expect(lines).toContain(`create policy instep on public.teams to ${role}`);
+  });
+});
