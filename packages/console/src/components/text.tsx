@@ -11,10 +11,15 @@ type UntrustedTextProps = { readonly text: string; readonly maxLength?: number }
  */
 export function UntrustedText({ text, maxLength = 120 }: UntrustedTextProps) {
   const characters = [...text.slice(0, 2 * maxLength + 1)];
-  if (characters.length <= maxLength) return <bdi>{text}</bdi>;
-  const start = characters.slice(0, maxLength).join('');
-  return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{`${start}…`}</bdi>;
+  const isCut = characters.length > maxLength;
+  const start = isCut ? `${characters.slice(0, maxLength).join('')}…` : text;
+  const shown = start.replace(EXCESS_MARKS, '');
+  if (shown === text) return <bdi>{text}</bdi>;
+  return <bdi title={text.slice(0, MAX_TOOLTIP_LENGTH)}>{shown}</bdi>;
 }
+
+/** A letter with hundreds of marks can't be broken, and some fonts make each mark as wide as a letter. */
+const EXCESS_MARKS = /(?<=\p{M}{4})\p{M}+/gu;
 
 const MAX_PLAIN_LENGTH = 80;
 
