@@ -66,11 +66,15 @@ test.each(SEEDS)(
       return { name, customerId, productId, event, way: random.pick(WAYS) };
     });
     const healthyIds = new Map<ApplicationId, string>();
-    const answers: number[] = [];
+    /** As Stripe does, delivers the event of a healthy team again after any other status than 200. */
     async function deliver({ name, event }: (typeof teams)[number]): Promise<void> {
-      const request = signedRequest(event, WEBHOOK_SECRET);
-      const { status } = await instep.fetch(new Request('http://x/api/stripe/webhook', request));
-      if (name === 'healthy') answers.push(status);
+      const signal = AbortSignal.timeout(DEADLINE_MS);
+      for (;;) {
+        const request = signedRequest(event, WEBHOOK_SECRET);
+        const { status } = await instep.fetch(new Request('http://x/api/stripe/webhook', request));
+        if (name !== 'healthy' || status === 200) return;
+        signal.throwIfAborted();
+      }
     }
     await Promise.all(
       teams.map(async (team) => {
@@ -84,7 +88,6 @@ test.each(SEEDS)(
         if (way === 'delivered') await deliver(team);
       }),
     );
-    expect(new Set(answers)).toEqual(new Set([200]));
     productNames.prod_2 = 'Team';
 
     const expectPlans = async () => {
