@@ -45,7 +45,7 @@ const countsShape = v.object({
   teams: count,
   drifts: count,
   repaired: count,
-  /** Teams that have the right plan, but lack an event in the log. */
+  // Teams that have the right plan, but lack an event in the log.
   unrecorded: count,
   customersWithoutTeam: count,
   unknownCustomers: count,
