@@ -137,7 +137,7 @@ export type IssueCounts = Readonly<
 >;
 
 /** What is known besides the number of subjects. Times are in milliseconds since 1970. */
-type Evidence = {
+export type Evidence = {
   'parked-events': { readonly events: number; readonly sinceMs: number | null };
   'nothing-delivered': { readonly sinceMs: number };
   'events-in-other-mode': ModeEvidence;
@@ -152,7 +152,7 @@ type Evidence = {
 };
 
 /** Of the last events, how many are in this mode. */
-type ModeEvidence = {
+export type ModeEvidence = {
   readonly events: number;
   readonly of: number;
   readonly mode: Mode;

@@ -81,7 +81,7 @@ export type ReplayOutcomes = Readonly<
 >;
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
-type OperatorAction = {
+export type OperatorAction = {
   /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all`. */
   readonly subject: string;
   readonly action: 'link' | 'unlink' | 'replay' | 'compare' | 'repair' | 'dismiss' | 'reconcile';

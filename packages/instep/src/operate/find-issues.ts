@@ -48,7 +48,7 @@ export type OpenIssue = {
   readonly team: NamedTeam | null;
 } & IssueEvidence;
 
-type IssueEvidence =
+export type IssueEvidence =
   | {
       readonly code: FindingCode;
       /** What the team has and should have; `null` when the customer is the problem. */

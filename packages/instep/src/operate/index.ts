@@ -5,6 +5,7 @@
  * @module operate
  */
 export type { ApplicationId } from '../core/application-id.ts';
+export type { Json, JsonObject } from '../core/json.ts';
 export { LOGGED_OUTCOMES, type LoggedEvent, type LoggedOutcome } from '../core/logged-event.ts';
 export type { PlanSelection } from '../core/plan-selection.ts';
 export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
@@ -17,21 +18,24 @@ export type { Health } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
 export {
   type Concern,
+  type Evidence,
   type FindingCode,
   ISSUES,
   type Issue,
   type IssueCode,
   type IssueCounts,
   type IssueKind,
+  type ModeEvidence,
   type Remedy,
   type Severity,
   type SubjectIssueCode,
 } from '../health/issues.ts';
-export type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
 export type { TeamProblem } from '../queries/team-filters.ts';
+export type { Mode } from '../stripe/key-kind.ts';
 export {
   ACTIONS,
   type Acted,
@@ -55,6 +59,7 @@ export {
   exportActions,
   type FindActionsRequest,
   findActions,
+  type OperatorAction,
   type RecordedAction,
   type ReplayOutcomes,
   readActed,
@@ -92,6 +97,7 @@ export {
   type FindIssuesRequest,
   findIssues,
   type IssueCursor,
+  type IssueEvidence,
   type OpenIssue,
   type PageOfIssues,
   readTeamIssue,

@@ -9,7 +9,7 @@ import type { FoundProblem, Problem } from '../../postgres/statements/findings.t
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 
 /** Why a team does not have the plan that it should have. */
-type DriftCause = Extract<
+export type DriftCause = Extract<
   Problem,
   'missed event' | 'never seen' | 'changed by hand' | 'no subscription'
 >;
