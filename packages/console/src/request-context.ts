@@ -1,7 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { useRequestContext } from 'hono/jsx-renderer';
-import type { Operator } from 'instep/operate';
-import type { Mode } from 'instep/operate/inside';
+import type { Mode, Operator } from 'instep/operate';
 
 /** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
 type Viewer =

@@ -1,8 +1,8 @@
+import type { Health } from 'instep/operate';
 import {
   countFindings,
   countOtherIssues,
   countText,
-  type Health,
   KIND_OF_PROBLEM,
   MAX_COUNTED_FINDINGS,
   MAX_COUNTED_ISSUES,

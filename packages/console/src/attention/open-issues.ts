@@ -1,9 +1,7 @@
+import type { ApplicationId, EventRow, NamedTeam } from 'instep/operate';
 import {
-  type ApplicationId,
-  type EventRow,
   KIND_OF_PROBLEM,
   type LastingAmbiguity,
-  type NamedTeam,
   type OpenFinding,
   type ParkedCustomer,
   problemsOf,

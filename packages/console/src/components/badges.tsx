@@ -1,5 +1,6 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { effectOf, type LoggedOutcome } from 'instep/operate/inside';
+import type { LoggedOutcome } from 'instep/operate';
+import { effectOf } from 'instep/operate/inside';
 import { UntrustedText } from './text.tsx';
 
 /** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */

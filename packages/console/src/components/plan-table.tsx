@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { PLAN_FIELDS, type TeamPlan } from 'instep/operate/inside';
+import type { TeamPlan } from 'instep/operate';
+import { PLAN_FIELDS } from 'instep/operate/inside';
 import { StatusBadge } from './badges.tsx';
 import { Table } from './table.tsx';
 import { OptionalText } from './text.tsx';

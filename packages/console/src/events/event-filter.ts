@@ -1,6 +1,5 @@
+import { type EventFilter, LOGGED_OUTCOMES } from 'instep/operate';
 import {
-  type EventFilter,
-  LOGGED_OUTCOMES,
   LOGGED_TYPES,
   parseTimeSince,
   type Query,

@@ -1,12 +1,17 @@
 import { type Context, Hono } from 'hono';
-import { act, type OperateContext, type RecordedAction, readActed } from 'instep/operate';
+import {
+  act,
+  type EventRow,
+  type ExplainedEvent,
+  type Mode,
+  type OperateContext,
+  type RecordedAction,
+  readActed,
+} from 'instep/operate';
 import {
   countText,
   durationText,
-  type EventRow,
-  type ExplainedEvent,
   explainEvent,
-  type Mode,
   NO_PLAN,
   originOfBody,
   readEventAt,

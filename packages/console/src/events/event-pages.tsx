@@ -1,13 +1,11 @@
 import { Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
 import {
   type EventFilter,
   LOGGED_OUTCOMES,
-  LOGGED_TYPES,
+  type OperateContext,
   type PageOfEvents,
-  readNewestPosition,
-  readPageOfEvents,
-} from 'instep/operate/inside';
+} from 'instep/operate';
+import { LOGGED_TYPES, readNewestPosition, readPageOfEvents } from 'instep/operate/inside';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';

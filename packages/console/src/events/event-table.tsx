@@ -1,4 +1,5 @@
-import { changeOf, type EventRow, type SubscriptionEvent } from 'instep/operate/inside';
+import type { EventRow, SubscriptionEvent } from 'instep/operate';
+import { changeOf } from 'instep/operate/inside';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';

@@ -1,4 +1,5 @@
-import { changeOf, type EventFilter, type Query, searchLog } from 'instep/operate/inside';
+import type { EventFilter } from 'instep/operate';
+import { changeOf, type Query, searchLog } from 'instep/operate/inside';
 import { type ExportedList, exportedTime } from '../export.ts';
 
 const COLUMNS = [

@@ -1,10 +1,5 @@
-import {
-  countEvents,
-  counted,
-  countText,
-  type EventFilter,
-  type Query,
-} from 'instep/operate/inside';
+import type { EventFilter } from 'instep/operate';
+import { countEvents, counted, countText, type Query } from 'instep/operate/inside';
 import { Live } from '../components/live.tsx';
 import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 

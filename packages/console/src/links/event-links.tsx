@@ -1,8 +1,7 @@
+import type { EventRow, Reason } from 'instep/operate';
 import {
   DELETED_TYPE,
-  type EventRow,
   nameOf,
-  type Reason,
   type ReasonPart,
   reasonParts,
   SNAPSHOT_TYPE,

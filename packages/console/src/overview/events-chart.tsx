@@ -1,4 +1,5 @@
-import { countText, LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate/inside';
+import { LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate';
+import { countText } from 'instep/operate/inside';
 import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
 import { countOf, type Slot, totalsOf } from './series.ts';

@@ -1,10 +1,10 @@
+import type { Progress } from 'instep/operate';
 import {
   countBy,
   counted,
   countText,
   type LeasedJobState,
   MAX_COUNTED_PARKED,
-  type Progress,
   type TeamCounts,
 } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';

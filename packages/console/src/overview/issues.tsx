@@ -1,15 +1,13 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Health, Mode, Progress } from 'instep/operate';
 import {
   counted,
   countText,
   durationOf,
   type EventOrigin,
-  type Health,
   type LeasedJobState,
   type Mismatch,
-  type Mode,
   mismatchOf,
-  type Progress,
 } from 'instep/operate/inside';
 import { type IssueCounts, issueCountText } from '../attention/issue-counts.ts';
 import { type IssueKind, issuesUrl } from '../links/issue-links.tsx';

@@ -1,7 +1,6 @@
+import { LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate';
 import {
   DELAY_BOUNDS_SECONDS,
-  LOGGED_OUTCOMES,
-  type LoggedOutcome,
   NO_DELAY,
   type SlotSeconds,
   type StatisticsRow,

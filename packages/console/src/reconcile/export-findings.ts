@@ -1,4 +1,4 @@
-import type { Finding } from 'instep/operate/inside';
+import type { Finding } from 'instep/operate';
 import { type ExportedList, exportedTime } from '../export.ts';
 
 const COLUMNS = [

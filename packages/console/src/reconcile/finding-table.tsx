@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { DriftFinding, Finding, TeamPlan } from 'instep/operate/inside';
+import type { DriftFinding, Finding, TeamPlan } from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';

@@ -1,5 +1,6 @@
 import type { Child } from 'hono/jsx';
-import { counted, type DriftFinding, type Query } from 'instep/operate/inside';
+import type { DriftFinding } from 'instep/operate';
+import { counted, type Query } from 'instep/operate/inside';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';

@@ -1,10 +1,5 @@
-import {
-  type Counts,
-  counted,
-  countText,
-  type Progress,
-  type StepProgress,
-} from 'instep/operate/inside';
+import type { Counts, Progress, StepProgress } from 'instep/operate';
+import { counted, countText } from 'instep/operate/inside';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';

@@ -1,11 +1,9 @@
+import type { Counts, Finding, StepProgress } from 'instep/operate';
 import {
   type Background,
-  type Counts,
-  type Finding,
   InstepError,
   type ReconcileServices,
   reconcile,
-  type StepProgress,
 } from 'instep/operate/inside';
 
 /** All findings are counted, but only the first ones are kept. */

@@ -1,10 +1,5 @@
-import {
-  type ApplicationId,
-  type Finding,
-  type NamedTeam,
-  type Query,
-  readNamedTeamsOf,
-} from 'instep/operate/inside';
+import type { ApplicationId, Finding, NamedTeam } from 'instep/operate';
+import { type Query, readNamedTeamsOf } from 'instep/operate/inside';
 
 /** Teams by id. */
 export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;

@@ -1,5 +1,4 @@
-import type { RecordedAction } from 'instep/operate';
-import type { NamedTeam } from 'instep/operate/inside';
+import type { NamedTeam, RecordedAction } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';

@@ -1,6 +1,5 @@
+import type { Finding, NamedTeam } from 'instep/operate';
 import {
-  type Finding,
-  type NamedTeam,
   type ReconcileServices,
   ReconciliationFailed,
   reconcileCustomer,

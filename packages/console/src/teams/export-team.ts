@@ -1,7 +1,7 @@
+import type { HistoryEntry } from 'instep/operate';
 import {
   type Customer,
   explainHistory,
-  type HistoryEntry,
   type Query,
   reasonText,
   redactBody,

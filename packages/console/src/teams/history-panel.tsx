@@ -1,4 +1,4 @@
-import type { CustomerHistory, NamedTeam } from 'instep/operate/inside';
+import type { CustomerHistory, NamedTeam } from 'instep/operate';
 import { Pager } from '../components/pager.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';

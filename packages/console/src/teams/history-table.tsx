@@ -1,4 +1,5 @@
-import { type HistoryEntry, isSamePlan } from 'instep/operate/inside';
+import type { HistoryEntry } from 'instep/operate';
+import { isSamePlan } from 'instep/operate/inside';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';

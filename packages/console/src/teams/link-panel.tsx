@@ -1,4 +1,4 @@
-import type { NamedTeam } from 'instep/operate/inside';
+import type { NamedTeam } from 'instep/operate';
 import {
   WaitingCounts,
   type WaitingCustomers,

@@ -1,8 +1,8 @@
+import type { PlanSelection } from 'instep/operate';
 import {
   type Customer,
   countText,
   followedEvent,
-  type PlanSelection,
   type SubscriptionState,
 } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';

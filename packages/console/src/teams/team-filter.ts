@@ -1,10 +1,5 @@
-import type { TeamsStart } from 'instep/operate';
-import {
-  TEAM_PROBLEMS,
-  type TeamFilter,
-  type TeamOrder,
-  type TeamSort,
-} from 'instep/operate/inside';
+import type { TeamFilter, TeamOrder, TeamSort, TeamsStart } from 'instep/operate';
+import { TEAM_PROBLEMS } from 'instep/operate/inside';
 import { queryText } from '../query-parameters.ts';
 
 /** The fields of the list's address; empty ones filter nothing. */

@@ -1,9 +1,14 @@
 import { type Context, Hono } from 'hono';
-import { act, type OperateContext, type RecordedAction, readActed } from 'instep/operate';
 import {
+  act,
   type CustomerHistory,
-  explainHistory,
   type NamedTeam,
+  type OperateContext,
+  type RecordedAction,
+  readActed,
+} from 'instep/operate';
+import {
+  explainHistory,
   type OpenFinding,
   pseudonymsWith,
   type ReconcileServices,

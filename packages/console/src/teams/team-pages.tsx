@@ -1,12 +1,17 @@
 import { Hono } from 'hono';
-import { findTeams, type OperateContext, type PageOfTeams, type TeamsStart } from 'instep/operate';
+import {
+  findTeams,
+  type OperateContext,
+  type PageOfTeams,
+  type TeamFilter,
+  type TeamsStart,
+} from 'instep/operate';
 import {
   countAll,
   counted,
   countText,
   type ReconcileServices,
   readTeamCounts,
-  type TeamFilter,
 } from 'instep/operate/inside';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';

@@ -1,11 +1,9 @@
+import type { NamedTeam, PlanSelection, SubscriptionEvent } from 'instep/operate';
 import {
   GRANTING_STATUSES,
   KIND_OF_PROBLEM,
-  type NamedTeam,
   type OpenFinding,
-  type PlanSelection,
   type StatusWith,
-  type SubscriptionEvent,
 } from 'instep/operate/inside';
 import { REASONS } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';

@@ -1,15 +1,17 @@
+import type {
+  CustomerHistory,
+  NamedTeam,
+  PlanSelection,
+  SubscriptionEvent,
+  TeamPlan,
+} from 'instep/operate';
 import {
   type Customer,
-  type CustomerHistory,
   effectOf,
   followedEvent,
   isSamePlan,
-  type NamedTeam,
   NO_SUBSCRIPTIONS,
-  type PlanSelection,
   type StoredCustomers,
-  type SubscriptionEvent,
-  type TeamPlan,
   teamPlan,
 } from 'instep/operate/inside';
 

@@ -1,4 +1,4 @@
-import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate/inside';
+import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { type Sort, Table } from '../components/table.tsx';

@@ -1,4 +1,5 @@
-import { effectOf, type HistoryEntry, type LoggedOutcome } from 'instep/operate/inside';
+import type { HistoryEntry, LoggedOutcome } from 'instep/operate';
+import { effectOf } from 'instep/operate/inside';
 import { Time } from '../components/text.tsx';
 import { shortType } from '../links/event-links.tsx';
 import { rowId } from './history-table.tsx';

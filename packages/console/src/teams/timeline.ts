@@ -1,4 +1,5 @@
-import { effectOf, type HistoryEntry, isSamePlan, type TeamPlan } from 'instep/operate/inside';
+import type { HistoryEntry, TeamPlan } from 'instep/operate';
+import { effectOf, isSamePlan } from 'instep/operate/inside';
 
 /** The layout of a customer's history, in pixels from the top left. */
 type Timeline = {

@@ -1,31 +1,21 @@
 // What the console still takes from the inside of the package, until the functions of this folder replace it.
 
 export type { Environment } from '../config/config.ts';
-export type { ApplicationId } from '../core/application-id.ts';
 export { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
-export { LOGGED_OUTCOMES, type LoggedOutcome } from '../core/logged-event.ts';
-export { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+export { followedEvent, teamPlan } from '../core/plan-selection.ts';
 export { effectOf, GRANTING_STATUSES, type StatusWith } from '../core/status.ts';
-export type { SubscriptionEvent } from '../core/subscription-event.ts';
-export { isSamePlan, NO_PLAN, PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
-export { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
-export type { Reason } from '../event-log/explain.ts';
+export { isSamePlan, NO_PLAN, PLAN_FIELDS } from '../core/transition.ts';
+export { readPageOfEvents } from '../event-log/event-page.ts';
 export { whyUnreadable } from '../event-log/explain.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export { pseudonymsWith } from '../event-log/redact.ts';
 export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
-export {
-  countEvents,
-  type EventFilter,
-  type EventRow,
-  readEventsAt,
-} from '../event-log/search-events.ts';
-export { type Health, MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
+export { countEvents, readEventsAt } from '../event-log/search-events.ts';
+export { MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
 export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
-export type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
-export type { ReconcileServices, StepProgress } from '../maintenance/reconcile/progress.ts';
-export { type Counts, type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
+export type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
+export { readProgress } from '../maintenance/reconcile/progress.ts';
 export {
   ReconciliationFailed,
   reconcile,
@@ -76,21 +66,13 @@ export {
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
 } from '../stripe/handled-event-type.ts';
-export type { Mode } from '../stripe/key-kind.ts';
 export { type EventOrigin, type Mismatch, mismatchOf, originOfBody } from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
 export { readLinkedMs } from './audit.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
-export {
-  type CustomerHistory,
-  type ExplainedEvent,
-  explainEvent,
-  explainHistory,
-  type HistoryEntry,
-} from './customer-history.ts';
-export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
-export { type LostPlan, type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
+export { explainEvent, explainHistory } from './customer-history.ts';
+export { readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 export {
   countOtherIssues,
   type LastingAmbiguity,
