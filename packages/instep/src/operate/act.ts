@@ -2,7 +2,7 @@ import type { ParkedFilter } from '../event-log/parked-events.ts';
 import { dismissParkedEvents } from '../event-log/parked-events.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { readEvents } from '../event-log/search-events.ts';
+import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
@@ -13,11 +13,12 @@ import { InstepError } from '../runtime/errors.ts';
 import {
   type ActionResult,
   type RecordedAction,
+  type ReplayOutcomes,
   recordActions,
   type Subject,
   subjectText,
 } from './audit.ts';
-import { compareOrRepair } from './compare.ts';
+import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { findTeams } from './find-teams.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
@@ -43,7 +44,7 @@ export type ActionRequest = {
 };
 
 export type ActOptions = {
-  /** Why, for whoever reads the audit. */
+  /** The reason, for the audit. */
   readonly note?: string | null;
 };
 
@@ -56,18 +57,15 @@ export type ActedOn = {
 };
 
 export type Acted = {
-  /** `readActionsOf` finds the results under this id. */
+  /** `readActed` finds the results under this id. */
   readonly formId: string;
   readonly results: readonly ActedOn[];
   /** The number of requests whose action does not apply to their subject. */
   readonly skipped: number;
 };
 
-/** Shorter than the deadline of a request. */
-const DEADLINE_MS = 8_000;
-
 /**
- * Performs actions one by one, and records them with their results in the audit. What fails becomes the result
+ * Performs actions, and records them with their results in the audit. What fails becomes the result
  * of its request, so that the others are still processed.
  *
  * @throws the errors of the database if the audit can't be written
@@ -218,24 +216,32 @@ const MAX_REPLAYED = 200;
 /** A replay with this outcome has changed nothing that needs attention. */
 const UNRESOLVED = ['parked', 'unreadable', 'failed'] as const satisfies Replayed['outcome'][];
 
-type ReplayOutcomes = Extract<ActionResult, { code: 'replayed' }>['outcomes'];
-
 const areUnresolved = (outcomes: ReplayOutcomes) =>
   UNRESOLVED.some((outcome) => outcomes[outcome] !== undefined);
 
 async function replayParked(customerId: string, context: OperateContext): Promise<Outcome> {
-  const outcomes = await replayParkedEvents(customerId, context);
+  return replayed(await replayParkedEvents(customerId, context));
+}
+
+function replayed(outcomes: ReplayOutcomes): Outcome {
   return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
 }
 
 async function replayParkedEvents(
   customerId: string,
-  { database: { query }, ingest }: OperateContext,
+  context: OperateContext,
 ): Promise<ReplayOutcomes> {
   const filter = { customerId, outcome: 'parked' } as const;
   const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
   const first = { order: 'oldest first', limit: MAX_REPLAYED } as const;
-  const events = await readEvents(query, filter, range, first);
+  return await replayAll(await readEvents(context.database.query, filter, range, first), context);
+}
+
+/** Counts the events by outcome. */
+async function replayAll(
+  events: readonly EventRow[],
+  { database: { query }, ingest }: OperateContext,
+): Promise<ReplayOutcomes> {
   const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
   for await (const { outcome } of replayEvents(events, { ingest, query })) {
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
@@ -243,15 +249,11 @@ async function replayParkedEvents(
   return outcomes;
 }
 
-async function replayEvent(
-  position: number,
-  { database: { query }, ingest }: OperateContext,
-): Promise<Outcome> {
+async function replayEvent(position: number, context: OperateContext): Promise<Outcome> {
+  const { query } = context.database;
   const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
   if (event === null) return failed({ code: 'no-such-event', position });
-  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  for await (const { outcome } of replayEvents([event], { ingest, query })) outcomes[outcome] = 1;
-  return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
+  return replayed(await replayAll([event], context));
 }
 
 async function compare(id: string, context: OperateContext, isDryRun: boolean): Promise<Outcome> {

@@ -28,7 +28,7 @@ export type Comparison = Extract<
 >;
 
 /** Shorter than the deadline of a request. */
-const DEADLINE_MS = 8_000;
+export const DEADLINE_MS = 8_000;
 
 /**
  * Compares a team with Stripe, and changes nothing.

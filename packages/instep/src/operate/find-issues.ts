@@ -1,6 +1,5 @@
 import type { TeamPlan } from '../core/transition.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
-
 import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
 import { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
-import { isNotDismissed } from '../postgres/statements/operator-actions.ts';
+import { isNotDismissed } from '../postgres/statements/findings.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** A customer with parked events that were not dismissed. */
@@ -107,7 +107,7 @@ export async function readLastingAmbiguities(
   });
 }
 
-// Only unreadable events have no customer, and the index \`events_of_customer\` has these first.
+// Only unreadable events have no customer, and the index `events_of_customer` has these first.
 const UNREADABLE_EVENTS = `
         from instep.events
        where customer_id is null

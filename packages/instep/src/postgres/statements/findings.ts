@@ -4,7 +4,6 @@ import type { Query } from '../database.ts';
 import { columnArrays } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
-import { isNotDismissed } from './operator-actions.ts';
 import type { Team } from './teams.ts';
 
 /** A problem of a team or a customer. */
@@ -239,4 +238,15 @@ export async function countFindings(query: Query): Promise<ReadonlyMap<Problem, 
     values: [null],
   });
   return new Map(rows.map(({ problem, count }) => [problem, count]));
+}
+
+/** SQL for whether no operator has dismissed the subject since it was found. */
+export function isNotDismissed(subject: string, since: string): string {
+  return `not exists (
+               select
+                 from instep.operator_actions as dismissal
+                where dismissal.action = 'dismiss'
+                  and dismissal.subject = ${subject}
+                  and dismissal.acted_at >= ${since}
+             )`;
 }
