@@ -1,16 +1,22 @@
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** The most that the parser gets while no body is expected. */
+/** The most that the parser gets with the end of a body. */
 const PIECE_BYTES = 256;
+
+/** No head is shorter: `GET / HTTP/1.1` and an empty line. */
+const MIN_HEAD_BYTES = 16;
+
+const LF = 10;
+const CR = 13;
 
 const readers = new WeakMap<Socket, Reader>();
 
 /**
  * Limits each connection of a server with `CountedResponse` to one unanswered request, or the few that fit into
- * 256 bytes. Node alone parses all requests that have arrived together, up to 3,600 in 64 KiB, before it does anything
- * else, so that a few hundred connections keep all others waiting for seconds. Here, whatever follows an unanswered
- * request stays in the buffers of the connection and the system.
+ * 256 bytes behind a body. Node alone parses all requests that have arrived together, up to 3,600 in 64 KiB, before it
+ * does anything else, so that a few hundred connections keep all others waiting for seconds. Here, whatever follows an
+ * unanswered request stays in the buffers of the connection and the system.
  */
 export function limitPipelining(server: Server): void {
   /** Connections whose next request has arrived. One of them is read in each iteration of the event loop. */
@@ -77,7 +83,11 @@ class Reader {
         connection.unshift(bytes.subarray(start));
         return;
       }
-      const piece = bytes.subarray(start, start + Math.max(this.#bodyBytes, PIECE_BYTES));
+      const end =
+        this.#latest?.complete === false
+          ? start + Math.max(this.#bodyBytes, PIECE_BYTES)
+          : headEnd(bytes, start);
+      const piece = bytes.subarray(start, end);
       start += piece.length;
       this.#bodyBytes -= piece.length;
       this.#parse(piece);
@@ -100,4 +110,14 @@ class Reader {
   #mustWait(): boolean {
     return this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.complete === true);
   }
+}
+
+/** Behind the first empty line, which ends the head of a request; behind all bytes if there is none. */
+function headEnd(bytes: Buffer, start: number): number {
+  const earliest = start + MIN_HEAD_BYTES - 2;
+  for (let at = bytes.indexOf(LF, earliest); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+    const next = bytes[at + 1] === CR ? at + 2 : at + 1;
+    if (bytes[next] === LF) return next + 1;
+  }
+  return bytes.length;
 }
