@@ -208,6 +208,19 @@ describe.each(postgresServers)('$name', (server) => {
     await ingest([receivedEvent({ customerId })]);
   });
 
+  test('a rule that does more than the update is no objection', async () => {
+    const { query } = store.database;
+    const { teamId, customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database);
+    await query(`
+      create table notes (id integer);
+      create rule note as on update to teams do also insert into notes values (new.id)`);
+    await ingest([receivedEvent({ customerId })]);
+    expect(await query('select id from notes')).toEqual([{ id: teamId }]);
+    await query('drop rule note on teams; drop table notes');
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
   test('a refused plan is listed for the operators, until it is written', async () => {
     const { query } = store.database;
     const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });

@@ -150,9 +150,10 @@ export function openDatabase(options: DatabaseOptions): Database {
         });
       }
       return send(statement.name, async () => {
-        const { values = [] } = statement;
+        const { values = [], isNeeded } = statement;
         const text = statements.textOf(statement.text);
         if (text === null) throw new TablesUnknown("the app's tables are not known yet");
+        if (isNeeded && statements.tables && !isNeeded(statements.tables)) return [];
         const name = statements.preparedNameOf(statement.name, text);
         const prepared = { name, text, values: [...values], types: columnValues };
         const { rows } = await inOrder(client, () =>
@@ -187,15 +188,12 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const limitMs = Math.min(timeoutMs ?? statementTimeoutMs, statementTimeoutMs);
-    const start = [
-      begin,
-      ...(pools.isOurs(client) ? [] : [setLocally]),
-      ...(timeoutMs === undefined
-        ? []
-        : [`set local statement_timeout = ${limitMs}`, `set local lock_timeout = ${limitMs}`]),
-    ].join(';\n');
-    atCommit(send('begin', () => inOrder(client, () => client.query(start))));
+    const start = [begin, ...(pools.isOurs(client) ? [] : [setLocally])];
+    for (const name of ['statement_timeout', 'lock_timeout'] as const) {
+      const isShorter = timeoutMs !== undefined && timeoutMs < timeouts[name];
+      if (isShorter) start.push(`set local ${name} = ${timeoutMs}`);
+    }
+    atCommit(send('begin', () => inOrder(client, () => client.query(start.join(';\n')))));
     let result: Result;
     try {
       result = await work(queryOn(client), atCommit);

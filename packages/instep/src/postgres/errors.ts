@@ -51,6 +51,8 @@ type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 type Rule = {
   /** SQLSTATEs, or the characters that they begin with. */
   readonly states: readonly string[];
+  /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
+  readonly routine?: string;
   readonly kind: ErrorClass;
   readonly remedy: Remedy;
 };
@@ -60,9 +62,17 @@ const RULES: readonly Rule[] = [
   // Serialization failures, deadlocks.
   { states: ['40001', '40P01'], kind: DatabaseConflict, remedy: 'repeat' },
   // A prepared statement that is unknown, that exists already, or whose columns have changed.
-  { states: ['26000', '42P05', '0A000'], kind: DatabaseUnusable, remedy: 'unprepare' },
+  { states: ['26000', '42P05'], kind: DatabaseUnusable, remedy: 'unprepare' },
+  {
+    states: ['0A000'],
+    routine: 'RevalidateCachedQuery',
+    kind: DatabaseUnusable,
+    remedy: 'unprepare',
+  },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
   { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, remedy: 'find tables' },
+  // A table that has a rule by now, so that its updates return nothing.
+  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, remedy: 'find tables' },
   // Lock and statement timeouts.
   { states: ['55P03', '57014'], kind: DatabaseBusy, remedy: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
@@ -89,24 +99,23 @@ const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, remedy: 'give 
  */
 const REFUSALS = new Set(['exec_stmt_raise', 'ExecWithCheckOptions']);
 
-/** 0A000 means a feature that is not supported, and only if this routine throws it, an outdated statement. */
-const STALE_PLAN = new Set(['RevalidateCachedQuery']);
-
 /** What `raise` can throw like PostgreSQL itself, because the transaction then does the same. */
 const ALSO_RAISED = new Set<ErrorClass>([DatabaseConflict, DatabaseBusy]);
 
 function ruleFor(cause: unknown): Rule {
   const state = sqlState(cause);
   if (state === '') return UNANSWERED;
+  const routine = cause instanceof Error && 'routine' in cause ? String(cause.routine) : '';
   const found = [5, 3, 2]
-    .map((length) => RULES.find(({ states }) => states.includes(state.slice(0, length))))
+    .map((length) =>
+      RULES.find(
+        (rule) =>
+          rule.states.includes(state.slice(0, length)) && (rule.routine ?? routine) === routine,
+      ),
+    )
     .find((rule) => rule !== undefined);
-  if (found === undefined || (state === '0A000' && !isOf(STALE_PLAN, cause))) return REFUSED;
-  return isOf(REFUSALS, cause) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
-}
-
-function isOf(routines: ReadonlySet<string>, cause: unknown): boolean {
-  return cause instanceof Error && 'routine' in cause && routines.has(String(cause.routine));
+  if (found === undefined) return REFUSED;
+  return REFUSALS.has(routine) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
 }
 
 /** Converts an error of `pg` into one of the errors above. */

@@ -9,6 +9,8 @@ export type NamedStatement = {
   readonly name: string;
   readonly text: StatementText;
   readonly values?: readonly unknown[];
+  /** Whether these tables need it; if not, it is not sent, and has no rows. */
+  readonly isNeeded?: (tables: ApplicationTables) => boolean;
 };
 
 /** Runs one statement and returns its rows. A plain string is not prepared. */

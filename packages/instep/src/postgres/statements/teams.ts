@@ -5,6 +5,7 @@ import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
+import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -151,7 +152,7 @@ const PLANS = (idType: string) => `
              unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
                as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})`;
 
-const WRITE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
+const UPDATE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name} as team
          set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
              ${setUpdatedAt}
@@ -160,16 +161,10 @@ const WRITE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: Applicat
 
 // A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
 // together with this statement, so only the statement itself can prevent it: by casting a text to a boolean. The
-// application can shorten a name, so names are not compared. (A rule would refuse to return the updated rows.)
-const CHECK_PLANS = ({ teams: { name, rows, idType } }: ApplicationTables) => `
-      select
-       where case
-               when (
-                 select count(*)
-                   from ${PLANS(idType)}
-                   join ${rows} as team on team.id = plan.team_id
-                  where ${CHECKED_FIELDS.map((one) => `team.${one} is not distinct from plan.${one}`).join(' and ')}
-               ) >= cardinality($1) then false
+// application can shorten a name, so names are not compared.
+const failUnlessAll = ({ teams: { name } }: ApplicationTables, written: string) => `
+      select case
+               when count(*) >= cardinality($1) then false
                else (
                  select 'the plan was not written: skipped by a policy, a rule or a trigger '
                         || coalesce('(' || string_agg(quote_ident(name), ', ') || ')', '')
@@ -188,16 +183,34 @@ const CHECK_PLANS = ({ teams: { name, rows, idType } }: ApplicationTables) => `
                              and is_instead
                         ) as skipping (name)
                )::boolean
-             end`;
+             end
+        from ${written}`;
 
-const CHECKED_FIELDS = PLAN_FIELDS.filter((field) => field !== 'planName').map(contractColumn);
+const isPlan = (columnOf: (field: keyof TeamPlan) => string) =>
+  PLAN_FIELDS.filter((field) => field !== 'planName')
+    .map((field) => `${columnOf(field)} is not distinct from plan.${contractColumn(field)}`)
+    .join(' and ');
+
+const WRITE_PLANS = (tables: ApplicationTables) => {
+  const { column, returnsUpdates } = tables.teams;
+  if (!returnsUpdates) return UPDATE_PLANS(tables);
+  return `
+      with updated as (${UPDATE_PLANS(tables)}
+        returning ${isPlan((field) => `team.${column(field)}`)} as is_written
+      )
+      ${failUnlessAll(tables, 'updated where is_written')}`;
+};
+
+const CHECK_PLANS = (tables: ApplicationTables) => {
+  const { idType, rows } = tables.teams;
+  const isCurrent = isPlan((field) => `team.${contractColumn(field)}`);
+  const written = `${PLANS(idType)} join ${rows} as team on team.id = plan.team_id where ${isCurrent}`;
+  return failUnlessAll(tables, written);
+};
 
 /** The bits of `pg_trigger.tgtype`. */
 const BEFORE_OR_INSTEAD_OF = 2 | 64;
 const OF_UPDATE = 16;
-
-/** A value of `pg_rewrite.ev_type`. */
-const RULE_ON_UPDATE = "'2'";
 
 /**
  * Writes the plans of teams that are locked. Other columns are the application's.
@@ -215,7 +228,12 @@ export async function writePlans(
   ];
   await Promise.all([
     query({ name: 'write_plans', text: WRITE_PLANS, values }),
-    query({ name: 'check_plans', text: CHECK_PLANS, values }),
+    query({
+      name: 'check_plans',
+      text: CHECK_PLANS,
+      values,
+      isNeeded: ({ teams }) => !teams.returnsUpdates,
+    }),
   ]);
 }
 

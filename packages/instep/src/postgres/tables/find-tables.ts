@@ -37,6 +37,7 @@ export function applicationTablesOf({ users, teams, unfit }: Recognition): Appli
     teams: {
       ...tableOf(teams, `${name} as name`),
       hasNames,
+      returnsUpdates: !teams.table.isView && !teams.table.hasUpdateRules,
       setUpdatedAt: updatedAtAssignment(teams),
     },
   };

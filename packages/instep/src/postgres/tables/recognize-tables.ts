@@ -40,8 +40,12 @@ type Table = {
   readonly schemaSql: string;
   readonly isSchemaUsable: boolean;
   readonly isView: boolean;
+  readonly hasUpdateRules: boolean;
   readonly columns: ReadonlyMap<string, Column>;
 };
+
+/** A value of `pg_rewrite.ev_type`. */
+export const RULE_ON_UPDATE = "'2'";
 
 /** Reads, for each table, the first of its candidates that exists. */
 async function readTables(
@@ -62,6 +66,12 @@ async function readTables(
              quote_ident(nspname) as "schemaSql",
              has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
              relkind not in ('r', 'p') as "isView",
+             exists (
+               select
+                 from pg_rewrite
+                where ev_class = pg_class.oid
+                  and ev_type = ${RULE_ON_UPDATE}
+             ) as "hasUpdateRules",
              (
                select coalesce(json_agg(json_build_object(
                         'name', attname,
