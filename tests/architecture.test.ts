@@ -78,6 +78,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['postgres'],
   ['config'],
   ['ingest', 'sessions', 'health'],
+  ['access'],
   ['event-log'],
   ['queries'],
   ['maintenance', 'server'],
@@ -94,7 +95,16 @@ function isBelow(part: string, other: string): boolean {
 }
 
 /** The parts that own tables or share the statements of `postgres/statements/`. */
-const WITH_SQL = ['postgres', 'queries', 'health', 'event-log', 'maintenance', 'operate', 'doctor'];
+const WITH_SQL = [
+  'postgres',
+  'access',
+  'queries',
+  'health',
+  'event-log',
+  'maintenance',
+  'operate',
+  'doctor',
+];
 
 /**
  * The parts that can import a package. Any part but the core can import `node:` modules and other packages.

@@ -1,5 +1,6 @@
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
 export { type ReadSessionOptions, readSession } from './adapters/session.ts';
