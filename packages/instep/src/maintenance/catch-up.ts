@@ -32,6 +32,8 @@ type CatchUpOptions = {
    * that. By default, listed events are applied without a comparison.
    */
   readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<boolean>;
+  /** Whether the first run can begin: listed events say little about teams that were never compared. */
+  readonly isFirstComparisonOver?: () => Promise<boolean>;
 };
 
 /** How far back Stripe lists events. */
@@ -90,8 +92,9 @@ export async function catchUp(
   options: CatchUpOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { listEvents, logger, now } = options;
+  const { listEvents, logger, now, isFirstComparisonOver } = options;
   const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
+  if (before.seenSeconds === null && (await isFirstComparisonOver?.()) === false) return;
   const nowSeconds = Math.floor(now() / 1_000);
   // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
   const sinceSeconds =
@@ -199,7 +202,9 @@ async function compareUnknown(
   for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
     const rowId = plan.providerSubscriptionId;
     if (rowId === null || customers.get(customerId)?.has(rowId)) continue;
-    if (!(await compareCustomer(customerId, signal))) unclear.add(customerId);
+    // A key without permission lacks it for every customer.
+    const isForbidden = unclear.size > 0 || !(await compareCustomer(customerId, signal));
+    if (isForbidden) unclear.add(customerId);
   }
   return unclear;
 }

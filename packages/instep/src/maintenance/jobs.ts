@@ -15,7 +15,7 @@ import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
-import { createComparison, createReconcileJob } from './reconcile/reconcile.ts';
+import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
 import type { Job } from './worker.ts';
 
@@ -104,12 +104,6 @@ export function createJobs(options: JobsOptions): Job[] {
     },
   ];
   const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
-  if (catchUpIntervalMs !== null) {
-    const compareCustomer = createComparison(reconcile);
-    const catchUp = { query, ingest, listEvents, logger, now, nonce, compareCustomer };
-    const run = createCatchUpJob(catchUp, catchUpIntervalMs);
-    jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
-  }
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
@@ -118,6 +112,15 @@ export function createJobs(options: JobsOptions): Job[] {
       intervalMs: 1_000,
       run: createFirstSubscriptionsJob(reconcile),
     });
+  }
+  if (catchUpIntervalMs !== null) {
+    const compareCustomer = createComparison(reconcile);
+    const isFirstComparisonOver = async () =>
+      reconcileIntervalMs === null || (await hasCompared(query));
+    const comparing = { compareCustomer, isFirstComparisonOver };
+    const catchUp = { query, ingest, listEvents, logger, now, nonce, ...comparing };
+    const run = createCatchUpJob(catchUp, catchUpIntervalMs);
+    jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
   if (retentionMs !== null) {
     jobs.push({

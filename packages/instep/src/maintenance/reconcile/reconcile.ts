@@ -1,4 +1,5 @@
 import type { ApplicationId } from '../../core/application-id.ts';
+import type { Query } from '../../postgres/database.ts';
 import {
   type FoundProblem,
   forgetOldFindings,
@@ -11,7 +12,7 @@ import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
 import { noteAsked } from '../first-subscriptions.ts';
-import { type LeasedRun, withLease } from '../lease.ts';
+import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { restWithoutPermission } from '../resting.ts';
 import { readPages } from '../stripe-pages.ts';
 import type { Job } from '../worker.ts';
@@ -88,6 +89,16 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   }
 
   return restWithoutPermission(run, { job: JOB, logger, restMs: intervalMs });
+}
+
+/**
+ * Whether a reconciliation of all teams has been completed. One that failed counts too, for example because the key
+ * lacks permission, since it must not hold up anything that waits for it.
+ */
+export async function hasCompared(query: Query): Promise<boolean> {
+  const job = await readLeasedJob(query, JOB);
+  if (job === null || job.startedAtMs === null) return false;
+  return !job.isHeld || job.endedAtMs !== null;
 }
 
 const TEAMS_AT_ONCE = 500;

@@ -1,0 +1,86 @@
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { ApiCollection } from 'instep/src/testing/api-collection.ts';
+import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
+import { expect, test } from 'vitest';
+import { atEndOfFile } from '../support/end-of-file.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+
+const TEAMS = 20;
+const LIVE_SECONDS = 1_750_000_000;
+
+const { signal } = new AbortController();
+
+/** An app with subscribers, beside which Instep starts: Stripe's events end an older subscription of each. */
+async function startBesideApp({ canList }: { readonly canList: boolean }) {
+  const { database } = await createDatabase();
+  const { query } = database;
+  const [subscriptions, events] = [new ApiCollection(), new ApiCollection()];
+  for (let index = 0; index < TEAMS; index += 1) {
+    const customerId = `cus_${index}`;
+    const live = { customerId, subscriptionId: `sub_live_${index}`, createdSeconds: LIVE_SECONDS };
+    const ended = { customerId, subscriptionId: `sub_old_${index}`, status: 'canceled' };
+    const end = createSubscriptionEvent({ ...ended, createdSeconds: LIVE_SECONDS + 60 });
+    events.set(end);
+    subscriptions.set(createSubscriptionEvent(live).data.object);
+    subscriptions.set({ ...end.data.object, created: LIVE_SECONDS - 60 });
+    await query(
+      `insert into teams (name, provider_customer_id, provider_subscription_id,
+                          provider_product_id, plan_name, subscription_status)
+       values ('Team', $1, $2, 'prod_example', 'Pro', 'active')`,
+      [customerId, live.subscriptionId],
+    );
+  }
+  const calls: string[] = [];
+  const server = await startFakeStripeApi({
+    productNames: { prod_example: 'Pro' },
+    subscriptions,
+    events,
+    onCall(path) {
+      calls.push(path);
+      return canList || path.startsWith('/v1/events') ? undefined : { status: 403 };
+    },
+  });
+  atEndOfFile(server.close);
+  atEndOfFile(() => database.close());
+  const jobs = createJobs({
+    database,
+    ingest: openPipeline(database),
+    api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
+    nameOf: async () => 'Pro',
+    planSelection: 'newest',
+    logger: createLogger('silent'),
+    now: Date.now,
+    nonce: () => 'holder',
+    catchUpIntervalMs: 3_600_000,
+    reconcileIntervalMs: 86_400_000,
+    retentionMs: null,
+  });
+  const run = async (name: string) => await jobs.find((job) => job.name === name)?.run(signal);
+  const activeTeams = async () =>
+    await query(`select from teams where subscription_status = 'active'`);
+  return { run, calls, activeTeams, query };
+}
+
+test('all teams are compared with Stripe before the first catch-up', async () => {
+  const { run, calls, activeTeams, query } = await startBesideApp({ canList: true });
+  await run('catch-up');
+  expect(calls).toEqual([]);
+  await run('reconcile');
+  await run('catch-up');
+  expect(await activeTeams()).toHaveLength(TEAMS);
+  expect(await query('select from instep.events where event_id is not null')).toHaveLength(TEAMS);
+  expect(calls.filter((path) => path.includes('customer='))).toEqual([]);
+});
+
+test("teams keep their plans where the key can't list subscriptions, and catch-up does not wait", async () => {
+  const { run, calls, activeTeams } = await startBesideApp({ canList: false });
+  await run('reconcile');
+  await run('catch-up');
+  expect(calls.some((path) => path.startsWith('/v1/events'))).toBe(true);
+  expect(await activeTeams()).toHaveLength(TEAMS);
+});
