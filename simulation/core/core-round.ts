@@ -70,18 +70,18 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     }
   }
 
-  /** Reads the observed keys before the API's state, as maintenance does. */
+  /** Reads the keys of the log before the API's state, as maintenance does. */
   function requestSnapshots(atMs: number): Arrival[] {
     return store.ambiguous().flatMap((state): Arrival[] => {
-      const { customerId, subscriptionId, createdSeconds } = state.newest;
+      const { customerId, subscriptionId, createdSeconds } = state.deciding;
       if (atMs < (createdSeconds + 1) * 1_000 + SNAPSHOT_AFTER_MS) return [];
-      const observedKeys = store.keysOfSecond(state);
+      const seenKeys = store.tieGroupKeysOf(state);
       const object = customers.get(customerId)?.history.stateAt(subscriptionId ?? '', atMs) ?? null;
       snapshots += 1;
       const nonce = () => `snapshot_${snapshots}`;
       const snapshot = makeSnapshot(object, {
         createdSeconds,
-        observedKeys,
+        seenKeys,
         takenAtMs: atMs,
         nonce,
       });
@@ -154,9 +154,9 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
-    store.ambiguous().flatMap(({ newest }) => {
-      const customer = customers.get(newest.customerId);
-      return customer === undefined || hasEvidence(newest, customer) ? [] : newest.customerId;
+    store.ambiguous().flatMap(({ deciding }) => {
+      const customer = customers.get(deciding.customerId);
+      return customer === undefined || hasEvidence(deciding, customer) ? [] : deciding.customerId;
     }),
   );
   // Only its arrival decides when an event without `created` happened.
@@ -175,10 +175,10 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
  * Whether an earlier second shows the subscription's former state, and all events are distinct: two events
  * with a shared id and the same content count as one.
  */
-function hasEvidence(newest: SubscriptionEvent, { history }: CustomerEvents): boolean {
-  const events = history.events.filter((event) => event.subscriptionId === newest.subscriptionId);
+function hasEvidence(deciding: SubscriptionEvent, { history }: CustomerEvents): boolean {
+  const events = history.events.filter((event) => event.subscriptionId === deciding.subscriptionId);
   if (new Set(events.map(({ body }) => body)).size < events.length) return false;
-  const isEarlier = events.some((event) => event.createdSeconds < newest.createdSeconds);
+  const isEarlier = events.some((event) => event.createdSeconds < deciding.createdSeconds);
   return isEarlier && events.some(({ body }) => body.includes('"previous_attributes"'));
 }
 

@@ -1,4 +1,4 @@
-import { isDatedKey, keysOfSameSecond } from 'instep/src/core/event-key-layout.ts';
+import { isDatedKey, tieGroupKeysOf } from 'instep/src/core/event-key-layout.ts';
 import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
 import type { SnapshotEvent } from 'instep/src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../lifecycle/history.ts';
@@ -52,8 +52,7 @@ export function toArrival(
   receivedAtMs: number,
   productName: string | null,
 ): Arrival {
-  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot, observedKeys } =
-    event;
+  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot, seenKeys } = event;
   return {
     event: { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName },
     asLogged: {
@@ -63,8 +62,8 @@ export function toArrival(
       previousAttributes,
       isDeletion,
       isSnapshot,
-      observedKeys,
+      seenKeys,
     },
-    second: keysOfSameSecond(event.key).low,
+    second: tieGroupKeysOf(event.key).low,
   };
 }

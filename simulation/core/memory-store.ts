@@ -1,14 +1,14 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { type Customer, isSameState, type SubscriptionState } from 'instep/src/core/customer.ts';
-import { followAll } from 'instep/src/core/follow.ts';
 import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import { customerAfter } from 'instep/src/core/ordering-rule.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { decide } from 'instep/src/ingest/decide.ts';
 import type { EventWithProductName, IngestResult } from 'instep/src/ingest/received-event.ts';
 import type { LinkedTeam } from 'instep/src/postgres/statements/teams.ts';
-import { keysOfSecond } from 'instep/src/stripe/event-key.ts';
+import { tieGroupKeys } from 'instep/src/stripe/event-key.ts';
 
 /** An event on its way to the store. */
 export type Arrival = {
@@ -152,10 +152,10 @@ export class MemoryStore {
   /** Whether the log yields a different state of a subscription, which `instep rebuild` would find. */
   isReplayedDifferently(customerId: string): boolean {
     return [...(this.#customers.get(customerId) ?? [])].some(([subscriptionId, state]) => {
-      const entries = this.#subscriptions.get(subscriptionOf(state.newest)) ?? NO_ENTRIES;
+      const entries = this.#subscriptions.get(subscriptionOf(state.deciding)) ?? NO_ENTRIES;
       const decided = entries.filter(({ outcome }) => outcome !== 'parked');
       const changes = decided.map(({ change }) => change);
-      const replayed = followAll(changes, this.#planSelection).get(subscriptionId);
+      const replayed = customerAfter(changes, this.#planSelection).get(subscriptionId);
       return !isSameState(state, replayed);
     });
   }
@@ -174,9 +174,9 @@ export class MemoryStore {
     );
   }
 
-  keysOfSecond({ newest }: SubscriptionState): ReadonlySet<string> {
-    const { subscriptionId, createdSeconds } = newest;
-    const { low } = keysOfSecond(createdSeconds, subscriptionId ?? '');
+  tieGroupKeysOf({ deciding }: SubscriptionState): ReadonlySet<string> {
+    const { subscriptionId, createdSeconds } = deciding;
+    const { low } = tieGroupKeys(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
   }
 
@@ -216,10 +216,10 @@ export class MemoryStore {
     }
   }
 
-  #remember({ newest, order }: SubscriptionState): void {
-    const customer = new Map(this.#customers.get(newest.customerId));
-    customer.set(newest.subscriptionId, { newest: { ...newest }, order });
-    this.#customers.set(newest.customerId, customer);
+  #remember({ deciding, order }: SubscriptionState): void {
+    const customer = new Map(this.#customers.get(deciding.customerId));
+    customer.set(deciding.subscriptionId, { deciding: { ...deciding }, order });
+    this.#customers.set(deciding.customerId, customer);
   }
 }
 

@@ -24,14 +24,14 @@ test('an event is not the same as a missing one', () => {
 
 test.each(others)('two events are different when their %s differs', (_, other) => {
   expect(haveSameFields(example, other)).toBe(false);
-  expect(isSameState({ newest: example, order: 'known' }, { newest: other, order: 'known' })).toBe(
-    false,
-  );
+  expect(
+    isSameState({ deciding: example, order: 'known' }, { deciding: other, order: 'known' }),
+  ).toBe(false);
 });
 
 test('a state is the same as its copy, and different from a missing one or one with another order', () => {
-  const state = { newest: example, order: 'known' } as const;
-  expect(isSameState(state, { newest: { ...example }, order: 'known' })).toBe(true);
-  expect(isSameState(state, { newest: example, order: 'ambiguous' })).toBe(false);
+  const state = { deciding: example, order: 'known' } as const;
+  expect(isSameState(state, { deciding: { ...example }, order: 'known' })).toBe(true);
+  expect(isSameState(state, { deciding: example, order: 'ambiguous' })).toBe(false);
   expect(isSameState(state, undefined)).toBe(false);
 });

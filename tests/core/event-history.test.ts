@@ -63,9 +63,9 @@ describe('an event without created', () => {
   test('is the end of its second if no later arrival has an effect', () => {
     const [one, other] = [at(10), undated(10)];
     const last = new EventHistory([one, other, at(10, { status: 'past_due' })]);
-    expect(last.tieGroupOf(one.subscription)).toMatchObject({ undatedEnd: other.subscription });
+    expect(last.tieGroupOf(one.subscription)).toMatchObject({ undatedLast: other.subscription });
     const first = new EventHistory([other, one]);
-    expect(first.tieGroupOf(one.subscription)).toMatchObject({ events: [one], undatedEnd: null });
+    expect(first.tieGroupOf(one.subscription)).toMatchObject({ events: [one], undatedLast: null });
   });
 
   test('is no evidence for other events', () => {

@@ -1,8 +1,8 @@
 import {
   FIRST_DATED_KEY,
   formatEventKey,
-  keysOfSameSecond,
-  rangesOfSeconds,
+  tieGroupKeysOf,
+  tieGroupRanges,
 } from 'instep/src/core/event-key-layout.ts';
 import { expect, test } from 'vitest';
 
@@ -21,7 +21,7 @@ test('a key contains the time, the subscription and the content', () => {
 test.each([0, 2 ** 32, 2 ** 33])('an event with the time %d has a second', (createdSeconds) => {
   const key = formatEventKey({ ...PARTS, createdSeconds });
   expect(key >= FIRST_DATED_KEY).toBe(true);
-  expect(keysOfSameSecond(key).low < keysOfSameSecond(key).high).toBe(true);
+  expect(tieGroupKeysOf(key).low < tieGroupKeysOf(key).high).toBe(true);
 });
 
 test('the key of an event without a time is below every dated key', () => {
@@ -32,24 +32,24 @@ test('the key of an event without a time is below every dated key', () => {
 });
 
 test('the range of a second includes any content of the same time and subscription', () => {
-  expect(keysOfSameSecond(formatEventKey(PARTS))).toEqual({
+  expect(tieGroupKeysOf(formatEventKey(PARTS))).toEqual({
     low: '6553f100-0123-4567-0000-000000000000',
     high: '6553f100-0123-4567-ffff-ffffffffffff',
   });
-  expect(keysOfSameSecond(FIRST_DATED_KEY).high).toBe('00000001-0000-0000-ffff-ffffffffffff');
+  expect(tieGroupKeysOf(FIRST_DATED_KEY).high).toBe('00000001-0000-0000-ffff-ffffffffffff');
 });
 
 test('an event without a time is alone in its range', () => {
   const key = formatEventKey({ ...PARTS, createdSeconds: null });
-  expect(keysOfSameSecond(key)).toEqual({ low: key, high: key });
+  expect(tieGroupKeysOf(key)).toEqual({ low: key, high: key });
 });
 
 test('the ranges of several keys include each second once', () => {
   const first = formatEventKey(PARTS);
   const sameSecond = formatEventKey({ ...PARTS, contentHash: '00000000000000000001' });
   const later = formatEventKey({ ...PARTS, createdSeconds: PARTS.createdSeconds + 1 });
-  expect(rangesOfSeconds([first, later, sameSecond])).toEqual([
-    keysOfSameSecond(first),
-    keysOfSameSecond(later),
+  expect(tieGroupRanges([first, later, sameSecond])).toEqual([
+    tieGroupKeysOf(first),
+    tieGroupKeysOf(later),
   ]);
 });

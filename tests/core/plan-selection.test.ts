@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
-import { canBeFromInstep, followedEvent, teamPlan } from 'instep/src/core/plan-selection.ts';
+import { canBeFromInstep, decidingEvent, teamPlan } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
@@ -8,13 +8,13 @@ import { example, permutations } from './subscription-changes.ts';
 
 function customerOf(events: readonly SubscriptionEvent[]): Customer {
   return new Map(
-    events.map((newest) => [newest.subscriptionId, { newest, order: 'known' }] as const),
+    events.map((deciding) => [deciding.subscriptionId, { deciding, order: 'known' }] as const),
   );
 }
 
 describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('a customer without a subscription gives no plan', () => {
-    expect(followedEvent(NO_SUBSCRIPTIONS, planSelection)).toBeNull();
+    expect(decidingEvent(NO_SUBSCRIPTIONS, planSelection)).toBeNull();
     expect(teamPlan(NO_SUBSCRIPTIONS, planSelection, new Map())).toBeNull();
   });
 
@@ -30,9 +30,9 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
     fc.assert(
       fc.property(events, (some) => {
-        const followed = followedEvent(customerOf(some), planSelection);
+        const followed = decidingEvent(customerOf(some), planSelection);
         for (const order of permutations(some)) {
-          expect(followedEvent(customerOf(order), planSelection)).toBe(followed);
+          expect(decidingEvent(customerOf(order), planSelection)).toBe(followed);
         }
       }),
     );
@@ -43,8 +43,8 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
       for (const smaller of events.slice(0, index)) {
-        expect(followedEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
-        expect(followedEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
+        expect(decidingEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
+        expect(decidingEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
       }
     }
   });
@@ -55,10 +55,10 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
     const canceled = { ...example, subscriptionId: 'sub_4', status: 'canceled' };
     for (const order of permutations([active, trialing, unpaid, canceled])) {
-      expect(followedEvent(customerOf(order), planSelection)).toBe(active);
+      expect(decidingEvent(customerOf(order), planSelection)).toBe(active);
     }
     for (const order of permutations([trialing, unpaid, canceled])) {
-      expect(followedEvent(customerOf(order), planSelection)).toBe(trialing);
+      expect(decidingEvent(customerOf(order), planSelection)).toBe(trialing);
     }
   });
 });
@@ -67,8 +67,8 @@ test('newest: an end that is newer than a live subscription counts; best: it doe
   const live = { ...example, status: 'trialing', createdSeconds: 10 };
   const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
   for (const order of permutations([live, end])) {
-    expect(followedEvent(customerOf(order), 'newest')).toBe(end);
-    expect(followedEvent(customerOf(order), 'best')).toBe(live);
+    expect(decidingEvent(customerOf(order), 'newest')).toBe(end);
+    expect(decidingEvent(customerOf(order), 'best')).toBe(live);
   }
 });
 
@@ -76,7 +76,7 @@ test('best: the newer one of two equally live subscriptions counts', () => {
   const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) {
-    expect(followedEvent(customerOf(order), 'best')).toBe(newer);
+    expect(decidingEvent(customerOf(order), 'best')).toBe(newer);
   }
 });
 

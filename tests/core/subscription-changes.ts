@@ -1,7 +1,7 @@
 import type { Neighbors } from 'instep/src/core/event-history.ts';
 import type { JsonObject } from 'instep/src/core/json.ts';
-import { type LastOfTieGroup, lastOfTieGroup } from 'instep/src/core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { type LastOfTieGroup, lastOfTieGroup } from 'instep/src/core/tie-group.ts';
 
 /** An event, for tests that change some of its fields. */
 export const example: SubscriptionEvent = {
@@ -35,7 +35,7 @@ export function event(
     previousAttributes,
     isDeletion: false,
     isSnapshot: false,
-    observedKeys: null,
+    seenKeys: null,
   };
 }
 
@@ -65,7 +65,7 @@ export function lastOf(
 ): LastOfTieGroup {
   return lastOfTieGroup({
     events,
-    undatedEnd: null,
+    undatedLast: null,
     evidence: { isTooLittle: false },
     neighbors: () => ({ earlier, next }),
   });

@@ -94,8 +94,8 @@ describe('applied', () => {
       ['applied', 0, 'past_due', replaced('active')],
     ]);
     expect(whyAt(3, ordered)).toEqual([
-      'It showed in which order the events of one second happened: the team follows ' +
-        'evt_1 (position 1), which came last.',
+      'It showed in which order the events of one second happened: ' +
+        "evt_1 (position 1) came last and decides the team's plan.",
     ]);
     expect(statuses(explainAt(3, ordered))).toEqual(['active', 'canceled']);
   });
@@ -146,10 +146,10 @@ describe('applied', () => {
       "Its subscription was the customer's best one at that time (TEAM_PLAN=best), and the status active gives the team its plan.",
     ]);
     expect(whyAt(2, log, best)).toEqual([
-      "The team kept evt_1 (position 1) of sub_1, the customer's best subscription (TEAM_PLAN=best).",
+      "The team has the plan of evt_1 (position 1) of sub_1, the customer's best subscription (TEAM_PLAN=best).",
     ]);
     expect(whyAt(3, log, best)).toEqual([
-      "Its subscription is no longer the customer's best one: the team follows evt_2 (position 2) of sub_2.",
+      "Its subscription is no longer the customer's best one: the team has the plan of evt_2 (position 2) of sub_2.",
     ]);
   });
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { follow } from 'instep/src/core/follow.ts';
+import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { teamPlan } from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
@@ -53,7 +53,7 @@ function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
   for (const event of changes) {
-    customer = follow(customer, event, new EventHistory([event]), 'newest').customer;
+    customer = decideEvent(customer, event, new EventHistory([event]), 'newest').customer;
   }
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
   return teamPlan(customer, 'newest', names) ?? NO_PLAN;

@@ -43,16 +43,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'createdSeconds: (created && Math.floor(created / 1_000)) ??',
   ]),
 
-  // The events of one second.
-  bug('neighboring seconds are not read', DECIDE, [
-    "one.order !== 'known' || hasOtherEnd",
-    'hasOtherEnd',
+  // Tie groups.
+  bug('the tie groups beside an ambiguous one are not read', DECIDE, [
+    "one.order !== 'known' || hasOtherLast",
+    'hasOtherLast',
   ]),
-  bug('the log is not read for the events of a second', DECIDE, [
+  bug('the log is not read for the events of a tie group', DECIDE, [
     'new EventHistory(stored.logged.flatMap(({ change }) => change ?? []))',
     'new EventHistory()',
   ]),
-  bug('the events of a second are not found in the log', 'core/event-key-layout.ts', [
+  bug('the events of a tie group are not found in the log', 'core/event-key-layout.ts', [
     'if (!isDatedKey(key)) return',
     "if (key >= '') return",
   ]),
@@ -88,14 +88,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   {
     ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "planSelection === 'best' && isKept(team, plan, customer)",
-      "planSelection === 'best' && teamPlan === null && isKept(team, plan, customer)",
+      "planSelection === 'best' && isApplicationPlan(team, plan, customer)",
+      "planSelection === 'best' && teamPlan === null && isApplicationPlan(team, plan, customer)",
     ]),
     level: 'unit',
   },
   storeBug("rebuild overwrites the application's plan", 'core/plan-selection.ts', [
-    'const followed = (',
-    'if (plan.subscriptionStatus !== null) return true;\n  const followed = (',
+    'const deciding = (',
+    'if (plan.subscriptionStatus !== null) return true;\n  const deciding = (',
   ]),
   bug('every snapshot counts as outdated', DECIDE, [
     'return !isStillAmbiguous ||',
@@ -133,7 +133,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),
   storeBug(
-    'the newest second is pruned',
+    'the newest tie group is pruned',
     'event-log/prune.ts',
     ['state.created_at > event.created_at', 'state.created_at >= event.created_at'],
     ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
@@ -159,8 +159,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     ['(one.endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
   ),
   storeBug('a listed snapshot counts as outdated', DECIDE, [
-    'if (observedKeys === null) return false;',
-    'if (observedKeys === null) return true;',
+    'if (seenKeys === null) return false;',
+    'if (seenKeys === null) return true;',
   ]),
 
   // Few lifecycles end with a change of the plan.
@@ -187,18 +187,18 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     level: 'unit',
   },
 
-  // Snapshots are taken after the second is over, so only a wrong clock makes observed keys matter.
+  // Snapshots are taken after the second is over, so only a wrong clock makes an outdated one matter.
   {
-    ...bug('the observed keys of a snapshot are not logged', 'stripe/subscription-snapshot.ts', [
-      'data, ...observed }',
-      'data, ...(observed && null) }',
+    ...bug('the keys that a snapshot had seen are not logged', 'stripe/subscription-snapshot.ts', [
+      'data, ...seen }',
+      'data, ...(seen && null) }',
     ]),
     level: 'unit',
   },
   {
-    ...bug('observed keys are ignored', DECIDE, [
-      'events.some(({ key }) => !observedKeys.has(key))',
-      'observedKeys.size < 0 || events.length < 0',
+    ...bug('an outdated snapshot decides', DECIDE, [
+      'events.some(({ key }) => !seenKeys.has(key))',
+      'seenKeys.size < 0 || events.length < 0',
     ]),
     level: 'unit',
   },

@@ -98,7 +98,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     const snapshot = makeSnapshot(toSubscriptionJson(listed), {
       ...{
         createdSeconds: 5_000,
-        observedKeys: null,
+        seenKeys: null,
         takenAtMs: 5_000_000,
         nonce: () => customerId,
       },

@@ -1,6 +1,6 @@
 import { NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { follow } from 'instep/src/core/follow.ts';
+import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { parseChange } from 'instep/src/stripe/parse-event.ts';
 import { redactBody } from 'instep/src/stripe/redact-body.ts';
 import { expect, test } from 'vitest';
@@ -74,7 +74,7 @@ function fold(events: readonly { readonly key: string; readonly body: string }[]
     const change = parseChange(body, 0);
     if (change === null) throw new RangeError('an event is unreadable');
     history.add({ ...change, key });
-    customer = follow(customer, { ...change, key }, history, 'newest').customer;
+    customer = decideEvent(customer, { ...change, key }, history, 'newest').customer;
   }
   return customer;
 }

@@ -34,7 +34,7 @@ function rewrite(text: string): string | null {
 }
 const MEMBERS = {
   readable:
-    'after,eventId,isDeletion,isSnapshot,key,kind,observedKeys,origin,previousAttributes,subscription,type',
+    'after,eventId,isDeletion,isSnapshot,key,kind,origin,previousAttributes,seenKeys,subscription,type',
   unreadable: 'eventId,key,kind,origin,reason,type',
   notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',
@@ -80,7 +80,7 @@ function checkReadable({ subscription, after, previousAttributes, ...event }: Re
   }
   expect(event.isDeletion).toBe(event.type === TYPES[1]);
   expect(event.isSnapshot).toBe(false);
-  expect(event.observedKeys).toBeNull();
+  expect(event.seenKeys).toBeNull();
 }
 
 /** The verified text of these bytes, signed as Stripe does it; `null` if they are not UTF-8. */

@@ -35,8 +35,8 @@ function known(
   createdSeconds: number,
   productId: string | null = 'prod_pro',
 ): [string, SubscriptionState] {
-  const newest = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
-  return [subscriptionId, { newest: { ...newest, createdSeconds }, order: 'known' }];
+  const deciding = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
+  return [subscriptionId, { deciding: { ...deciding, createdSeconds }, order: 'known' }];
 }
 
 const PRO = (subscriptionId: string, subscriptionStatus = 'active'): TeamPlan => ({
@@ -211,7 +211,7 @@ describe('a team that was changed by hand', () => {
 
 test('compares the name where an old API version has no product', () => {
   const [id, state] = known('sub_1', 'active', 100, null);
-  const named = { ...state, newest: { ...state.newest, planName: 'Pro' } };
+  const named = { ...state, deciding: { ...state.deciding, planName: 'Pro' } };
   const plan = { ...PRO('sub_1'), providerProductId: null };
   const knows = [[id, named] as [string, SubscriptionState]];
   expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();

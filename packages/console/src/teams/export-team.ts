@@ -40,7 +40,7 @@ export async function* exportTeam(
 }
 
 const subscriptionsOf = (customer: Customer) =>
-  [...customer.values()].map(({ newest, order }) => ({ ...newest, order }));
+  [...customer.values()].map(({ deciding, order }) => ({ ...deciding, order }));
 
 async function* eventsOf(
   query: Query,

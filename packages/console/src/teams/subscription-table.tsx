@@ -2,7 +2,7 @@ import type { PlanSelection } from 'instep/operate';
 import {
   type Customer,
   countText,
-  followedEvent,
+  decidingEvent,
   type SubscriptionState,
 } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';
@@ -21,9 +21,9 @@ const MAX_SHOWN = 100;
 
 /** The customer's subscriptions, newest first, and which of them the team follows. */
 export function SubscriptionTable({ customer, planSelection }: SubscriptionTableProps) {
-  const followed = followedEvent(customer, planSelection);
+  const followed = decidingEvent(customer, planSelection);
   const states = [...customer.values()].sort(
-    (one, other) => other.newest.createdSeconds - one.newest.createdSeconds,
+    (one, other) => other.deciding.createdSeconds - one.deciding.createdSeconds,
   );
   return (
     <>
@@ -32,12 +32,12 @@ export function SubscriptionTable({ customer, planSelection }: SubscriptionTable
         columns={COLUMNS}
         rows={states
           .slice(0, MAX_SHOWN)
-          .map(({ newest, order }) => [
-            <OptionalText text={newest.subscriptionId} maxLength={120} />,
-            <StatusBadge status={newest.status} />,
-            <OptionalText text={newest.productId} />,
-            <Time ms={newest.createdSeconds * 1_000} />,
-            <Note isFollowed={newest === followed} order={order} />,
+          .map(({ deciding, order }) => [
+            <OptionalText text={deciding.subscriptionId} maxLength={120} />,
+            <StatusBadge status={deciding.status} />,
+            <OptionalText text={deciding.productId} />,
+            <Time ms={deciding.createdSeconds * 1_000} />,
+            <Note isFollowed={deciding === followed} order={order} />,
           ])}
       />
       {states.length > MAX_SHOWN && (

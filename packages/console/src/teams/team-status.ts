@@ -7,8 +7,8 @@ import type {
 } from 'instep/operate';
 import {
   type Customer,
+  decidingEvent,
   effectOf,
-  followedEvent,
   isSamePlan,
   NO_SUBSCRIPTIONS,
   type StoredCustomers,
@@ -65,7 +65,7 @@ export type TeamNote =
 export function teamStatusOf(record: TeamRecord) {
   const { team, known } = record;
   const customer = known.customers.get(team.customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const followed = followedEvent(customer, record.planSelection);
+  const followed = decidingEvent(customer, record.planSelection);
   return {
     status: statusOf(record, customer, followed),
     notes: [...notesOn(record, customer, followed)],
@@ -97,9 +97,9 @@ function* notesOn(
   followed: SubscriptionEvent | null,
 ): Generator<TeamNote> {
   const others: SubscriptionEvent[] = [];
-  for (const { newest, order } of customer.values()) {
-    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: newest };
-    if (newest !== followed && effectOf(newest.status) === 'grants') others.push(newest);
+  for (const { deciding, order } of customer.values()) {
+    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: deciding };
+    if (deciding !== followed && effectOf(deciding.status) === 'grants') others.push(deciding);
   }
   const newestOther = newestOf(others);
   if (newestOther !== null) {

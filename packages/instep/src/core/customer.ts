@@ -1,9 +1,9 @@
-import type { Order } from './same-second-order.ts';
 import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts';
+import type { Order } from './tie-group.ts';
 
-/** What decides a subscription: its newest event with an effect, the deciding event. */
 export type SubscriptionState = {
-  readonly newest: SubscriptionEvent;
+  /** The newest event with an effect. */
+  readonly deciding: SubscriptionEvent;
   /** How Instep knows that it is the last event of its tie group. */
   readonly order: Order;
 };
@@ -18,6 +18,6 @@ export const NO_SUBSCRIPTIONS: Customer = new Map();
 /** Whether two states are the same. */
 export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
   return (
-    other !== undefined && haveSameFields(one.newest, other.newest) && one.order === other.order
+    other !== undefined && haveSameFields(one.deciding, other.deciding) && one.order === other.order
   );
 }

@@ -4,7 +4,7 @@ import { planAfter } from './transition.ts';
 
 type Changes = readonly SubscriptionChange[];
 
-/** The events of one subscription in one second. */
+/** The events of one subscription in one second, and what helps to put them in order. */
 export type TieGroup = {
   /** Those with `created`, in the order of arrival. */
   readonly events: Changes;
@@ -12,24 +12,25 @@ export type TieGroup = {
    * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
    * and only its arrival shows its place in the order.
    */
-  readonly undatedEnd: SubscriptionEvent | null;
+  readonly undatedLast: SubscriptionEvent | null;
   neighbors(): Neighbors;
   /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
   readonly evidence: { isTooLittle: boolean };
 };
 
 export type Neighbors = {
-  /** The events of up to five earlier seconds, the oldest second first. */
+  /** The events of up to five earlier tie groups, the oldest group first. */
   readonly earlier: readonly Changes[];
-  /** The events of the next second that has any. */
+  /** The events of the next tie group. */
   readonly next: Changes;
 };
 
-/** Enough for several ambiguous seconds in a row. */
-const MAX_EARLIER_SECONDS = 5;
+/** Enough for several ambiguous tie groups in a row. */
+const MAX_EARLIER = 5;
 
-/** The known events of subscriptions, by second. */
+/** The known events of subscriptions, in tie groups. */
 export class EventHistory {
+  /** For each subscription, its events by `createdSeconds`. */
   #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
 
   #evidence = new Map<string, TieGroup['evidence']>();
@@ -38,7 +39,7 @@ export class EventHistory {
     for (const change of changes) this.add(change);
   }
 
-  /** Adds an event as the last arrival of its second. A known event keeps its place. */
+  /** Adds an event as the last arrival of its tie group. A known event keeps its place. */
   add(change: SubscriptionChange): void {
     const { createdSeconds } = change.subscription;
     const id = idOf(change.subscription);
@@ -54,14 +55,14 @@ export class EventHistory {
   tieGroupOf(event: SubscriptionEvent): TieGroup {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
     const arrivals = seconds.get(event.createdSeconds) ?? [];
-    const end = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
+    const last = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
     const place = `${idOf(event)} ${event.createdSeconds}`;
     const evidence = this.#evidence.get(place) ?? { isTooLittle: false };
     this.#evidence.set(place, evidence);
     return {
       evidence,
       events: arrivals.filter(isDated),
-      undatedEnd: end === undefined || isDated(end) ? null : end.subscription,
+      undatedLast: last === undefined || isDated(last) ? null : last.subscription,
       neighbors() {
         const inOrder = [...seconds]
           .map(([second, changes]) => [second, changes.filter(isDated)] as const)
@@ -70,7 +71,7 @@ export class EventHistory {
         const earlier = inOrder.filter(([second]) => second < event.createdSeconds);
         const next = inOrder.find(([second]) => second > event.createdSeconds);
         return {
-          earlier: earlier.slice(-MAX_EARLIER_SECONDS).map(([, changes]) => changes),
+          earlier: earlier.slice(-MAX_EARLIER).map(([, changes]) => changes),
           next: next?.[1] ?? [],
         };
       },

@@ -14,7 +14,7 @@ type EventKeyParts = {
  *     4 bytes `created` | 4 bytes of the subscription's hash | 8 bytes of the content's hash
  *
  * One index of 16 bytes per event serves three needs: it finds duplicates, it finds the events of one
- * subscription within one second, and it grows at its end, since events arrive nearly in chronological order.
+ * tie group, and it grows at its end, since events arrive nearly in chronological order.
  */
 export function formatEventKey(parts: EventKeyParts): string {
   // 0 is reserved for events without `created`; the years 1970 and 2106 must not produce it.
@@ -39,17 +39,17 @@ export function isDatedKey(key: string): boolean {
   return key >= FIRST_DATED_KEY;
 }
 
-const SECOND_LENGTH = 'cccccccc-ssss-ssss'.length;
+const PREFIX_LENGTH = 'cccccccc-ssss-ssss'.length;
 
-/** The keys that events of the same subscription and second can have. */
-export function keysOfSameSecond(key: string): KeyRange {
+/** The keys that events of the same tie group can have. */
+export function tieGroupKeysOf(key: string): KeyRange {
   if (!isDatedKey(key)) return { low: key, high: key };
-  const second = key.slice(0, SECOND_LENGTH);
-  return { low: `${second}-0000-000000000000`, high: `${second}-ffff-ffffffffffff` };
+  const prefix = key.slice(0, PREFIX_LENGTH);
+  return { low: `${prefix}-0000-000000000000`, high: `${prefix}-ffff-ffffffffffff` };
 }
 
-/** The ranges of keys in the seconds of these keys, each once, so that they do not overlap. */
-export function rangesOfSeconds(keys: readonly string[]): KeyRange[] {
-  const ranges = keys.map(keysOfSameSecond);
+/** The ranges of keys in the tie groups of these keys, each once, so that they do not overlap. */
+export function tieGroupRanges(keys: readonly string[]): KeyRange[] {
+  const ranges = keys.map(tieGroupKeysOf);
   return [...new Map(ranges.map((range) => [range.low, range])).values()];
 }

@@ -4,18 +4,18 @@ import type { SubscriptionEvent } from './subscription-event.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
- * Which of a customer's subscriptions the team follows (docs/contract.md, rule 5): the one with the newest
+ * Which of a customer's subscriptions decides the team's plan (docs/contract.md, rule 5): the one with the newest
  * event, or the best one that grants a plan.
  */
 export type PlanSelection = 'newest' | 'best';
 
-/** The event that the team follows, or `null` when the customer has none. */
-export function followedEvent(
+/** The event that decides the team's plan; `null` when the customer has no subscription. */
+export function decidingEvent(
   customer: Customer,
   planSelection: PlanSelection,
 ): SubscriptionEvent | null {
   const compare = planSelection === 'newest' ? compareNewest : compareBest;
-  const events = [...customer.values()].map(({ newest }) => newest);
+  const events = [...customer.values()].map(({ deciding }) => deciding);
   return events.sort(compare).at(-1) ?? null;
 }
 
@@ -28,7 +28,7 @@ export function teamPlan(
   planSelection: PlanSelection,
   names: ReadonlyMap<string | null, string>,
 ): TeamPlan | null {
-  const event = followedEvent(customer, planSelection);
+  const event = decidingEvent(customer, planSelection);
   if (event === null) return null;
   return planAfter(event, event.planName ?? names.get(event.productId) ?? null);
 }
@@ -39,10 +39,10 @@ export function teamPlan(
  * Any other plan is the application's own.
  */
 export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
-  const followed = (['newest', 'best'] as const).map((one) => followedEvent(customer, one));
+  const deciding = (['newest', 'best'] as const).map((one) => decidingEvent(customer, one));
   return (
     isSamePlan(plan, NO_PLAN) ||
-    followed.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)))
+    deciding.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)))
   );
 }
 

@@ -43,11 +43,11 @@ export type SubscriptionChange = {
   readonly previousAttributes: JsonObject | null;
   /** Whether it is a `customer.subscription.deleted` event. Stripe then does not say what it replaced. */
   readonly isDeletion: boolean;
-  /** Whether it is a snapshot from Stripe's API, requested after the second was over. */
+  /** Whether it is a snapshot from Stripe's API, requested after the second of `createdSeconds` was over. */
   readonly isSnapshot: boolean;
   /**
-   * For a snapshot, the keys of the second's events when it was requested; `null` when it includes
-   * everything of its second.
+   * For a snapshot, the keys of its tie group's events that were in the log when it was requested; `null` when it
+   * includes every event of the group.
    */
-  readonly observedKeys: ReadonlySet<string> | null;
+  readonly seenKeys: ReadonlySet<string> | null;
 };

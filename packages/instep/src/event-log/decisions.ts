@@ -1,10 +1,10 @@
 import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import { type FollowResult, follow } from '../core/follow.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
+import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { lastOfTieGroup } from '../core/same-second-order.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import { lastOfTieGroup } from '../core/tie-group.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 
 /** A logged event and what its body says about a subscription. */
@@ -26,8 +26,8 @@ export type RecomputedDecision = {
   readonly change: SubscriptionChange;
   /** The state of the customer before the event. */
   readonly before: Customer;
-  readonly step: FollowResult;
-  /** How many events of its subscription and second were known, and which of them came last. */
+  readonly step: EventDecision;
+  /** How many events of its tie group were known, and which of them came last. */
   readonly eventCount: number;
   readonly last: SubscriptionEvent | null;
   /** A parked event was decided later, when a team had its customer. */
@@ -55,11 +55,11 @@ export function recomputeDecisions(
     history.add(arrival.change);
     undecided = [arrival, ...undecided].filter(({ event, change }) => {
       const before = customer;
-      const step = follow(before, change, history, planSelection);
+      const step = decideEvent(before, change, history, planSelection);
       if (step.outcome !== event.outcome) return true;
-      const second = history.tieGroupOf(change.subscription);
-      const { newest: last } = lastOfTieGroup(second);
-      const eventCount = second.events.length;
+      const tieGroup = history.tieGroupOf(change.subscription);
+      const { last } = lastOfTieGroup(tieGroup);
+      const eventCount = tieGroup.events.length;
       const isOnArrival = event === arrival.event;
       decisions.set(event.key, { change, before, step, eventCount, last, isOnArrival, rows });
       customer = step.customer;

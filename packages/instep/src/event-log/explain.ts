@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import { followedEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -31,8 +31,8 @@ export type Reason =
       readonly status: string;
       readonly effect: 'grants' | 'clears';
     }
-  | { readonly code: 'decided-order-of-second'; readonly last: EventReference }
-  | { readonly code: 'no-longer-best'; readonly followed: EventReference }
+  | { readonly code: 'decided-order-of-tie-group'; readonly last: EventReference }
+  | { readonly code: 'no-longer-best'; readonly deciding: EventReference }
   | {
       readonly code: 'newer-event';
       readonly newer: EventReference;
@@ -42,12 +42,12 @@ export type Reason =
       readonly isLaterArrival: boolean;
     }
   | {
-      readonly code: 'earlier-in-second';
+      readonly code: 'earlier-in-tie-group';
       readonly last: EventReference;
       readonly eventCount: number;
     }
   | { readonly code: 'status-without-effect'; readonly status: string }
-  | { readonly code: 'better-subscription'; readonly followed: EventReference }
+  | { readonly code: 'better-subscription'; readonly deciding: EventReference }
   | { readonly code: 'ambiguous-order'; readonly eventCount: number }
   | { readonly code: 'decided-later'; readonly isMaybePruned: boolean }
   | { readonly code: 'earlier-events-pruned'; readonly prunedBeforeMs: number };
@@ -119,12 +119,12 @@ function whyApplied(
   planSelection: PlanSelection,
 ): Reason {
   const own = change.subscription;
-  const followed = followedEvent(step.customer, planSelection);
-  if (followed !== null && followed !== own) {
-    const reference = referenceTo(followed, rows);
-    return followed.subscriptionId === own.subscriptionId
-      ? { code: 'decided-order-of-second', last: reference }
-      : { code: 'no-longer-best', followed: reference };
+  const deciding = decidingEvent(step.customer, planSelection);
+  if (deciding !== null && deciding !== own) {
+    const reference = referenceTo(deciding, rows);
+    return deciding.subscriptionId === own.subscriptionId
+      ? { code: 'decided-order-of-tie-group', last: reference }
+      : { code: 'no-longer-best', deciding: reference };
   }
   const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
   return {
@@ -144,13 +144,13 @@ function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): R
     secondsLater: newer.createdSeconds - own.createdSeconds,
     isLaterArrival: !isOnArrival,
   });
-  const known = before.get(own.subscriptionId)?.newest;
+  const known = before.get(own.subscriptionId)?.deciding;
   if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
   if (last !== null && last !== own) {
-    return { code: 'earlier-in-second', last: referenceTo(last, rows), eventCount };
+    return { code: 'earlier-in-tie-group', last: referenceTo(last, rows), eventCount };
   }
-  const followed = followedEvent(step.customer, planSelection);
-  return followed === null ? { code: 'no-longer-known' } : newerThanOwn(followed);
+  const deciding = decidingEvent(step.customer, planSelection);
+  return deciding === null ? { code: 'no-longer-known' } : newerThanOwn(deciding);
 }
 
 function whyUnchanged(
@@ -158,10 +158,10 @@ function whyUnchanged(
   planSelection: PlanSelection,
 ): Reason {
   const { status } = change.subscription;
-  const followed = followedEvent(step.customer, planSelection);
-  return effectOf(status) === 'none' || followed === null
+  const deciding = decidingEvent(step.customer, planSelection);
+  return effectOf(status) === 'none' || deciding === null
     ? { code: 'status-without-effect', status }
-    : { code: 'better-subscription', followed: referenceTo(followed, rows) };
+    : { code: 'better-subscription', deciding: referenceTo(deciding, rows) };
 }
 
 function remarks(
@@ -172,14 +172,14 @@ function remarks(
   const { subscriptionId, createdSeconds } = change.subscription;
   const reasons: Reason[] = [];
   const state = step.customer.get(subscriptionId);
-  if (state?.order === 'ambiguous' && state.newest.createdSeconds === createdSeconds) {
+  if (state?.order === 'ambiguous' && state.deciding.createdSeconds === createdSeconds) {
     reasons.push({ code: 'ambiguous-order', eventCount });
   }
   if (!isOnArrival) {
     reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
   }
-  const followed = followedEvent(before, planSelection);
-  const row = followed === null ? undefined : rows.get(followed);
+  const deciding = decidingEvent(before, planSelection);
+  const row = deciding === null ? undefined : rows.get(deciding);
   if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
     reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
   }

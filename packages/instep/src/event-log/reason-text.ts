@@ -52,21 +52,21 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       ];
     case 'shown-by-stripe':
       return [`Stripe's API returned the subscription in this state, and ${effect(reason)}.`];
-    case 'decided-order-of-second':
+    case 'decided-order-of-tie-group':
       return [
-        'It showed in which order the events of one second happened: the team follows ',
+        'It showed in which order the events of one second happened: ',
         { event: reason.last },
-        ', which came last.',
+        " came last and decides the team's plan.",
       ];
     case 'no-longer-best':
       return [
-        "Its subscription is no longer the customer's best one: the team follows ",
-        ...withSubscription(reason.followed),
+        "Its subscription is no longer the customer's best one: the team has the plan of ",
+        ...withSubscription(reason.deciding),
         '.',
       ];
     case 'newer-event':
       return newerEvent(reason);
-    case 'earlier-in-second':
+    case 'earlier-in-tie-group':
       return [
         `Of the ${reason.eventCount} events in its second, `,
         { event: reason.last },
@@ -76,8 +76,8 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       return [`The status ${reason.status} neither grants a plan nor clears it.`];
     case 'better-subscription':
       return [
-        'The team kept ',
-        ...withSubscription(reason.followed),
+        'The team has the plan of ',
+        ...withSubscription(reason.deciding),
         ", the customer's best subscription (TEAM_PLAN=best).",
       ];
     case 'ambiguous-order':

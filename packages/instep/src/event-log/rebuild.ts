@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import { isSameState, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
-import { followAll } from '../core/follow.ts';
+import { customerAfter } from '../core/ordering-rule.ts';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
@@ -79,13 +79,13 @@ async function rebuildCustomer(
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
-  const customer = followAll(
+  const customer = customerAfter(
     log.map(({ change }) => change),
     planSelection,
   );
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  const productIds = [...customer.values()].flatMap(({ newest }) => newest.productId ?? []);
+  const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
   const plan = teamPlan(customer, planSelection, names);
   if (plan === null) {
@@ -94,7 +94,7 @@ async function rebuildCustomer(
   }
 
   const states = [...customer.values()].filter(
-    (state) => !isSameState(state, before.get(state.newest.subscriptionId)),
+    (state) => !isSameState(state, before.get(state.deciding.subscriptionId)),
   );
   const isKept = ({ plan }: LinkedTeam) =>
     !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);
@@ -117,7 +117,7 @@ function difference(
 ): Difference[] {
   const { id: teamId, customerId, plan: is } = team;
   if (isSamePlan(is, shouldBe) && states.length === 0) return [];
-  const subscriptionIds = states.map(({ newest }) => newest.subscriptionId);
+  const subscriptionIds = states.map(({ deciding }) => deciding.subscriptionId);
   const isRowKept = isKept && !isSamePlan(is, shouldBe);
   return [{ teamId, customerId, is, shouldBe, isKept: isRowKept, subscriptionIds }];
 }

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { SubscriptionState } from '../core/customer.ts';
-import { rangesOfSeconds } from '../core/event-key-layout.ts';
+import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -46,8 +46,8 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. Neighboring seconds and missing product names take one more
- * each. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
+ * read what is stored; decide, write and commit. The tie groups beside an ambiguous one and missing product names take one
+ * more each. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
  * of the events; `null` for an event that was skipped because another transaction has locked its team.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
@@ -91,7 +91,7 @@ async function readStored(
   events: readonly EventWithProductName[],
   customerIds: readonly string[],
 ): Promise<Stored> {
-  const ranges = rangesOfSeconds(events.map(({ key }) => key));
+  const ranges = tieGroupRanges(events.map(({ key }) => key));
   const [log, customers] = await Promise.all([
     readLog(query, ranges),
     readCustomers(query, customerIds),
@@ -152,7 +152,7 @@ function parse(row: LoggedEvent): ParsedRow {
 type Plans = Decision['plans'];
 
 /**
- * Adds stored names. A team can follow an event that is not in the batch, or one that the log has in another
+ * Adds stored names. An event can decide a team's plan that is not in the batch, or that the log has in another
  * API version, and only the names that the batch's events need were looked up.
  */
 async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
@@ -164,8 +164,8 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutName({ newest, order }: SubscriptionState): SubscriptionState {
-  return { newest: { ...newest, planName: null }, order };
+function withoutName({ deciding, order }: SubscriptionState): SubscriptionState {
+  return { deciding: { ...deciding, planName: null }, order };
 }
 
 function changesOf(teams: readonly LinkedTeam[], plans: Plans): PlanChange[] {

@@ -6,8 +6,8 @@ import {
   type SubscriptionState,
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import { type FollowResult, follow } from '../core/follow.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import {
   haveSameFields,
@@ -30,8 +30,8 @@ export type StoredState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
   /**
-   * The batch's events that are logged already, and others of their subscriptions and seconds, in the order
-   * of arrival; also those of the neighboring seconds, once they are needed.
+   * The batch's events that are logged already, and others of their tie groups, in the order of arrival; also
+   * those of the tie groups beside them, once they are needed.
    */
   readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */
@@ -45,7 +45,7 @@ export type Decision = {
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
-  /** The newest events of subscriptions whose order depends on the neighboring seconds. */
+  /** The deciding events whose order depends on the tie groups beside their own. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
 
@@ -62,10 +62,10 @@ export function decide(
   const customers = new Map(stored.customers);
   const appliedCustomerIds = new Set<string>();
 
-  function decideOn(change: SubscriptionChange): FollowResult['outcome'] {
+  function decideOn(change: SubscriptionChange): EventDecision['outcome'] {
     const { customerId } = change.subscription;
     const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const step = follow(customer, change, history, planSelection);
+    const step = decideEvent(customer, change, history, planSelection);
     customers.set(customerId, step.customer);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
     return step.outcome;
@@ -75,15 +75,15 @@ export function decide(
    * Whether a snapshot no longer decides the order of its tie group: no team is linked, the order has become known, or
    * an event of the group has arrived that the snapshot had not seen.
    */
-  function isOutdated({ subscription, observedKeys }: SnapshotEvent) {
+  function isOutdated({ subscription, seenKeys }: SnapshotEvent) {
     if (!teamIdsByCustomer.has(subscription.customerId)) return true;
-    if (observedKeys === null) return false;
+    if (seenKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
     const state = customers.get(customerId)?.get(subscriptionId);
     const isStillAmbiguous =
-      state?.newest.createdSeconds === createdSeconds && state.order === 'ambiguous';
+      state?.deciding.createdSeconds === createdSeconds && state.order === 'ambiguous';
     const { events } = history.tieGroupOf(subscription);
-    return !isStillAmbiguous || events.some(({ key }) => !observedKeys.has(key));
+    return !isStillAmbiguous || events.some(({ key }) => !seenKeys.has(key));
   }
 
   const results = events.map((event): IngestResult => {
@@ -108,12 +108,14 @@ export function decide(
     ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const { plans, keptTeams } = newPlans(affectedTeams, customers, planSelection, names);
+  const { plans, withApplicationPlan } = newPlans(affectedTeams, customers, planSelection, names);
   const subscriptions = changedStates(customers, stored.customers);
   const withUncertainOrder = uncertainOf(events, stored.customers, customers);
   return {
     results:
-      keptTeams.length === 0 ? results : results.map((result) => withKept(result, keptTeams)),
+      withApplicationPlan.length === 0
+        ? results
+        : results.map((result) => markApplicationPlans(result, withApplicationPlan)),
     outcomes,
     plans,
     subscriptions,
@@ -121,7 +123,7 @@ export function decide(
   };
 }
 
-/** The plans of these teams that differ from their rows, and the teams whose rows are kept. */
+/** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */
 function newPlans(
   teams: readonly LinkedTeam[],
   customers: StoredState['customers'],
@@ -129,32 +131,33 @@ function newPlans(
   names: StoredState['names'],
 ) {
   const plans = new Map<ApplicationId, TeamPlan>();
-  const keptTeams: LinkedTeam[] = [];
+  const withApplicationPlan: LinkedTeam[] = [];
   for (const team of teams) {
     const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
     const plan = teamPlan(customer, planSelection, names);
     if (plan === null || isSamePlan(plan, team.plan)) continue;
-    if (planSelection === 'best' && isKept(team, plan, customer)) keptTeams.push(team);
+    if (planSelection === 'best' && isApplicationPlan(team, plan, customer))
+      withApplicationPlan.push(team);
     else plans.set(team.id, plan);
   }
-  return { plans, keptTeams };
+  return { plans, withApplicationPlan };
 }
 
 /** The end of another subscription says nothing about one that only the application knows. */
-function isKept(team: LinkedTeam, plan: TeamPlan, customer: Customer): boolean {
+function isApplicationPlan(team: LinkedTeam, plan: TeamPlan, customer: Customer): boolean {
   const { providerSubscriptionId: rowId } = team.plan;
   const isEnd = plan.providerSubscriptionId === null;
   return isEnd && rowId !== null && !customer.has(rowId);
 }
 
-function withKept(result: IngestResult, keptTeams: readonly LinkedTeam[]): IngestResult {
-  const keptTeamIds = keptTeams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
-  return keptTeamIds.length === 0 ? result : { ...result, keptTeamIds };
+function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]): IngestResult {
+  const teamIds = teams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
+  return teamIds.length === 0 ? result : { ...result, teamIdsWithApplicationPlan: teamIds };
 }
 
 /**
- * The newest events whose order is not known from their own second, before or after the batch; and those of a
- * second that now ends with another event, because that event possibly has no `created`.
+ * The deciding events whose order is not known from their own tie group, before or after the batch; and those of a
+ * tie group that now has another last event, because that event possibly has no `created`.
  */
 function uncertainOf(
   events: readonly EventWithProductName[],
@@ -166,11 +169,11 @@ function uncertainOf(
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;
     const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
-    const hasOtherEnd =
-      former?.newest.createdSeconds === state?.newest.createdSeconds &&
-      !haveSameFields(former?.newest ?? null, state?.newest ?? null);
+    const hasOtherLast =
+      former?.deciding.createdSeconds === state?.deciding.createdSeconds &&
+      !haveSameFields(former?.deciding ?? null, state?.deciding ?? null);
     for (const one of [former, state]) {
-      if (one !== undefined && (one.order !== 'known' || hasOtherEnd)) uncertain.add(one.newest);
+      if (one !== undefined && (one.order !== 'known' || hasOtherLast)) uncertain.add(one.deciding);
     }
   }
   return [...uncertain];

@@ -21,6 +21,6 @@ export type EventWithProductName = ReceivedEvent & { readonly productName: strin
 export type IngestResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
   readonly teamIds: readonly ApplicationId[];
-  /** The teams whose row was kept, because the application wrote it and nothing contradicts it. */
-  readonly keptTeamIds?: readonly ApplicationId[];
+  /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
+  readonly teamIdsWithApplicationPlan?: readonly ApplicationId[];
 };

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { keysOfSameSecond } from '../core/event-key-layout.ts';
+import { tieGroupKeysOf } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
@@ -15,7 +15,7 @@ type AnyEvent = {
 /**
  * Gives events the keys that they have in the log, which are usually their own. But Stripe renders one event
  * differently for endpoints with different API versions, and in its list of events, and members can have any order.
- * Then the id, the type, the subscription and the second identify it. Sample events of a test can share an id, such as
+ * Then the id, the type and the tie group identify it. Sample events of a test can share an id, such as
  * `evt_00000000000000`, but then also the API version and not the content, so each of them remains a separate event.
  */
 export function recognize<Event extends ReceivedEvent>(
@@ -65,7 +65,7 @@ function createKeyLookup(): (event: AnyEvent) => string {
     return found;
   }
 
-  /** Whether it is the same event as one with its id, subscription and second. */
+  /** Whether it is the same event as one with its id and tie group. */
   function isSame(event: AnyEvent, earlier: AnyEvent): boolean {
     // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
@@ -78,7 +78,7 @@ function createKeyLookup(): (event: AnyEvent) => string {
   return (event) => {
     const known = keys.get(event.key);
     if (known !== undefined) return known;
-    const name = idInSecond(event);
+    const name = idInTieGroup(event);
     const earlier = withSameId.get(name) ?? [];
     const same = event.eventId === null ? undefined : earlier.find((one) => isSame(event, one));
     if (same === undefined) withSameId.set(name, [...earlier, event]);
@@ -88,9 +88,9 @@ function createKeyLookup(): (event: AnyEvent) => string {
   };
 }
 
-/** The subscription and second of an event, and its id. */
-function idInSecond({ key, eventId }: AnyEvent): string {
-  return `${keysOfSameSecond(key).low} ${eventId}`;
+/** The tie group of an event, and its id. */
+function idInTieGroup({ key, eventId }: AnyEvent): string {
+  return `${tieGroupKeysOf(key).low} ${eventId}`;
 }
 
 const shape = v.object({

@@ -9,7 +9,7 @@ import {
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
-import { keysOfSecond } from '../stripe/event-key.ts';
+import { tieGroupKeys } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
@@ -45,8 +45,8 @@ export async function takeSnapshot(
   { query, ingest, retrieveSubscription, now, nonce }: AmbiguousOrderOptions,
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
-  const observed = await readEventIds(query, [keysOfSecond(createdSeconds, subscriptionId)]);
-  const observedKeys = new Set(observed.map(({ key }) => key));
+  const observed = await readEventIds(query, [tieGroupKeys(createdSeconds, subscriptionId)]);
+  const seenKeys = new Set(observed.map(({ key }) => key));
   const takenAtMs = now();
   const startedAtMs = performance.now();
   const answer = await retrieveSubscription(subscriptionId, signal);
@@ -54,7 +54,7 @@ export async function takeSnapshot(
   const isTooEarly =
     answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
   if (isTooEarly) return 'too early';
-  const dated = { createdSeconds, observedKeys, takenAtMs, nonce };
+  const dated = { createdSeconds, seenKeys, takenAtMs, nonce };
   const snapshot = answer === null ? null : makeSnapshot(answer.body, dated);
   if (snapshot === null) return 'unknown';
   const { event, body } = snapshot;

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { rangesOfSeconds } from '../core/event-key-layout.ts';
+import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';
 import { findPruned } from '../event-log/prune.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
@@ -153,7 +153,7 @@ async function store(
     if (event.kind !== 'readable' && event.kind !== 'unreadable') return [];
     return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
   });
-  const known = await readEventIds(query, rangesOfSeconds(events.map(({ key }) => key)));
+  const known = await readEventIds(query, tieGroupRanges(events.map(({ key }) => key)));
   const keys = new Set(known.map(({ key }) => key));
   const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
   const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);

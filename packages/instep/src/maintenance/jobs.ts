@@ -24,7 +24,7 @@ type JobsOptions = {
   readonly ingest: Ingest;
   readonly api: StripeApi;
   readonly nameOf: NameOf;
-  /** Which of several subscriptions a team follows. */
+  /** Which of several subscriptions decides a team's plan. */
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
   /** In milliseconds since 1970. */

@@ -275,7 +275,7 @@ async function askForOrder(subscriptionId: string, context: OperateContext): Pro
   const { customers } = await readCustomers(query, customerIds);
   const state = customers.get(customerIds[0] ?? '')?.get(subscriptionId);
   if (state?.order !== 'ambiguous') return done({ code: 'order-known' });
-  const ambiguous = { subscriptionId, createdSeconds: state.newest.createdSeconds };
+  const ambiguous = { subscriptionId, createdSeconds: state.deciding.createdSeconds };
   const { retrieveSubscription } = context.api;
   const options = { ...context, query, retrieveSubscription };
   switch (await takeSnapshot(ambiguous, options, AbortSignal.timeout(DEADLINE_MS))) {

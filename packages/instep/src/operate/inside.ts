@@ -2,7 +2,7 @@
 
 export type { Environment } from '../config/config.ts';
 export { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
-export { followedEvent, teamPlan } from '../core/plan-selection.ts';
+export { decidingEvent, teamPlan } from '../core/plan-selection.ts';
 export { effectOf, GRANTING_STATUSES, type StatusWith } from '../core/status.ts';
 export { isSamePlan, NO_PLAN, PLAN_FIELDS } from '../core/transition.ts';
 export { readPageOfEvents } from '../event-log/event-page.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { formatEventKey, type KeyRange, keysOfSameSecond } from '../core/event-key-layout.ts';
+import { formatEventKey, type KeyRange, tieGroupKeysOf } from '../core/event-key-layout.ts';
 
 /** The identity of an event: its id and its content (docs/contract.md, rule 2). */
 type EventIdentity = {
@@ -27,11 +27,11 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
   });
 }
 
-/** The keys that events of this subscription and second can have. */
-export function keysOfSecond(createdSeconds: number, subscriptionId: string): KeyRange {
+/** The keys that events of this tie group can have. */
+export function tieGroupKeys(createdSeconds: number, subscriptionId: string): KeyRange {
   const subscriptionHash = sha256(subscriptionId);
   const anyContent = '0'.repeat(16);
-  return keysOfSameSecond(
+  return tieGroupKeysOf(
     formatEventKey({ createdSeconds, subscriptionHash, contentHash: anyContent }),
   );
 }

@@ -137,7 +137,7 @@ function toChange(
     previousAttributes: asObject(member(member(event, 'data'), 'previous_attributes')),
     isDeletion: type === DELETED_TYPE,
     isSnapshot,
-    observedKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
+    seenKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
   };
 }
 

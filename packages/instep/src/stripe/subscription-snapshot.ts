@@ -81,8 +81,8 @@ export type SnapshotEvent = SubscriptionChange & {
 
 type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
 
-type SnapshotOptions = Pick<SubscriptionChange, 'observedKeys'> & {
-  /** The second whose end the snapshot shows, by Stripe's clock. */
+type SnapshotOptions = Pick<SubscriptionChange, 'seenKeys'> & {
+  /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
   readonly createdSeconds: number;
   readonly takenAtMs: number;
   readonly nonce: () => string;
@@ -91,12 +91,12 @@ type SnapshotOptions = Pick<SubscriptionChange, 'observedKeys'> & {
 /** Creates a snapshot from a subscription of Stripe's API; `null` when it can't be read. */
 export function makeSnapshot(
   subscription: Json,
-  { createdSeconds, observedKeys, takenAtMs, nonce }: SnapshotOptions,
+  { createdSeconds, seenKeys, takenAtMs, nonce }: SnapshotOptions,
 ): SubscriptionSnapshot | null {
   const type = SNAPSHOT_TYPE;
   const data = { object: subscription };
-  const observed = observedKeys && { observed_keys: [...observedKeys] };
-  const text = JSON.stringify({ type, created: createdSeconds, data, ...observed });
+  const seen = seenKeys && { observed_keys: [...seenKeys] };
+  const text = JSON.stringify({ type, created: createdSeconds, data, ...seen });
   const change = parseChange(text, takenAtMs);
   if (change === null) return null;
   const { subscriptionId } = change.subscription;

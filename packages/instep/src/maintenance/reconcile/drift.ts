@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { Customer } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
-import { followedEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
+import { decidingEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
@@ -59,12 +59,12 @@ export function driftOf(
   const shown = new Map(known);
   for (const snapshot of snapshots) {
     shown.set(snapshot.listed.subscriptionId, {
-      newest: eventOf(snapshot),
+      deciding: eventOf(snapshot),
       order: 'known',
     });
   }
   // A subscription that ended before we knew of it matters only if the team must follow it.
-  const followedId = followedEvent(shown, planSelection)?.subscriptionId;
+  const followedId = decidingEvent(shown, planSelection)?.subscriptionId;
   const changed = news.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
@@ -98,7 +98,7 @@ function driftWithoutSubscription(team: LinkedTeam): Drift | null {
 /** Whether something newer has arrived since the listing. */
 function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Customer): boolean {
   const state = known.get(subscriptionId);
-  return state !== undefined && state.newest.createdSeconds > asOfSeconds;
+  return state !== undefined && state.deciding.createdSeconds > asOfSeconds;
 }
 
 /** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
@@ -107,7 +107,7 @@ function isKnown(
   known: Customer,
   names: DriftOptions['names'],
 ): boolean {
-  const newest = known.get(subscriptionId)?.newest;
+  const newest = known.get(subscriptionId)?.deciding;
   if (newest?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
   if (newest.productId !== null) return newest.productId === productId;
@@ -124,7 +124,7 @@ function dated(listed: readonly ListedSubscription[], known: Customer): DatedSub
   const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
   return listed.map((one) => {
     const seconds = isAlive(one) ? asOfSeconds : (one.endedSeconds ?? asOfSeconds);
-    const knownSeconds = known.get(one.subscriptionId)?.newest.createdSeconds ?? seconds;
+    const knownSeconds = known.get(one.subscriptionId)?.deciding.createdSeconds ?? seconds;
     return { listed: one, seconds: Math.max(seconds, knownSeconds) };
   });
 }
@@ -153,7 +153,7 @@ function sinceOf(
   { subscriptionId, endedSeconds, beganSeconds }: ListedSubscription,
   known: Customer,
 ): number | null {
-  return endedSeconds ?? known.get(subscriptionId)?.newest.createdSeconds ?? beganSeconds;
+  return endedSeconds ?? known.get(subscriptionId)?.deciding.createdSeconds ?? beganSeconds;
 }
 
 /** A team has another plan than it should have. */

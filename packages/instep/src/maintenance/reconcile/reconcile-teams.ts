@@ -191,7 +191,7 @@ function toEvent(
   { now, nonce }: ReconcileOptions,
 ): ReceivedEvent[] {
   const takenAtMs = now();
-  const dated = { createdSeconds: seconds, observedKeys: null, takenAtMs, nonce };
+  const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs, nonce };
   const snapshot = makeSnapshot(toSubscriptionJson(listed), dated);
   if (snapshot === null) return [];
   const { event, body } = snapshot;

@@ -21,7 +21,7 @@ export type LogEntry = {
   readonly deliveries: number;
 };
 
-/** The maximum number of events that are read on each side of an ambiguous second. */
+/** The maximum number of events that are read on each side of an ambiguous tie group. */
 const MAX_NEIGHBORS = 100;
 
 /** The columns of a `LoggedEvent`. */
@@ -35,8 +35,8 @@ export const LOGGED_EVENT = `
   body`;
 
 /**
- * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any customer has in a
- * second. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
+ * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any tie
+ * group has. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
  * table, and would otherwise read the whole table rather than look up the ranges of a large batch.
  */
 const EVENTS_IN_RANGES = `
@@ -61,7 +61,7 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
   });
 }
 
-/** The events of these subscriptions in and around the seconds of these events, in arrival order. */
+/** The tie groups of these events and those beside them, in arrival order. */
 export async function readNeighbors(
   query: Query,
   events: readonly SubscriptionEvent[],

@@ -1,6 +1,6 @@
 import type { Customer, SubscriptionState } from '../../core/customer.ts';
-import type { Order } from '../../core/same-second-order.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import type { Order } from '../../core/tie-group.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
@@ -44,10 +44,10 @@ export async function readCustomers(
   });
   const customers = new Map<string, Map<string | null, SubscriptionState>>();
   const names = new Map<string, string>();
-  for (const { order, productName, ...newest } of rows) {
-    const { customerId, subscriptionId, productId } = newest;
+  for (const { order, productName, ...deciding } of rows) {
+    const { customerId, subscriptionId, productId } = deciding;
     const customer = customers.get(customerId) ?? new Map<string | null, SubscriptionState>();
-    customers.set(customerId, customer.set(subscriptionId, { newest, order }));
+    customers.set(customerId, customer.set(subscriptionId, { deciding, order }));
     if (productId !== null && productName !== null) names.set(productId, productName);
   }
   return { customers, names };
@@ -73,7 +73,7 @@ export async function readCustomerIdsOf(
   return rows.map(({ customer_id }) => customer_id);
 }
 
-/** Stores the newest event of each of these subscriptions. */
+/** Stores the deciding event of each of these subscriptions. */
 export async function writeSubscriptions(
   query: Query,
   states: readonly SubscriptionState[],
@@ -98,19 +98,19 @@ export async function writeSubscriptions(
              is_order_ambiguous = excluded.is_order_ambiguous,
              is_order_inferred  = excluded.is_order_inferred`,
     values: [
-      states.map(({ newest }) => newest.customerId),
-      states.map(({ newest }) => newest.subscriptionId ?? ''),
-      states.map(({ newest }) => newest.status),
-      states.map(({ newest }) => newest.productId),
-      states.map(({ newest }) => newest.planName),
-      states.map(({ newest }) => newest.createdSeconds),
+      states.map(({ deciding }) => deciding.customerId),
+      states.map(({ deciding }) => deciding.subscriptionId ?? ''),
+      states.map(({ deciding }) => deciding.status),
+      states.map(({ deciding }) => deciding.productId),
+      states.map(({ deciding }) => deciding.planName),
+      states.map(({ deciding }) => deciding.createdSeconds),
       states.map(({ order }) => order === 'ambiguous'),
       states.map(({ order }) => order === 'inferred'),
     ],
   });
 }
 
-/** A subscription with several events in this second whose order is unknown. */
+/** A subscription with a tie group whose order is unknown. */
 export type AmbiguousSubscription = {
   readonly subscriptionId: string;
   readonly createdSeconds: number;

@@ -1,6 +1,6 @@
 import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { follow } from 'instep/src/core/follow.ts';
+import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
 import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';
@@ -17,14 +17,14 @@ const cycle = [failed, paid];
 
 describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ events }) => {
   test('is ambiguous on its own', () => {
-    expect(lastOf(events)).toEqual({ newest: events[1]?.subscription, order: 'ambiguous' });
+    expect(lastOf(events)).toEqual({ last: events[1]?.subscription, order: 'ambiguous' });
   });
 
   test('starts where the earlier second ended', () => {
     const toActive = [[change('trialing', 'active', 9)]];
     const toUnpaid = [[change('past_due', 'unpaid', 9)]];
     const inferred = (last: SubscriptionChange) => ({
-      newest: last.subscription,
+      last: last.subscription,
       order: 'inferred',
     });
     expect(lastOf(events, { earlier: toActive })).toEqual(inferred(paid));
@@ -34,8 +34,8 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
   test('ends where the next second starts', () => {
     const fromActive = [change('active', 'past_due', 11)];
     const fromUnpaid = [change('unpaid', 'incomplete', 11)];
-    expect(lastOf(events, { next: fromActive }).newest).toBe(paid.subscription);
-    expect(lastOf(events, { next: fromUnpaid }).newest).toBe(failed.subscription);
+    expect(lastOf(events, { next: fromActive }).last).toBe(paid.subscription);
+    expect(lastOf(events, { next: fromUnpaid }).last).toBe(failed.subscription);
   });
 
   test('follows any number of earlier cycles', () => {
@@ -45,7 +45,7 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     ];
     const earlier = [[change('trialing', 'active', 6)], again(7), again(8), again(9)];
     expect(lastOf(events, { earlier })).toMatchObject({
-      newest: paid.subscription,
+      last: paid.subscription,
       order: 'inferred',
     });
   });
@@ -53,8 +53,8 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
   test('starts at any end of an ambiguous earlier second', () => {
     const trial = [change('active', 'trialing'), change('trialing', 'active')];
     for (const arrived of permutations(trial)) {
-      const { newest, order } = lastOf(arrived, { earlier: [events] });
-      expect({ newest, order }).toEqual({ newest: trial[1]?.subscription, order: 'inferred' });
+      const { last, order } = lastOf(arrived, { earlier: [events] });
+      expect({ last, order }).toEqual({ last: trial[1]?.subscription, order: 'inferred' });
     }
   });
 
@@ -63,7 +63,7 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
     expect(lastOf(events, { earlier }).order).toBe('ambiguous');
     expect(lastOf(events, { next: [change('trialing', 'past_due', 11)] }).order).toBe('ambiguous');
     const afterGap = [[change('active', 'canceled', 8)], [change('trialing', 'active', 9)]];
-    expect(lastOf(events, { earlier: afterGap }).newest).toBe(paid.subscription);
+    expect(lastOf(events, { earlier: afterGap }).last).toBe(paid.subscription);
   });
 
   test('is not decided by a snapshot among its neighbors', () => {
@@ -88,7 +88,7 @@ describe('a customer with a cycle', () => {
     let customer: Customer = NO_SUBSCRIPTIONS;
     const outcomes = events.map((arrived) => {
       history.add(arrived);
-      const step = follow(customer, arrived, history, 'newest');
+      const step = decideEvent(customer, arrived, history, 'newest');
       customer = step.customer;
       return step.outcome;
     });
@@ -98,8 +98,8 @@ describe('a customer with a cycle', () => {
   test.each(permutations([before, failed, paid, after]).map((events) => ({ events })))(
     'ends with the true last event in every order of arrival: $events',
     ({ events }) => {
-      const { newest, order } = ordersOf(events).state ?? {};
-      expect({ newest, order }).toEqual({ newest: paid.subscription, order: 'inferred' });
+      const { deciding, order } = ordersOf(events).state ?? {};
+      expect({ deciding, order }).toEqual({ deciding: paid.subscription, order: 'inferred' });
     },
   );
 
@@ -112,34 +112,34 @@ describe('a customer with a cycle', () => {
 
   test('is decided again when the earlier second turns out to end differently', () => {
     const corrected = change('active', 'unpaid', 9.5);
-    expect(ordersOf([before, failed, paid]).state?.newest).toBe(paid.subscription);
-    expect(ordersOf([before, failed, paid, corrected]).state?.newest).toBe(failed.subscription);
+    expect(ordersOf([before, failed, paid]).state?.deciding).toBe(paid.subscription);
+    expect(ordersOf([before, failed, paid, corrected]).state?.deciding).toBe(failed.subscription);
   });
 });
 
 describe('a snapshot', () => {
   const shown = (observed: readonly SubscriptionChange[]) => ({
     ...snapshot({ status: 'active' }),
-    observedKeys: new Set(observed.map(({ key }) => key)),
+    seenKeys: new Set(observed.map(({ key }) => key)),
   });
   const ended = event({ status: 'canceled' });
 
   test('decides the order of the events that were known when it was requested', () => {
     const complete = shown(cycle);
     expect(lastOf([...cycle, complete])).toEqual({
-      newest: complete.subscription,
+      last: complete.subscription,
       order: 'known',
     });
   });
 
   test('leaves the order ambiguous when an event of its second arrives later', () => {
-    const { newest, order } = lastOf([...cycle, shown(cycle), ended]);
-    expect({ newest, order }).toEqual({ newest: ended.subscription, order: 'ambiguous' });
+    const { last, order } = lastOf([...cycle, shown(cycle), ended]);
+    expect({ last, order }).toEqual({ last: ended.subscription, order: 'ambiguous' });
   });
 
   test('decides again when a later snapshot includes all events', () => {
     const later = shown([...cycle, ended]);
-    const { newest } = lastOf([...cycle, shown(cycle), ended, later]);
-    expect(newest).toBe(later.subscription);
+    const { last } = lastOf([...cycle, shown(cycle), ended, later]);
+    expect(last).toBe(later.subscription);
   });
 });

@@ -23,7 +23,7 @@ function event(status: string): EventWithProductName & { readonly kind: 'readabl
   return { ...received, productName: null };
 }
 
-/** Two events of one second without replaced values: the team follows the later one. */
+/** Two events of one second without replaced values: the later one decides. */
 const [one, other] = [event('trialing'), event('active')];
 
 function known(events: readonly (typeof one)[]): StoredState {
@@ -31,18 +31,18 @@ function known(events: readonly (typeof one)[]): StoredState {
   return {
     teams: [team],
     customers: new Map([
-      ['cus_1', new Map([['sub_1', { newest: subscription, order: 'ambiguous' }]])],
+      ['cus_1', new Map([['sub_1', { deciding: subscription, order: 'ambiguous' }]])],
     ]),
     logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
     names: new Map(),
   };
 }
 
-function snapshotWith(observedKeys: readonly string[]): EventWithProductName {
+function snapshotWith(seenKeys: readonly string[]): EventWithProductName {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
   const snapshot = makeSnapshot(shown, {
     createdSeconds: CREATED,
-    observedKeys: new Set(observedKeys),
+    seenKeys: new Set(seenKeys),
     takenAtMs: (CREATED + 10) * 1_000,
     nonce: () => 'nonce',
   });

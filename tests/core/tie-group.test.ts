@@ -34,7 +34,7 @@ describe('cause decides, in any order of arrival', () => {
     const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
     for (const arrived of permutations(events)) {
       expect(lastOf(arrived)).toEqual({
-        newest: last?.subscription,
+        last: last?.subscription,
         order: 'known',
       });
     }
@@ -48,7 +48,7 @@ describe('cause decides, in any order of arrival', () => {
         const arrived = [...events].sort((a, b) => hash(a, seed) - hash(b, seed));
         const last = events.findLast(({ subscription }) => subscription.status !== 'past_due');
         expect(lastOf(arrived)).toEqual({
-          newest: last?.subscription ?? null,
+          last: last?.subscription ?? null,
           order: 'known',
         });
       }),
@@ -64,7 +64,7 @@ test('nested values, lists and missing values are evidence', () => {
     { items: { data: [{ price: { id: 'p1' } }] }, cancel_at: null },
   );
   for (const arrived of permutations([first, second])) {
-    expect(lastOf(arrived)).toEqual({ newest: second.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ last: second.subscription, order: 'known' });
   }
 });
 
@@ -72,17 +72,17 @@ test('without evidence the later arrival wins, and the order is ambiguous', () =
   const one = event({ status: 'active' });
   const other = event({ status: 'canceled' });
   expect(lastOf([one, other])).toEqual({
-    newest: other.subscription,
+    last: other.subscription,
     order: 'ambiguous',
   });
-  expect(lastOf([other, one])).toEqual({ newest: one.subscription, order: 'ambiguous' });
+  expect(lastOf([other, one])).toEqual({ last: one.subscription, order: 'ambiguous' });
 });
 
 test('a cycle leaves two ends possible', () => {
   const pause = event({ status: 'unpaid' }, { status: 'active' });
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   expect(lastOf([pause, resume])).toEqual({
-    newest: resume.subscription,
+    last: resume.subscription,
     order: 'ambiguous',
   });
 });
@@ -102,7 +102,7 @@ test('two equal changes and one reversal end with the repeated change', () => {
   const resume = event({ status: 'active' }, { status: 'unpaid' });
   const pause = event({ status: 'unpaid', product: 'a' }, { status: 'active' });
   for (const arrived of permutations([begun, resume, pause])) {
-    expect(lastOf(arrived)).toEqual({ newest: pause.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ last: pause.subscription, order: 'known' });
   }
 });
 
@@ -121,7 +121,7 @@ describe('without evidence the order is ambiguous unless every end is the same f
   ])('%s', (_, one, other, isAmbiguous) => {
     for (const arrived of permutations([event(one), event(other)])) {
       expect(lastOf(arrived)).toEqual({
-        newest: arrived[1]?.subscription,
+        last: arrived[1]?.subscription,
         order: isAmbiguous ? 'ambiguous' : 'known',
       });
     }
@@ -141,16 +141,16 @@ test('a path with a gap is not evidence', () => {
     { status: 'unpaid' },
   ]);
   const arrived = [third, first].filter((found) => found !== undefined);
-  expect(lastOf(arrived)).toEqual({ newest: first?.subscription, order: 'ambiguous' });
+  expect(lastOf(arrived)).toEqual({ last: first?.subscription, order: 'ambiguous' });
 });
 
 test('events without an effect have no end', () => {
   expect(lastOf([event({ status: 'past_due' })])).toEqual({
-    newest: null,
+    last: null,
     order: 'known',
   });
   expect(lastOf([event({ status: 'paused' }), event({ status: 'past_due' })])).toEqual({
-    newest: null,
+    last: null,
     order: 'known',
   });
 });
@@ -160,7 +160,7 @@ test('a deletion without replaced values comes last', () => {
   const resume = event({ status: 'active', pause: false }, { pause: true });
   const end = deletion({ status: 'canceled', pause: false });
   for (const arrived of permutations([pause, resume, end])) {
-    expect(lastOf(arrived)).toEqual({ newest: end.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ last: end.subscription, order: 'known' });
   }
 });
 
@@ -173,7 +173,7 @@ test('an event does not change members that it does not name as replaced', () =>
   ]);
   for (const arrived of permutations(lived)) {
     expect(lastOf(arrived)).toEqual({
-      newest: lived[2]?.subscription,
+      last: lived[2]?.subscription,
       order: 'known',
     });
   }
@@ -189,7 +189,7 @@ test('another event without replaced values can only be the first', () => {
   const first = event({ status: 'trialing' });
   const second = event({ status: 'active' }, { status: 'trialing' });
   for (const arrived of permutations([first, second])) {
-    expect(lastOf(arrived)).toEqual({ newest: second.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ last: second.subscription, order: 'known' });
   }
 });
 
@@ -200,7 +200,7 @@ test('with too many events, the later arrival wins', () => {
   }));
   const ordered = changes(states.slice(0, 30)).reverse();
   expect(lastOf(ordered)).toMatchObject({
-    newest: { status: 'unpaid' },
+    last: { status: 'unpaid' },
     order: 'known',
   });
   const tooMany = changes(states).reverse();
@@ -214,9 +214,9 @@ test('with too many paths, the later arrival wins', () => {
   );
   const end = event({ status: 'canceled' }, { status: 'active' });
   const few = [end, ...anywhere.slice(0, 8)];
-  expect(lastOf(few)).toEqual({ newest: end.subscription, order: 'known' });
+  expect(lastOf(few)).toEqual({ last: end.subscription, order: 'known' });
   expect(lastOf([end, ...anywhere])).toEqual({
-    newest: anywhere.at(-1)?.subscription,
+    last: anywhere.at(-1)?.subscription,
     order: 'ambiguous',
   });
 });

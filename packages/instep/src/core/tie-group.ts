@@ -12,7 +12,7 @@ export type Order = 'known' | 'inferred' | 'ambiguous';
 
 export type LastOfTieGroup = {
   /** The last event with an effect; `null` when none has one. */
-  readonly newest: SubscriptionEvent | null;
+  readonly last: SubscriptionEvent | null;
   readonly order: Order;
 };
 
@@ -28,51 +28,51 @@ const MAX_STEPS = 10_000;
 type Budget = { steps: number };
 
 /**
- * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect. An event comes after the one whose values it replaced, so the events form
- * a path. When several paths end differently for the team, as in a cycle from active to unpaid and
- * back, the neighboring seconds help: the path starts where the earlier second ended, and the next
- * second starts where it ends. Otherwise the later arrival wins and the order is ambiguous.
+ * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect.
+ * An event comes after the one whose values it replaced. If several orders are possible and differ for the
+ * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
+ * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
 export function lastOfTieGroup({
   events,
-  undatedEnd,
+  undatedLast,
   neighbors,
   evidence,
 }: TieGroup): LastOfTieGroup {
-  if (undatedEnd !== null) return { newest: undatedEnd, order: 'known' };
+  if (undatedLast !== null) return { last: undatedLast, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
-  if (isOnePlan) return { newest: lastArrival, order: 'known' };
+  if (isOnePlan) return { last: lastArrival, order: 'known' };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
-    return { newest: snapshot.subscription, order: 'known' };
+    return { last: snapshot.subscription, order: 'known' };
   }
   const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
-  const ends = possibleEnds(withoutSnapshots(events), budget);
-  const end = onlyPlan(ends);
-  if (end !== null) return { newest: end, order: 'known' };
+  const possible = possibleOrders(withoutSnapshots(events), budget);
+  const last = lastIfSamePlan(possible);
+  if (last !== null) return { last, order: 'known' };
 
-  const inferred = onlyPlan(endsBetween(events, neighbors(), budget));
-  if (inferred !== null) return { newest: inferred, order: 'inferred' };
+  const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
+  if (inferred !== null) return { last: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
   if (budget.steps < 0) evidence.isTooLittle = true;
-  if (snapshot === undefined) return { newest: lastArrival, order: 'ambiguous' };
+  if (snapshot === undefined) return { last: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
-  const shown = endShownBy(snapshot, ends, changedNames(events));
-  return { newest: shown ?? lastArrival, order: 'inferred' };
+  const shown = lastShownBy(snapshot, possible, changedNames(events));
+  return { last: shown ?? lastArrival, order: 'inferred' };
 }
 
 /** An event that arrived after the snapshot was requested may be missing from it. */
 function isCompleteSnapshot(
-  { isSnapshot, observedKeys }: SubscriptionChange,
+  { isSnapshot, seenKeys }: SubscriptionChange,
   events: Changes,
 ): boolean {
-  if (!isSnapshot || observedKeys === null) return isSnapshot;
-  return withoutSnapshots(events).every(({ key }) => observedKeys.has(key));
+  if (!isSnapshot || seenKeys === null) return isSnapshot;
+  return withoutSnapshots(events).every(({ key }) => seenKeys.has(key));
 }
 
 function withoutSnapshots(events: Changes): SubscriptionChange[] {
@@ -80,64 +80,69 @@ function withoutSnapshots(events: Changes): SubscriptionChange[] {
 }
 
 /**
- * The end that left the subscription as a snapshot without an effect shows it: in all names that
- * changed, or in all but the status, which may have changed after the second.
+ * The last event that left the subscription as a snapshot without an effect shows it: in all members that
+ * changed, or in all but the status, which may have changed afterward.
  */
-function endShownBy(
+function lastShownBy(
   snapshot: SubscriptionChange,
-  ends: readonly Path[],
+  possible: readonly EventOrder[],
   changed: readonly string[],
 ): SubscriptionEvent | null {
   const asShown = (names: readonly string[]) =>
-    onlyPlan(
-      ends.filter(({ last }) =>
+    lastIfSamePlan(
+      possible.filter(({ last }) =>
         names.every((name) => isSame(memberOf(snapshot.after, name), memberOf(last.after, name))),
       ),
     );
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
 }
 
-/** The ends of a second that fit the end of the earlier seconds and the start of the next one. */
-function endsBetween(
+/** The orders that fit the last events of the earlier tie groups, and the first event of the next one. */
+function ordersBetween(
   events: Changes,
   { earlier, next }: Neighbors,
   budget: Budget,
-): readonly Path[] {
-  let starts: Changes = [];
-  for (const second of earlier) starts = endsAfter(starts, second, budget).map(({ last }) => last);
-  const ends = endsAfter(starts, events, budget);
+): readonly EventOrder[] {
+  let before: Changes = [];
+  for (const group of earlier) before = ordersAfter(before, group, budget).map(({ last }) => last);
+  const orders = ordersAfter(before, events, budget);
   const nextChanges = withoutSnapshots(next);
-  const fitting = ends.filter(({ last }) => possibleEnds(nextChanges, budget, [last]).length > 0);
+  const fitting = orders.filter(
+    ({ last }) => possibleOrders(nextChanges, budget, [last]).length > 0,
+  );
   if (budget.steps < 0) return [];
-  return fitting.length > 0 ? fitting : ends;
+  return fitting.length > 0 ? fitting : orders;
 }
 
-/** The ends of a second after one of these starts, or all its ends if an event in between is missing. */
-function endsAfter(starts: Changes, events: Changes, budget: Budget): readonly Path[] {
+/** The orders after one of the events `before`, or all orders if an event in between is missing. */
+function ordersAfter(before: Changes, events: Changes, budget: Budget): readonly EventOrder[] {
   const changes = withoutSnapshots(events);
-  const ends = possibleEnds(changes, budget, starts);
-  return ends.length > 0 ? ends : possibleEnds(changes, budget);
+  const orders = possibleOrders(changes, budget, before);
+  return orders.length > 0 ? orders : possibleOrders(changes, budget);
 }
 
-/** An order of some of the events, in which each fits the one before it. With all of them it is an end. */
-type Path = {
+/** Some or all of the events in an order in which each fits the one before it. */
+type EventOrder = {
   readonly last: SubscriptionChange;
-  /** The last event on the path with an effect. */
-  readonly newest: SubscriptionEvent | null;
-  /** The events that are not on the path yet: a bit for each. */
+  readonly lastWithEffect: SubscriptionEvent | null;
+  /** The events that have no place yet: a bit for each. */
   readonly left: number;
   /** The events that can come next: a bit for each. */
   readonly successors: number;
 };
 
-/** The end of all these paths, if it is the same for the team. */
-function onlyPlan(ends: readonly Path[]): SubscriptionEvent | null {
-  const newest = ends[0]?.newest ?? null;
-  return ends.every((end) => isSamePlanAfter(end.newest, newest)) ? newest : null;
+/** The last event with an effect, if all these orders mean the same for the team. */
+function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionEvent | null {
+  const first = orders[0]?.lastWithEffect ?? null;
+  const isOnePlan = orders.every(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, first));
+  return isOnePlan ? first : null;
 }
 
-/** The paths through all the events, one for each end; after one of `starts`, if there are any. */
-function possibleEnds(events: Changes, budget: Budget, starts: Changes = []): Path[] {
+/**
+ * The possible orders of all the events: one for each last event, and last event with an effect. If there are
+ * events `before`, the first event follows one of them.
+ */
+function possibleOrders(events: Changes, budget: Budget, before: Changes = []): EventOrder[] {
   if (events.length > MAX_ORDERED || budget.steps < 0) return [];
   const names = changedNames(events);
   const steps = events.map((event, index) => ({
@@ -145,34 +150,34 @@ function possibleEnds(events: Changes, budget: Budget, starts: Changes = []): Pa
     bit: 1 << index,
     successors: bitsWhere(events, (next) => canFollow(next, event, names)),
   }));
-  const paths = new Map<string, Path>();
+  const orders = new Map<string, EventOrder>();
 
-  function extend({ newest, left, successors }: Omit<Path, 'last'>): void {
+  function extend({ lastWithEffect, left, successors }: Omit<EventOrder, 'last'>): void {
     for (const step of steps) {
       if ((left & successors & step.bit) === 0) continue;
       budget.steps -= 1;
       const { subscription } = step.event;
-      const path = {
+      const longer = {
         last: step.event,
-        newest: planAfter(subscription) === null ? newest : subscription,
+        lastWithEffect: planAfter(subscription) === null ? lastWithEffect : subscription,
         left: left & ~step.bit,
         successors: step.successors,
       };
-      const newestIndex = events.findIndex((event) => event.subscription === path.newest);
-      paths.set(`${path.left} ${step.bit} ${newestIndex}`, path);
+      const index = events.findIndex((event) => event.subscription === longer.lastWithEffect);
+      orders.set(`${longer.left} ${step.bit} ${index}`, longer);
     }
   }
 
   const canStart = (event: SubscriptionChange) =>
-    starts.length === 0 || starts.some((start) => canFollow(event, start, names));
+    before.length === 0 || before.some((one) => canFollow(event, one, names));
   const left = bitsWhere(events, () => true);
-  extend({ newest: null, left, successors: bitsWhere(events, canStart) });
-  // The loop also visits the paths that it adds.
-  for (const path of paths.values()) {
+  extend({ lastWithEffect: null, left, successors: bitsWhere(events, canStart) });
+  // The loop also visits the orders that it adds.
+  for (const order of orders.values()) {
     if (budget.steps < 0) return [];
-    extend(path);
+    extend(order);
   }
-  return [...paths.values()].filter(({ left }) => left === 0);
+  return [...orders.values()].filter(({ left }) => left === 0);
 }
 
 /** A number with a bit for each of the events that match. */

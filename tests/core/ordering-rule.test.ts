@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { follow, followAll } from 'instep/src/core/follow.ts';
+import { customerAfter, decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { type PlanSelection, teamPlan } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from 'instep/src/core/transition.ts';
@@ -35,7 +35,7 @@ const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
   previousAttributes: null,
   isDeletion: false,
   isSnapshot: false,
-  observedKeys: null,
+  seenKeys: null,
 });
 
 /** The team's plan after events without any evidence of their order. */
@@ -47,7 +47,7 @@ function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection
   for (const event of new Set(events)) {
     const arriving = change(event);
     history.add(arriving);
-    const step = follow(customer, arriving, history, planSelection);
+    const step = decideEvent(customer, arriving, history, planSelection);
     customer = step.customer;
     outcomes.push(step.outcome);
     if (step.outcome === 'applied') plan = teamPlan(customer, planSelection, new Map());
@@ -88,7 +88,7 @@ test('best: the team has a live subscription as long as there is one', () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
       const { plan, customer } = team(events, 'best');
-      const states = [...customer.values()].map(({ newest }) => newest.status);
+      const states = [...customer.values()].map(({ deciding }) => deciding.status);
       const best = ['active', 'trialing'].find((status) => states.includes(status));
       if (best !== undefined) expect(plan?.subscriptionStatus).toBe(best);
       else if (plan !== null) expect(plan.providerSubscriptionId).toBeNull();
@@ -101,7 +101,7 @@ test("an event without an effect changes neither the team nor the state's time",
     fc.property(distinctEvents, (events) => {
       const { customer } = team(events);
       const pastDue = change({ ...example, status: 'past_due', createdSeconds: 1_000 });
-      const step = follow(customer, pastDue, new EventHistory([pastDue]), 'newest');
+      const step = decideEvent(customer, pastDue, new EventHistory([pastDue]), 'newest');
       expect(step).toEqual({ outcome: 'unchanged', customer });
     }),
   );
@@ -121,8 +121,8 @@ test("an older event of another subscription is stored, and keeps the team's pla
   const older = { ...example, status: 'canceled', createdSeconds: 10 };
   const { outcomes, customer } = team([newer, older]);
   expect(outcomes).toEqual(['applied', 'stale']);
-  expect(customer.get('sub_1')?.newest).toEqual(older);
-  expect(customer.get('sub_2')?.newest).toEqual(newer);
+  expect(customer.get('sub_1')?.deciding).toEqual(older);
+  expect(customer.get('sub_2')?.deciding).toEqual(newer);
 });
 
 test('newest: the end of another subscription clears the team, as in the contract', () => {
@@ -172,7 +172,7 @@ function outcomesOf(
   const history = new EventHistory();
   return arrived.map((event) => {
     history.add(event);
-    const step = follow(customer, event, history, planSelection);
+    const step = decideEvent(customer, event, history, planSelection);
     customer = step.customer;
     return step.outcome;
   });
@@ -202,7 +202,7 @@ describe.each(['newest', 'best'] as const)('%s: within one second', (planSelecti
     ]);
   });
 
-  test('an event that repeats the plan is applied, since the team follows it now', () => {
+  test('an event that repeats the plan is applied, since it decides the plan now', () => {
     const again = event({ status: 'active', seats: 2 }, { seats: 1 });
     expect(outcomesOf([paid, again], planSelection)).toEqual(['applied', 'applied']);
   });
@@ -216,8 +216,13 @@ test('events without a time count in the order of their arrival', () => {
   const arrived = [undated('active', 1), undated('canceled', 2), undated('past_due', 3)];
   expect(outcomesOf(arrived, 'newest')).toEqual(['applied', 'applied', 'unchanged']);
   const end = undated('unpaid', 4);
-  const { customer } = follow(NO_SUBSCRIPTIONS, end, new EventHistory([...arrived, end]), 'newest');
-  expect(customer.get('sub_1')).toEqual({ newest: end.subscription, order: 'known' });
+  const { customer } = decideEvent(
+    NO_SUBSCRIPTIONS,
+    end,
+    new EventHistory([...arrived, end]),
+    'newest',
+  );
+  expect(customer.get('sub_1')).toEqual({ deciding: end.subscription, order: 'known' });
 });
 
 test.each(['newest', 'best'] as const)(
@@ -227,7 +232,7 @@ test.each(['newest', 'best'] as const)(
     const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
     const { customer, outcomes } = team([newer, example, pastDue], planSelection);
     expect(outcomes).toEqual(['applied', 'stale', 'unchanged']);
-    expect(customer).toEqual(new Map([['sub_1', { newest: newer, order: 'known' }]]));
+    expect(customer).toEqual(new Map([['sub_1', { deciding: newer, order: 'known' }]]));
   },
 );
 
@@ -238,7 +243,7 @@ test("an older event is stale, or unchanged without effect, when its subscriptio
     ['past_due', 'unchanged'],
   ] as const) {
     const older = change({ ...example, status });
-    const step = follow(customer, older, new EventHistory([older]), 'newest');
+    const step = decideEvent(customer, older, new EventHistory([older]), 'newest');
     expect(step).toEqual({ outcome, customer });
   }
 });
@@ -253,15 +258,15 @@ test('best: within a second of another subscription, the newest event is unchang
 test('the customer before the event is not modified', () => {
   const { customer } = team([example]);
   const end = change({ ...example, status: 'canceled', createdSeconds: 20 });
-  const step = follow(customer, end, new EventHistory([end]), 'newest');
-  expect(step.customer.get('sub_1')?.newest).toBe(end.subscription);
-  expect(customer.get('sub_1')?.newest).toBe(example);
+  const step = decideEvent(customer, end, new EventHistory([end]), 'newest');
+  expect(step.customer.get('sub_1')?.deciding).toBe(end.subscription);
+  expect(customer.get('sub_1')?.deciding).toBe(example);
 });
 
 test('a whole log leads to the state after its last event', () => {
   const common = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: null, planName: null };
   const first = { ...common, status: 'active', createdSeconds: 1 };
   const last = { ...common, status: 'canceled', createdSeconds: 2 };
-  const customer = followAll([change(first), change(last)], 'newest');
-  expect(customer.get('sub_1')).toEqual({ newest: last, order: 'known' });
+  const customer = customerAfter([change(first), change(last)], 'newest');
+  expect(customer.get('sub_1')).toEqual({ deciding: last, order: 'known' });
 });

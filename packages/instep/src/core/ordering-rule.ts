@@ -1,0 +1,74 @@
+import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from './customer.ts';
+import { EventHistory } from './event-history.ts';
+import type { LoggedOutcome } from './logged-event.ts';
+import { decidingEvent, type PlanSelection } from './plan-selection.ts';
+import { haveSameFields, type SubscriptionChange } from './subscription-event.ts';
+import { type LastOfTieGroup, lastOfTieGroup } from './tie-group.ts';
+import { planAfter } from './transition.ts';
+
+/** A customer after one more event, and the outcome of that event. */
+export type EventDecision = {
+  /**
+   * `applied`: the event now decides the team's plan, or showed which other event does. `stale`: a newer event
+   * takes precedence. `unchanged`: the event has no effect, or is the deciding one of a subscription that is not
+   * the best.
+   */
+  readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
+  readonly customer: Customer;
+};
+
+/** The customer after all these events, in the order of their arrival. */
+export function customerAfter(
+  changes: Iterable<SubscriptionChange>,
+  planSelection: PlanSelection,
+): Customer {
+  const history = new EventHistory();
+  let customer = NO_SUBSCRIPTIONS;
+  for (const change of changes) {
+    history.add(change);
+    customer = decideEvent(customer, change, history, planSelection).customer;
+  }
+  return customer;
+}
+
+/**
+ * Applies the ordering rule (docs/ARCHITECTURE.md) to one more event of a customer. `history` holds the event's
+ * tie group, including this event and those without an effect; and the tie groups beside it where the order
+ * depends on them.
+ */
+export function decideEvent(
+  customer: Customer,
+  change: SubscriptionChange,
+  history: EventHistory,
+  planSelection: PlanSelection,
+): EventDecision {
+  const { subscription } = change;
+  const hasNoEffect = planAfter(subscription) === null;
+  const current = customer.get(subscription.subscriptionId);
+  const state = changedState(current, lastOfTieGroup(history.tieGroupOf(subscription)), history);
+  if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
+
+  const next = new Map(customer).set(subscription.subscriptionId, state);
+  const before = decidingEvent(customer, planSelection);
+  const after = decidingEvent(next, planSelection);
+  if (after === subscription || !haveSameFields(after, before)) {
+    return { outcome: 'applied', customer: next };
+  }
+  const isOfLesserSubscription = state.deciding === subscription && planSelection === 'best';
+  return { outcome: hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale', customer: next };
+}
+
+/** The subscription after this tie group, or `null` when it stays the same. */
+function changedState(
+  current: SubscriptionState | undefined,
+  { last, order }: LastOfTieGroup,
+  history: EventHistory,
+): SubscriptionState | null {
+  if (last !== null && !(current && last.createdSeconds < current.deciding.createdSeconds)) {
+    return { deciding: last, order };
+  }
+  if (current === undefined) return null;
+  // The event belongs to another tie group, and can show the order of the newest one.
+  const again = lastOfTieGroup(history.tieGroupOf(current.deciding));
+  return again.last === null ? null : { deciding: again.last, order: again.order };
+}
