@@ -231,3 +231,65 @@ test('a reconciliation counts as asking', async () => {
     { customer_id: 'cus_free' },
   ]);
 });
+
+describe('when the application writes the subscription of a trial', () => {
+  const write = (subscriptionId: string) =>
+    query(
+      `update teams set provider_subscription_id = $1, subscription_status = 'trialing', plan_name = 'Pro'`,
+      [subscriptionId],
+    );
+
+  test('Stripe is asked at once, however long ago the team was linked', async () => {
+    const { run } = openJob();
+    const teamId = await account.addTeam('cus_free');
+    await run();
+    await passTime('2 days');
+    await run();
+    await passTime('30 days');
+    calls.length = 0;
+    await run();
+    expect(asked()).toEqual([]);
+    const trial = { customerId: 'cus_free', subscriptionId: 'sub_trial', status: 'trialing' };
+    await account.happen({ ...trial, productId: 'prod_pro' }, 'missed');
+    await write('sub_trial');
+    await run();
+    expect(asked()).toHaveLength(1);
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { providerProductId: 'prod_pro' } });
+    await passTime('1 minute');
+    await run();
+    expect(asked()).toHaveLength(1);
+  });
+
+  test('Stripe is asked although an earlier subscription of the customer is known', async () => {
+    const { run } = openJob();
+    const teamId = await account.addTeam('cus_back');
+    const former = { customerId: 'cus_back', subscriptionId: 'sub_former', status: 'canceled' };
+    await account.happen(former);
+    await run();
+    expect(asked()).toEqual([]);
+    const trial = { customerId: 'cus_back', subscriptionId: 'sub_trial', status: 'trialing' };
+    await account.happen({ ...trial, productId: 'prod_pro' }, 'missed');
+    await write('sub_trial');
+    await run();
+    expect(await account.planOf(teamId)).toMatchObject({
+      plan: { providerSubscriptionId: 'sub_trial', providerProductId: 'prod_pro' },
+    });
+  });
+
+  test('a subscription that Stripe does not list is asked for once, then at growing intervals', async () => {
+    const { run } = openJob();
+    await account.addTeam('cus_odd');
+    account.customers.set({ id: 'cus_odd' });
+    await run();
+    await passTime('30 days');
+    await run();
+    await write('sub_odd');
+    calls.length = 0;
+    await run();
+    await run();
+    expect(asked()).toHaveLength(1);
+    await passTime('6 seconds');
+    await run();
+    expect(asked()).toHaveLength(2);
+  });
+});

@@ -18,8 +18,9 @@ const BATCH = 50;
 const REST_MS = 60 * 60 * 1_000;
 
 /**
- * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event:
- * `customer.subscription.created` is not one of the two types, and a trial has no other event for two weeks.
+ * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event, or whose
+ * subscription only the application knows: `customer.subscription.created` is not one of the two types, and a trial
+ * has no other event for two weeks.
  */
 export function createFirstSubscriptionsJob(services: ReconcileServices): Job['run'] {
   const { database, logger, nonce } = services;
@@ -56,39 +57,55 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 }
 
 /** 5 seconds after the first time, then after doubling delays for a day. */
-const ASK_AGAIN = `
-          on conflict (customer_id) do update
-         set due_at = case
-                        when now() - known.first_asked_at < interval '1 day'
-                          then now() + (now() - known.first_asked_at)
-                        else 'infinity'
-                      end`;
+const DUE_AGAIN = `case
+                 when now() - known.first_asked_at < interval '1 day'
+                   then now() + (now() - known.first_asked_at)
+                 else 'infinity'
+               end`;
+
+/** SQL for whether the application has written another subscription since Stripe was asked. */
+const isWritten = (row: string) =>
+  `coalesce(${row}.subscription_id <> coalesce(known.subscription_id, ''), false)`;
 
 const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      with due as materialized (
-        select provider_customer_id as customer_id
+      with unknown as materialized (
+        select provider_customer_id as customer_id,
+               max(provider_subscription_id) as subscription_id
           from ${teams.rows} as teams
-          left join instep.new_customers as known on known.customer_id = provider_customer_id
          where provider_customer_id is not null
-           and (known.customer_id is null or known.due_at < now())
            and not exists (
                  select
                    from instep.subscriptions as state
                   where state.customer_id = provider_customer_id
+                    and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
                )
-         group by provider_customer_id, known.first_asked_at
-         order by known.first_asked_at desc nulls first
+         group by provider_customer_id
+      ), due as (
+        select unknown.customer_id, unknown.subscription_id
+          from unknown
+          left join instep.new_customers as known using (customer_id)
+         cross join lateral (
+                 select known.customer_id is null
+                        or ${isWritten('unknown')}
+               ) as row (is_new)
+         where is_new
+            or due_at < now()
+         order by is_new desc, first_asked_at desc, customer_id
          limit $1
       )
-      insert into instep.new_customers as known (customer_id, due_at)
-      select customer_id, now() + interval '5 seconds'
-        from due${ASK_AGAIN}
+      insert into instep.new_customers as known (customer_id, subscription_id, due_at)
+      select customer_id, subscription_id, now() + interval '5 seconds'
+        from due
+          on conflict (customer_id) do update
+         set subscription_id = coalesce(excluded.subscription_id, known.subscription_id),
+             first_asked_at  = case when ${isWritten('excluded')} then now() else known.first_asked_at end,
+             due_at          = case when ${isWritten('excluded')} then excluded.due_at else ${DUE_AGAIN} end
       returning customer_id as "customerId"`;
 
 /**
- * Customers with a team but without a known subscription, for which Stripe should be asked now: first those
- * for which it was never asked, then the newest. Each is due again, because a customer can be created long
- * before the checkout is completed.
+ * Customers of teams for which Stripe should be asked now: no subscription of theirs is known, or the application
+ * has written one to the row that is not. First come those for which it was never asked (about that subscription),
+ * then the newest. Each is due again, because a customer can be created long before the checkout is completed.
  */
 async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
@@ -106,7 +123,9 @@ export async function noteAsked(query: Query, customerIds: readonly string[]): P
     text: `
       insert into instep.new_customers as known (customer_id, due_at)
       select distinct customer_id, now() + interval '5 seconds'
-        from unnest($1::text[]) as customer (customer_id)${ASK_AGAIN}`,
+        from unnest($1::text[]) as customer (customer_id)
+          on conflict (customer_id) do update
+         set due_at = ${DUE_AGAIN}`,
     values: [customerIds],
   });
 }

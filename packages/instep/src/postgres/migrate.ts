@@ -6,6 +6,7 @@ import { sql as instep } from './migrations/0001-instep.ts';
 import { sql as teamSubscriptions } from './migrations/0002-team-subscriptions.ts';
 import { sql as operators } from './migrations/0003-operators.ts';
 import { sql as oneJobsTable } from './migrations/0004-one-jobs-table.ts';
+import { sql as askedSubscription } from './migrations/0005-asked-subscription.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -181,4 +182,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 2, name: '0002_team_subscriptions', sql: teamSubscriptions, compatibleFrom: 1 },
   { version: 3, name: '0003_operators', sql: operators, compatibleFrom: 1 },
   { version: 4, name: '0004_one_jobs_table', sql: oneJobsTable, compatibleFrom: 4 },
+  { version: 5, name: '0005_asked_subscription', sql: askedSubscription, compatibleFrom: 4 },
 ];
