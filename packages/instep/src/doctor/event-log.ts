@@ -19,81 +19,93 @@ export type EventLogOptions = {
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
   const { query, keyMode, nowMs } = options;
   const report = await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
-  return [
-    checkLastEvent(report, options),
-    ...AREAS.flatMap(({ name, codes, fine }): Check[] => {
-      const found = report.issues.filter(({ code }) => codes.includes(code));
-      if (found.length > 0) return found.map((issue) => checkOf(name, issue, nowMs));
-      const finding = fine?.(report) ?? null;
-      return finding === null ? [] : [ok(name, finding)];
-    }),
-  ];
+  const names = new Set(Object.values(CHECKS).map(({ name }) => name));
+  names.delete(LAST_EVENT);
+  return [checkLastEvent(report, options), ...[...names].flatMap(checksNamed)];
+
+  function checksNamed(name: string): Check[] {
+    const found = report.issues.filter(({ code }) => CHECKS[code].name === name);
+    if (found.length > 0) return found.map((issue) => checkOf(issue, nowMs));
+    const finding = FINE[name]?.(report) ?? null;
+    return finding === null ? [] : [ok(name, finding)];
+  }
 }
 
-type Area = {
-  readonly name: string;
-  readonly codes: readonly IssueCode[];
-  /** What is shown if there is no issue; nothing by default. */
-  readonly fine?: (report: HealthReport) => string | null;
-};
-
-const AREAS: readonly Area[] = [
-  {
-    name: 'event mode',
-    codes: ['events-in-other-mode', 'events-in-both-modes'],
-    fine: ({ eventMode }) => eventMode,
-  },
-  { name: 'event account', codes: ['events-of-other-accounts'] },
-  { name: 'parked events', codes: ['parked-events'], fine: () => 'none' },
-  { name: 'unreadable events', codes: ['unreadable-event'] },
-  { name: 'event order', codes: ['unknown-order'], fine: () => 'known' },
-  { name: 'product names', codes: ['products-without-name'], fine: () => 'complete' },
-  { name: 'catch-up', codes: ['catch-up-too-long'] },
-  {
-    name: 'teams',
-    codes: [
-      'out-of-sync',
-      'changed-by-hand',
-      'plan-refused',
-      'customer-without-team',
-      'unknown-customer',
-    ],
-  },
-];
-
-function checkOf(name: string, issue: Issue, nowMs: number): Check {
-  const { severity } = issue;
-  const finding = issueText(issue, nowMs);
-  const common = { name, code: issue.code, finding };
+function checkOf(issue: Issue, nowMs: number): Check {
+  const { severity, code } = issue;
+  const { name, advice } = CHECKS[code];
+  const common = { name, code, finding: issueText(issue, nowMs) };
   if (severity === 'notice') return { ...common, state: 'ok', advice: null };
-  return { ...common, state: severity, advice: ADVICE[issue.code] };
+  return { ...common, state: severity, advice };
 }
 
 const SERVER_ASKS =
   'check that the server is running, because it gets this from Stripe, and see the lines about the API';
 const REPAIR = 'compare and repair them: `instep reconcile`';
 
-const ADVICE: Readonly<Record<IssueCode, string>> = {
-  'writes-not-committed':
-    'check the disk, and that a standby of synchronous_standby_names is connected',
-  'parked-events':
-    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
-  'unreadable-event':
-    'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
-  'nothing-delivered': 'see the lines about the webhook endpoint, and check its secret',
-  'events-in-other-mode': 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
-  'events-in-both-modes': 'run a separate Instep, with its own database, for each mode',
-  'events-of-other-accounts':
-    'register the endpoint only for events of your own account, unless your teams have customers in the others',
-  'unknown-order': SERVER_ASKS,
-  'products-without-name': SERVER_ASKS,
-  'catch-up-too-long': SERVER_ASKS,
-  'out-of-sync': REPAIR,
-  'changed-by-hand': REPAIR,
-  'plan-refused': 'read the reason in the server log, then repair them: `instep reconcile`',
-  'customer-without-team': 'link each to its team: `instep team link ID --customer CUS`',
-  'unknown-customer':
-    'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+const LAST_EVENT = 'last event';
+const EVENT_MODE = 'event mode';
+const TEAMS = 'teams';
+
+/** The check that reports each issue, in the order in which they are shown. */
+const CHECKS: Readonly<Record<IssueCode, { readonly name: string; readonly advice: string }>> = {
+  'writes-not-committed': {
+    name: 'writes',
+    advice: 'check the disk, and that a standby of synchronous_standby_names is connected',
+  },
+  'events-in-other-mode': {
+    name: EVENT_MODE,
+    advice: 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
+  },
+  'events-in-both-modes': {
+    name: EVENT_MODE,
+    advice: 'run a separate Instep, with its own database, for each mode',
+  },
+  'events-of-other-accounts': {
+    name: 'event account',
+    advice:
+      'register the endpoint only for events of your own account, unless your teams have customers in the others',
+  },
+  'parked-events': {
+    name: 'parked events',
+    advice:
+      'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
+  },
+  'unreadable-event': {
+    name: 'unreadable events',
+    advice:
+      'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
+  },
+  'nothing-delivered': {
+    name: LAST_EVENT,
+    advice: 'see the lines about the webhook endpoint, and check its secret',
+  },
+  'unknown-order': { name: 'event order', advice: SERVER_ASKS },
+  'products-without-name': { name: 'product names', advice: SERVER_ASKS },
+  'catch-up-too-long': { name: 'catch-up', advice: SERVER_ASKS },
+  'out-of-sync': { name: TEAMS, advice: REPAIR },
+  'changed-by-hand': { name: TEAMS, advice: REPAIR },
+  'plan-refused': {
+    name: TEAMS,
+    advice: 'read the reason in the server log, then repair them: `instep reconcile`',
+  },
+  'customer-without-team': {
+    name: TEAMS,
+    advice: 'link each to its team: `instep team link ID --customer CUS`',
+  },
+  'unknown-customer': {
+    name: TEAMS,
+    advice:
+      'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+  },
+};
+
+/** What a check shows if it finds no issue; nothing by default. */
+const FINE: Readonly<Record<string, (report: HealthReport) => string | null>> = {
+  [EVENT_MODE]: ({ eventMode }) => eventMode,
+  'parked events': () => 'none',
+  'event order': () => 'known',
+  'product names': () => 'complete',
 };
 
 /** A younger event can still be in transit. */
@@ -103,9 +115,9 @@ function checkLastEvent(
   { issues, figures }: HealthReport,
   { newestEventSeconds, nowMs }: EventLogOptions,
 ): Check {
-  const name = 'last event';
+  const name = LAST_EVENT;
   const undelivered = issues.find(({ code }) => code === 'nothing-delivered');
-  if (undelivered !== undefined) return checkOf(name, undelivered, nowMs);
+  if (undelivered !== undefined) return checkOf(undelivered, nowMs);
   const { lastDeliveredMs, newestCreatedSeconds } = figures;
   const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
   const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
