@@ -2,7 +2,7 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { findApplicationTables } from 'instep/src/postgres/tables/find-tables.ts';
-import { createUserLookup } from 'instep/src/sessions/user-lookup.ts';
+import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
@@ -90,8 +90,8 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('users are found, with ids, roles and timestamps of other types', async () => {
-    const find = createUserLookup(database.query, 10);
-    expect(await find(7)).toEqual({
+    const [user, deleted] = await findUsers(database.query, [7, 8]);
+    expect(user).toEqual({
       id: 7,
       name: 'Ada',
       email: 'ada@example.com',
@@ -101,6 +101,6 @@ describe.each(postgresServers)('$name', (server) => {
       updatedAt: '2024-03-01T00:00:00.000Z',
       deletedAt: null,
     });
-    expect(await find(8)).toBeNull();
+    expect(deleted).toBeNull();
   });
 });

@@ -2,7 +2,7 @@ import { type Database, openDatabase, type Query } from 'instep/src/postgres/dat
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { createUserLookup } from 'instep/src/sessions/user-lookup.ts';
+import { findUsers } from 'instep/src/server/user.ts';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -119,7 +119,7 @@ describe.each(postgresServers)('$name', (server) => {
       await database.query(
         `update users set created_at = '2024-07-01 12:30:00.123Z' where id = ${id}`,
       );
-      const user = await createUserLookup(database.query, 10)(id);
+      const [user] = await findUsers(database.query, [id]);
       expect(user?.createdAt).toBe('2024-07-01T12:30:00.123Z');
       await database.query('delete from users');
     });

@@ -1,7 +1,7 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { findApplicationTables } from 'instep/src/postgres/tables/find-tables.ts';
-import { createUserLookup } from 'instep/src/sessions/user-lookup.ts';
+import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
@@ -120,7 +120,7 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('users are read from the table beside the view', async () => {
-    const user = await createUserLookup(database.query, 10)(1);
+    const [user] = await findUsers(database.query, [1]);
     expect(user).toMatchObject({ email: 'ada@example.com', role: 'member' });
     expect(user?.createdAt).toBe('2024-02-29T00:00:00.000Z');
   });

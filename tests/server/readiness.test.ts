@@ -1,6 +1,5 @@
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { readinessHandler } from 'instep/src/server/health.ts';
-import type { HttpRequest } from 'instep/src/server/http-message.ts';
+import { ReadinessEndpoint } from 'instep/src/server/health.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 
 beforeEach(() => {
@@ -10,17 +9,10 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const REQUEST: HttpRequest = {
-  method: 'GET',
-  path: '/readyz',
-  header: () => null,
-  body: async () => new Uint8Array(),
-};
-
 /** A server whose database can be unreachable. */
 function serve() {
   const state = { isShuttingDown: false, isAway: false, checks: 0 };
-  const handle = readinessHandler({
+  const endpoint = new ReadinessEndpoint({
     isShuttingDown: () => state.isShuttingDown,
     async checkDatabase() {
       state.checks += 1;
@@ -28,7 +20,7 @@ function serve() {
     },
     logger: createLogger('silent'),
   });
-  return { state, ask: () => handle(REQUEST, () => undefined) };
+  return { state, ask: () => endpoint.handle() };
 }
 
 test('checks the database once a second, regardless of the number of requests', async () => {

@@ -1,11 +1,11 @@
 import { DatabaseRefused, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { NO_INSTRUMENTATION } from 'instep/src/runtime/instrumentation.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { readinessHandler } from 'instep/src/server/health.ts';
-import { createRouter } from 'instep/src/server/router.ts';
-import { userHandler } from 'instep/src/server/user.ts';
-import { createWebhookProcessor, webhookHandler } from 'instep/src/server/webhook.ts';
-import { createSignatureVerifier } from 'instep/src/stripe/signature.ts';
+import { ReadinessEndpoint } from 'instep/src/server/health.ts';
+import { Router } from 'instep/src/server/router.ts';
+import { UserEndpoint } from 'instep/src/server/user.ts';
+import { WebhookEndpoint } from 'instep/src/server/webhook.ts';
+import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventBody } from '../support/stripe/events.ts';
@@ -26,32 +26,33 @@ function serve(error: Error = new DatabaseUnavailable('connection refused')) {
   const away = async () => {
     throw error;
   };
-  const processWebhook = createWebhookProcessor({
-    verifySignature: createSignatureVerifier([SECRET]),
-    ingest: away,
+  const webhook = new WebhookEndpoint({
+    verifier: new SignatureVerifier([SECRET]),
+    pipeline: { ingest: away, hasRoom: () => true },
     retrieveEvent: away,
     keyMode: null,
-    hasRoom: () => true,
     instrumentation: NO_INSTRUMENTATION,
     logger,
+    now: Date.now,
     nonce: () => 'nonce',
     maxBodyBytes: 100_000,
     requestDeadlineMs: 1_000,
   });
-  const handle = createRouter({
-    user: userHandler({
-      readSession: async () => 1,
-      findUser: away,
+  const router = new Router({
+    user: new UserEndpoint({
+      sessions: { read: async () => 1 },
+      query: away,
+      maxQueued: 10,
       includePasswordHash: true,
       requestDeadlineMs: 1_000,
     }),
-    webhook: webhookHandler(processWebhook, Date.now),
-    readiness: readinessHandler({ isShuttingDown: () => false, checkDatabase: away, logger }),
+    webhook,
+    readiness: new ReadinessEndpoint({ isShuttingDown: () => false, checkDatabase: away, logger }),
     instrumentation: NO_INSTRUMENTATION,
     logger,
   });
   const send = async (method: string, path: string, header: Record<string, string>, body = '') =>
-    await handle({
+    await router.handle({
       method,
       path,
       header: (name) => header[name] ?? null,

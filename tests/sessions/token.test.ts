@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import {
-  createSessionReader,
   issueSession,
+  SessionReader,
   secretKeys,
   verifySession,
 } from 'instep/src/sessions/token.ts';
@@ -112,31 +112,31 @@ test.each([
 
 test('a cached session ends when it expires', async () => {
   let nowMs = NOW_MS;
-  const readSession = createSessionReader(keys, () => nowMs);
+  const sessions = new SessionReader(keys, () => nowMs);
   const token = sign(good);
-  expect(await readSession(token)).toBe(7);
-  expect(await readSession(token)).toBe(7);
+  expect(await sessions.read(token)).toBe(7);
+  expect(await sessions.read(token)).toBe(7);
   nowMs += 60_000;
-  expect(await readSession(token)).toBeNull();
+  expect(await sessions.read(token)).toBeNull();
 });
 
 test('a forged copy of a cached token is refused', async () => {
-  const readSession = createSessionReader(keys, () => NOW_MS);
+  const sessions = new SessionReader(keys, () => NOW_MS);
   const token = sign(good);
-  expect(await readSession(token)).toBe(7);
-  expect(await readSession(`${token.slice(0, -2)}AA`)).toBeNull();
+  expect(await sessions.read(token)).toBe(7);
+  expect(await sessions.read(`${token.slice(0, -2)}AA`)).toBeNull();
 });
 
 test('a session in use stays cached while 10,000 others are read', async () => {
-  const readSession = createSessionReader(keys, () => NOW_MS);
+  const sessions = new SessionReader(keys, () => NOW_MS);
   const token = sign(good);
-  await readSession(token);
+  await sessions.read(token);
   const verify = vi.spyOn(globalThis.crypto.subtle, 'verify');
   for (let id = 1; id <= 10_100; id += 1) {
-    await readSession(sign({ ...good, user: { id } }));
-    if (id % 1_000 === 0) await readSession(token);
+    await sessions.read(sign({ ...good, user: { id } }));
+    if (id % 1_000 === 0) await sessions.read(token);
   }
   verify.mockClear();
-  expect(await readSession(token)).toBe(7);
+  expect(await sessions.read(token)).toBe(7);
   expect(verify).not.toHaveBeenCalled();
 });

@@ -16,22 +16,16 @@ import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
-import { createWriteCheck, readinessHandler } from './server/health.ts';
+import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
-import { createRouter } from './server/router.ts';
-import { userHandler } from './server/user.ts';
-import {
-  createIngestWebhook,
-  createWebhookProcessor,
-  type IngestWebhook,
-  webhookHandler,
-} from './server/webhook.ts';
-import { createSessionReader, secretKeys } from './sessions/token.ts';
-import { createUserLookup } from './sessions/user-lookup.ts';
+import { Router } from './server/router.ts';
+import { UserEndpoint } from './server/user.ts';
+import { type IngestWebhook, WebhookEndpoint } from './server/webhook.ts';
+import { SessionReader, secretKeys } from './sessions/token.ts';
 import { createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
 import { createEventRetrieval } from './stripe/notified-event.ts';
-import { createSignatureVerifier } from './stripe/signature.ts';
+import { SignatureVerifier } from './stripe/signature.ts';
 
 /** A running Instep. */
 export type Instep = {
@@ -144,28 +138,29 @@ export async function openService(options: InstepOptions): Promise<Service> {
   };
   const maintenance = openMaintenance(mode, loadJobs, { logger, instrumentation: metrics });
 
-  const processWebhook = createWebhookProcessor({
-    verifySignature: createSignatureVerifier(config.webhookSecrets, metrics),
-    ingest,
+  const webhook = new WebhookEndpoint({
+    verifier: new SignatureVerifier(config.webhookSecrets, metrics),
+    pipeline,
     retrieveEvent: createEventRetrieval(stripeApi),
     keyMode,
-    hasRoom: () => pipeline.hasRoom(),
     instrumentation: metrics,
     logger,
+    now,
     nonce: randomUUID,
     maxBodyBytes: config.maxBodyBytes,
     requestDeadlineMs: config.requestDeadlineMs,
   });
   let isShuttingDown = false;
-  const handle = createRouter({
-    user: userHandler({
-      readSession: createSessionReader(secretKeys(config.authSecrets), now),
-      findUser: createUserLookup(query, config.maxQueuedEvents),
+  const router = new Router({
+    user: new UserEndpoint({
+      sessions: new SessionReader(secretKeys(config.authSecrets), now),
+      query,
+      maxQueued: config.maxQueuedEvents,
       includePasswordHash: config.includePasswordHash,
       requestDeadlineMs: config.requestDeadlineMs,
     }),
-    webhook: webhookHandler(processWebhook, now),
-    readiness: readinessHandler({
+    webhook,
+    readiness: new ReadinessEndpoint({
       isShuttingDown: () => isShuttingDown,
       checkDatabase: createDatabaseCheck(database, pipeline),
       logger,
@@ -173,6 +168,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     instrumentation: metrics,
     logger,
   });
+  const handle: Handler = (request) => router.handle(request);
 
   let closed: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
@@ -184,7 +180,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   return {
     handle,
     fetch: createFetchHandler(handle),
-    ingest: createIngestWebhook(processWebhook, now),
+    ingest: webhook.ingest,
     runMaintenance: maintenance.runDue,
     metrics,
     query,

@@ -1,11 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { createSignatureVerifier, SignatureInvalid } from 'instep/src/stripe/signature.ts';
+import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect } from 'vitest';
 import type { Target } from '../fuzz.ts';
 
 const NOW_SECONDS = 1_700_000_000;
 const OURS = ['whsec_current', 'whsec_older'];
-const verifySignature = createSignatureVerifier(OURS);
+const verifier = new SignatureVerifier(OURS);
 
 /** Characters that a careless decoder confuses: a byte order mark, and U+FFFD. */
 const BODY = Buffer.from('\uFEFF{"id":"evt_\uFFFD"}');
@@ -39,9 +39,8 @@ export const stripeSignature: Target = {
     const header = end === -1 ? null : input.slice(0, end);
     const body = Buffer.from(input.slice(end + 1), 'latin1');
     try {
-      expect(Buffer.from(verifySignature(header, NOW_SECONDS * 1_000)(body)).equals(BODY)).toBe(
-        true,
-      );
+      const text = verifier.verify(body, verifier.parse(header), NOW_SECONDS * 1_000);
+      expect(Buffer.from(text).equals(BODY)).toBe(true);
     } catch (error) {
       if (error instanceof SignatureInvalid) return false;
       throw error;

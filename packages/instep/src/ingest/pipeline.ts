@@ -21,13 +21,7 @@ import { applyBatch, type Names, type PlanChange } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
 
-/**
- * Processes events: webhooks, replays and caught-up events all come through here. When the promise
- * resolves, the events are stored and the teams are correct, permanently. Idempotent.
- *
- * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
- */
-export type Ingest = (events: readonly ReceivedEvent[]) => Promise<readonly IngestResult[]>;
+export type Ingest = IngestPipeline['ingest'];
 
 /** Where events wait for a batch: `blocked` is for events that would delay the others. */
 type Queue = 'ready' | 'blocked';
@@ -117,7 +111,13 @@ export class IngestPipeline {
     this.#alone = this.#openQueue('blocked', 'apply slow events', { maxBatch: 1 });
   }
 
-  readonly ingest: Ingest = async (events) => {
+  /**
+   * Processes events: webhooks, replays and caught-up events all come through here. When the promise
+   * resolves, the events are stored and the teams are correct, permanently. Idempotent.
+   *
+   * @throws the errors of the database, QueueFull or DeadlineExceeded; another call can then succeed
+   */
+  readonly ingest = async (events: readonly ReceivedEvent[]): Promise<readonly IngestResult[]> => {
     const startedAtMs = performance.now();
     const named = await Promise.all(events.map((event) => this.#addProductName(event)));
     return await Promise.all(named.map((event) => this.#ingestOne(event, startedAtMs)));

@@ -3,16 +3,10 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
-import {
-  type Endpoint,
-  type HttpRequest,
-  type HttpResponse,
-  jsonResponse,
-  unavailable,
-} from './http-message.ts';
+import { type HttpRequest, type HttpResponse, jsonResponse, unavailable } from './http-message.ts';
 
 /** `GET /healthz`: reports that the process is alive, without asking any other system. */
-export async function healthHandler(): Promise<HttpResponse> {
+export async function handleHealth(): Promise<HttpResponse> {
   return jsonResponse({ status: 'ok' });
 }
 
@@ -21,7 +15,7 @@ export async function healthHandler(): Promise<HttpResponse> {
  * so that Stripe sends its event again and load balancers choose another instance.
  */
 export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpResponse> {
-  return path === '/healthz' ? await healthHandler() : unavailable().toResponse();
+  return path === '/healthz' ? await handleHealth() : unavailable().toResponse();
 }
 
 type ReadinessOptions = {
@@ -42,32 +36,37 @@ class ShuttingDown extends InstepError {
  * `GET /readyz`: the database is reachable, its schema fits, writes are committed, and no shutdown has
  * begun.
  */
-export function readinessHandler(options: ReadinessOptions): Endpoint {
-  const { isShuttingDown, checkDatabase, logger } = options;
-  const write = limitLines((members) => logger.warn(members, 'not ready'));
-  let checkedAtMs = Number.NEGATIVE_INFINITY;
-  let checked = Promise.resolve();
+export class ReadinessEndpoint {
+  #options: ReadinessOptions;
+  #write: (members: object) => void;
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
+  #checked = Promise.resolve();
 
-  /** Anyone can send any number of requests, so the database is asked only once a second. */
-  function checkOncePerSecond(): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - checkedAtMs >= VALID_MS) {
-      checkedAtMs = nowMs;
-      checked = withDeadline(checkDatabase(), DEADLINE_MS);
-    }
-    return checked;
+  constructor(options: ReadinessOptions) {
+    this.#options = options;
+    this.#write = limitLines((members) => options.logger.warn(members, 'not ready'));
   }
 
-  return async () => {
+  async handle(): Promise<HttpResponse> {
     try {
-      if (isShuttingDown()) throw new ShuttingDown('shutting down');
-      await checkOncePerSecond();
+      if (this.#options.isShuttingDown()) throw new ShuttingDown('shutting down');
+      await this.#checkOncePerSecond();
     } catch (error) {
-      write({ err: error });
+      this.#write({ err: error });
       throw unavailable();
     }
     return jsonResponse({ status: 'ready' });
-  };
+  }
+
+  /** Anyone can send any number of requests, so the database is asked only once a second. */
+  #checkOncePerSecond(): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - this.#checkedAtMs >= VALID_MS) {
+      this.#checkedAtMs = nowMs;
+      this.#checked = withDeadline(this.#options.checkDatabase(), DEADLINE_MS);
+    }
+    return this.#checked;
+  }
 }
 
 type WriteCheckOptions = {

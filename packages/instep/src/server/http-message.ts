@@ -22,11 +22,11 @@ export type HttpResponse = {
 
 export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 
-/** Handles requests of one route. `identify` names what a request is about, for the log. */
-export type Endpoint = (
-  request: HttpRequest,
-  identify: (ids: object) => void,
-) => Promise<HttpResponse>;
+/** Names what a request is about, for the log. */
+export type Identify = (ids: object) => void;
+
+/** Handles requests of one route. */
+export type Endpoint = (request: HttpRequest, identify: Identify) => Promise<HttpResponse>;
 
 /** Headers of every response: it must not be cached, or read as anything but JSON. */
 const COMMON_HEADERS = {

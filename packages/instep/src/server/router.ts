@@ -4,10 +4,10 @@ import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
-import { healthHandler } from './health.ts';
+import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,
-  type Handler,
+  type HttpRequest,
   type HttpResponse,
   internalProblem,
   methodNotAllowed,
@@ -16,12 +16,13 @@ import {
   unavailable,
 } from './http-message.ts';
 import { BodyAlreadyRead } from './read-body.ts';
-import { WEBHOOK_PATH } from './webhook.ts';
+import type { UserEndpoint } from './user.ts';
+import { WEBHOOK_PATH, type WebhookEndpoint } from './webhook.ts';
 
 type RouterOptions = {
-  user: Endpoint;
-  webhook: Endpoint;
-  readiness: Endpoint;
+  user: UserEndpoint;
+  webhook: WebhookEndpoint;
+  readiness: ReadinessEndpoint;
   instrumentation: Instrumentation;
   logger: Logger;
 };
@@ -29,66 +30,57 @@ type RouterOptions = {
 type Route = {
   method: 'GET' | 'POST';
   path: string;
-  /** Never throws: every error becomes a response. */
-  handle: Handler;
+  endpoint: Endpoint;
+  span: SpanDescription;
 };
 
 /**
  * Routes requests to the contract's two endpoints and to the health checks. A path has one method; GET
  * includes HEAD.
  */
-export function createRouter(options: RouterOptions): Handler {
-  const { user, webhook, readiness, instrumentation, logger } = options;
-  const writeFailure = limitLines((members) => logger.error(members, 'request failed'));
+export class Router {
+  #routes: Map<string, Route>;
+  #instrumentation: Instrumentation;
+  #writeFailure: (members: object) => void;
 
-  function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Route {
-    return { method, path, handle: handlerOf({ method, path }, endpoint, writeFailure) };
+  constructor({ user, webhook, readiness, instrumentation, logger }: RouterOptions) {
+    const routes = [
+      routeTo('GET', '/api/user', (request) => user.handle(request)),
+      routeTo('POST', WEBHOOK_PATH, (request, identify) => webhook.handle(request, identify)),
+      routeTo('GET', '/healthz', handleHealth),
+      routeTo('GET', '/readyz', () => readiness.handle()),
+    ];
+    this.#routes = new Map(routes.map((route) => [route.path, route]));
+    this.#instrumentation = instrumentation;
+    this.#writeFailure = limitLines((members) => logger.error(members, 'request failed'));
   }
 
-  const routes = [
-    routeTo('GET', '/api/user', user),
-    routeTo('POST', WEBHOOK_PATH, webhook),
-    routeTo('GET', '/healthz', healthHandler),
-    routeTo('GET', '/readyz', readiness),
-  ];
-  const byPath = new Map(routes.map((route) => [route.path, route]));
-
-  return async (request) => {
+  /** Answers any request. Never throws: every error becomes a response. */
+  async handle(request: HttpRequest): Promise<HttpResponse> {
     const startedAtMs = performance.now();
-    const route = byPath.get(request.path);
+    const route = this.#routes.get(request.path);
     let response: HttpResponse;
     if (route === undefined) response = notFound().toResponse();
-    else if (accepts(route, request.method)) response = await route.handle(request);
+    else if (accepts(route, request.method)) response = await this.#handleAt(route, request);
     else response = methodNotAllowed(route.method === 'GET' ? 'GET, HEAD' : 'POST').toResponse();
     const durationMs = performance.now() - startedAtMs;
-    instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
+    this.#instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
     return response;
-  };
-}
+  }
 
-function accepts(route: Route, method: string): boolean {
-  return method === route.method || (method === 'HEAD' && route.method === 'GET');
-}
-
-/** Handles each request in a span, and turns every error into a response. */
-function handlerOf(
-  { method, path }: Pick<Route, 'method' | 'path'>,
-  endpoint: Endpoint,
-  writeFailure: (members: object) => void,
-): Handler {
-  const name = `${method} ${path}`;
-  const attributes = { 'http.request.method': method, 'http.route': path };
-  const description: SpanDescription = { kind: 'SERVER', attributes };
-  return (request) =>
-    inSpanOfCaller(request, name, description, async (span) => {
+  /** Handles a request in a span, and turns every error into a response. */
+  #handleAt(route: Route, request: HttpRequest): Promise<HttpResponse> {
+    const { method, path, endpoint } = route;
+    return inSpanOfCaller(request, `${method} ${path}`, route.span, async (span) => {
       let ids: object = {};
       const identify = (found: object) => {
         ids = found;
       };
       const response = await endpoint(request, identify).catch((error: unknown) => {
         const problem = problemOf(error);
-        if (problem !== error)
-          writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
+        if (problem !== error) {
+          this.#writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
+        }
         // A client's error is not a failure of the server.
         if (problem.status >= 500) markFailed(span, error);
         return problem.toResponse();
@@ -96,6 +88,16 @@ function handlerOf(
       span?.setAttribute('http.response.status_code', response.status);
       return response;
     });
+  }
+}
+
+function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Route {
+  const attributes = { 'http.request.method': method, 'http.route': path };
+  return { method, path, endpoint, span: { kind: 'SERVER', attributes } };
+}
+
+function accepts(route: Route, method: string): boolean {
+  return method === route.method || (method === 'HEAD' && route.method === 'GET');
 }
 
 /**

@@ -1,13 +1,17 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { User } from '../core/user.ts';
+import type { Query } from '../postgres/database.ts';
+import { readActiveUsers } from '../postgres/statements/users.ts';
+import { Batcher } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { type ReadSession, sessionToken } from '../sessions/token.ts';
-import { type Endpoint, headersWith, jsonResponse } from './http-message.ts';
+import { type SessionReader, sessionToken } from '../sessions/token.ts';
+import { type HttpRequest, type HttpResponse, headersWith, jsonResponse } from './http-message.ts';
 
 type UserOptions = {
-  readSession: ReadSession;
-  /** The active user of this id, or `null`. */
-  findUser: (userId: ApplicationId) => Promise<User | null>;
+  sessions: Pick<SessionReader, 'read'>;
+  query: Query;
+  /** The number of users that can wait to be read. */
+  maxQueued: number;
   includePasswordHash: boolean;
   requestDeadlineMs: number;
 };
@@ -18,22 +22,50 @@ const PRIVATE = headersWith({
   'Cross-Origin-Resource-Policy': 'same-origin',
 });
 
-/** `GET /api/user` (docs/contract.md): the profile of the signed-in user, or `null`. */
-export function userHandler(options: UserOptions): Endpoint {
-  const { readSession, findUser, includePasswordHash, requestDeadlineMs } = options;
+const MAX_BATCH = 1_000;
 
-  async function findSignedIn(cookies: string | null): Promise<User | null> {
-    const token = sessionToken(cookies);
-    const userId = token === null ? null : await readSession(token);
-    return userId === null ? null : await withDeadline(findUser(userId), requestDeadlineMs);
+/** `GET /api/user` (docs/contract.md): the profile of the signed-in user, or `null`. */
+export class UserEndpoint {
+  #options: UserOptions;
+  /** Finds active users. Lookups that arrive during a query share the next one. */
+  #users: Batcher<ApplicationId, User | null>;
+
+  constructor(options: UserOptions) {
+    this.#options = options;
+    const { query, maxQueued } = options;
+    this.#users = new Batcher({
+      name: 'find users',
+      run: (userIds) => findUsers(query, userIds),
+      maxBatch: MAX_BATCH,
+      maxQueued,
+    });
   }
 
-  return async (request) => {
-    const user = await findSignedIn(request.header('cookie'));
+  async handle(request: HttpRequest): Promise<HttpResponse> {
+    const user = await this.#findSignedIn(request.header('cookie'));
     const profile: Profile | null =
-      includePasswordHash || user === null ? user : { ...user, passwordHash: undefined };
+      this.#options.includePasswordHash || user === null
+        ? user
+        : { ...user, passwordHash: undefined };
     return jsonResponse(profile, { headers: PRIVATE });
-  };
+  }
+
+  async #findSignedIn(cookies: string | null): Promise<User | null> {
+    const { sessions, requestDeadlineMs } = this.#options;
+    const token = sessionToken(cookies);
+    const userId = token === null ? null : await sessions.read(token);
+    return userId === null ? null : await withDeadline(this.#users.add(userId), requestDeadlineMs);
+  }
+}
+
+/** The active users with these ids, in their order; `null` for every other id. */
+export async function findUsers(
+  query: Query,
+  userIds: readonly ApplicationId[],
+): Promise<(User | null)[]> {
+  const users = await readActiveUsers(query, [...new Set(userIds)]);
+  // A token can hold a number for an id that the app stores as text: `instep session issue --user 42`.
+  return userIds.map((id) => users.get(id) ?? users.get(String(id)) ?? null);
 }
 
 /**

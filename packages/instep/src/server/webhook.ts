@@ -1,4 +1,4 @@
-import type { Ingest } from '../ingest/pipeline.ts';
+import type { IngestPipeline } from '../ingest/pipeline.ts';
 import { QueueFull } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
@@ -13,25 +13,26 @@ import {
   type ReadableEvent,
   type UnreadableEvent,
 } from '../stripe/parse-event.ts';
-import { SignatureInvalid, type VerifySignature } from '../stripe/signature.ts';
+import { SignatureInvalid, type SignatureVerifier } from '../stripe/signature.ts';
 import {
-  type Endpoint,
   type HttpRequest,
+  type HttpResponse,
+  type Identify,
   jsonResponse,
   Problem,
   signatureProblem,
 } from './http-message.ts';
 
 type WebhookOptions = {
-  verifySignature: VerifySignature;
-  ingest: Ingest;
+  verifier: SignatureVerifier;
+  pipeline: Pick<IngestPipeline, 'ingest' | 'hasRoom'>;
   retrieveEvent: RetrieveNotifiedEvent;
   /** The mode of the API key, live or test; `null` when its prefix does not show it. */
   keyMode: Mode | null;
-  /** Whether an event arriving now can be stored in time. */
-  hasRoom: () => boolean;
   instrumentation: Instrumentation;
   logger: Logger;
+  /** The current time in milliseconds since 1970. */
+  now: () => number;
   /** A unique text, which makes every event without an id unique. */
   nonce: () => string;
   maxBodyBytes: number;
@@ -49,110 +50,131 @@ type Webhook = {
   signature: string | null;
   /** In milliseconds since 1970. A signature is valid for 5 minutes from its creation. */
   receivedAtMs: number;
-  body: HttpRequest['body'];
+  readBody: HttpRequest['body'];
 };
 
-/** Verifies a webhook, and stores its event if it has one. `identify` names the event, for the log. */
-export type ProcessWebhook = (webhook: Webhook, identify: (ids: object) => void) => Promise<void>;
-
 /** `POST /api/stripe/webhook` (docs/contract.md). */
-export function webhookHandler(processWebhook: ProcessWebhook, now: () => number): Endpoint {
-  return async (request, identify) => {
-    const signature = request.header('stripe-signature');
-    const body = (limitBytes: number) => request.body(limitBytes);
-    await processWebhook({ signature, receivedAtMs: now(), body }, identify);
+export class WebhookEndpoint {
+  #options: WebhookOptions;
+  #writeRefused: (members: object) => void;
+  #writeMismatch: (members: object) => void;
+
+  constructor(options: WebhookOptions) {
+    this.#options = options;
+    const { logger } = options;
+    // Anyone can send any number of unsigned requests.
+    this.#writeRefused = limitLines((members) =>
+      logger.error(members, 'webhook signature verification failed'),
+    );
+    // Otherwise every event from an endpoint in another mode would write a line.
+    this.#writeMismatch = limitLines((members) =>
+      logger.warn(members, 'event from another mode or account applied'),
+    );
+  }
+
+  async handle(request: HttpRequest, identify: Identify): Promise<HttpResponse> {
+    const webhook = {
+      signature: request.header('stripe-signature'),
+      receivedAtMs: this.#options.now(),
+      readBody: (limitBytes: number) => request.body(limitBytes),
+    };
+    await this.#process(webhook, identify);
     return RECEIVED;
+  }
+
+  /** Processes a webhook that another program received. */
+  readonly ingest: IngestWebhook = async (rawBody, signature, { receivedAt } = {}) => {
+    const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
+    const receivedAtMs = receivedAt?.getTime() ?? this.#options.now();
+    try {
+      const webhook = { signature, receivedAtMs, readBody: async () => bytes };
+      await this.#process(webhook, () => undefined);
+    } catch (error) {
+      throw error instanceof Problem && error.cause instanceof Error ? error.cause : error;
+    }
   };
-}
 
-export function createWebhookProcessor(options: WebhookOptions): ProcessWebhook {
-  const { verifySignature, ingest, retrieveEvent, hasRoom, instrumentation, logger } = options;
-  const { keyMode, nonce, maxBodyBytes, requestDeadlineMs } = options;
+  /** Verifies a webhook, and stores its event if it has one. */
+  async #process({ signature, receivedAtMs, readBody }: Webhook, identify: Identify) {
+    const { verifier, pipeline, nonce, logger, maxBodyBytes, requestDeadlineMs } = this.#options;
+    // Checked before any work is done: a flood must not take time from the events that are stored.
+    if (!pipeline.hasRoom()) this.#refuse();
+    // Checked before the body is read, because anyone can send half a body.
+    const signatures = this.#check(() => verifier.parse(signature));
+    const body = await readBody(maxBodyBytes);
+    const event = this.#check(() =>
+      parseEvent(verifier.verify(body, signatures, receivedAtMs), { receivedAtMs, nonce }),
+    );
+    identify({
+      eventId: event.eventId,
+      type: event.kind === 'not-an-event' ? undefined : event.type,
+      customerId: event.kind === 'readable' ? event.subscription.customerId : undefined,
+    });
+    if ('origin' in event) this.#reportMismatch(event);
+    switch (event.kind) {
+      case 'readable':
+      case 'unreadable':
+        // The spread comes last: adding members to its copy would take V8 ten times as long.
+        await withDeadline(
+          pipeline.ingest([{ body, receivedAtMs, source: 'delivery', ...event }]),
+          requestDeadlineMs,
+        );
+        break;
+      case 'notification':
+        await withDeadline(this.#ingestNotified(event, receivedAtMs), requestDeadlineMs);
+        break;
+      case 'unhandled':
+        this.#countIgnored(event.kind);
+        logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
+        break;
+      case 'not-an-event':
+        this.#countIgnored(event.kind);
+        logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
+        break;
+    }
+  }
 
-  function refuse(): never {
+  #refuse(): never {
     const error = new QueueFull('too many events are already waiting');
-    instrumentation.eventFailed(error);
+    this.#options.instrumentation.eventFailed(error);
     throw error;
   }
 
-  function countIgnored(outcome: 'unhandled' | 'not-an-event'): void {
-    instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
-  }
-
-  // Anyone can send any number of unsigned requests.
-  const writeRefused = limitLines((members) =>
-    logger.error(members, 'webhook signature verification failed'),
-  );
-
-  // Otherwise every event from an endpoint in another mode would write a line.
-  const writeMismatch = limitLines((members) =>
-    logger.warn(members, 'event from another mode or account applied'),
-  );
-
-  function reportMismatch({ eventId, type, origin }: Delivered): void {
-    const mismatch = origin === undefined ? null : mismatchOf(origin, keyMode);
-    if (mismatch === null) return;
-    instrumentation.eventMismatched(mismatch);
-    writeMismatch({ eventId, type, mismatch, ...origin });
-  }
-
   /** Converts an invalid signature or body into a response. */
-  function check<Result>(verify: () => Result): Result {
+  #check<Result>(verify: () => Result): Result {
     try {
       return verify();
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
-      writeRefused({ err: error });
+      this.#writeRefused({ err: error });
       throw signatureProblem(error);
     }
   }
 
   /** Without its event, a notification gets a 503, so that Stripe sends it again. */
-  async function ingestNotified(notification: EventNotification, receivedAtMs: number) {
+  async #ingestNotified(notification: EventNotification, receivedAtMs: number): Promise<void> {
+    const { retrieveEvent, pipeline, instrumentation, nonce } = this.#options;
     const { event, body } = await retrieveEvent(notification, { receivedAtMs, nonce }).catch(
       (error: unknown) => {
         instrumentation.eventFailed(error);
         throw error;
       },
     );
-    await ingest([{ body, receivedAtMs, source: 'delivery', ...event }]);
+    await pipeline.ingest([{ body, receivedAtMs, source: 'delivery', ...event }]);
   }
 
-  return async ({ signature, receivedAtMs, body: readBody }, identify) => {
-    // Checked before any work is done: a flood must not take time from the events that are stored.
-    if (!hasRoom()) refuse();
-    // Checked before the body is read, because anyone can send half a body.
-    const verify = check(() => verifySignature(signature, receivedAtMs));
-    const body = await readBody(maxBodyBytes);
-    const event = check(() => parseEvent(verify(body), { receivedAtMs, nonce }));
-    identify({
-      eventId: event.eventId,
-      type: event.kind === 'not-an-event' ? undefined : event.type,
-      customerId: event.kind === 'readable' ? event.subscription.customerId : undefined,
-    });
-    if ('origin' in event) reportMismatch(event);
-    switch (event.kind) {
-      case 'readable':
-      case 'unreadable':
-        // The spread comes last: adding members to its copy would take V8 ten times as long.
-        await withDeadline(
-          ingest([{ body, receivedAtMs, source: 'delivery', ...event }]),
-          requestDeadlineMs,
-        );
-        break;
-      case 'notification':
-        await withDeadline(ingestNotified(event, receivedAtMs), requestDeadlineMs);
-        break;
-      case 'unhandled':
-        countIgnored(event.kind);
-        logger.info({ eventId: event.eventId, type: event.type }, 'event type not handled');
-        break;
-      case 'not-an-event':
-        countIgnored(event.kind);
-        logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
-        break;
-    }
-  };
+  #countIgnored(outcome: 'unhandled' | 'not-an-event'): void {
+    const { instrumentation } = this.#options;
+    instrumentation.eventProcessed({ type: 'other', outcome, source: 'delivery', delayMs: null });
+  }
+
+  #reportMismatch({ eventId, type, origin }: Delivered): void {
+    const { keyMode, instrumentation } = this.#options;
+    const mismatch = origin === undefined ? null : mismatchOf(origin, keyMode);
+    if (mismatch === null) return;
+    instrumentation.eventMismatched(mismatch);
+    this.#writeMismatch({ eventId, type, mismatch, ...origin });
+  }
 }
 
 export type IngestWebhookOptions = {
@@ -172,19 +194,3 @@ export type IngestWebhook = (
   signature: string | null,
   options?: IngestWebhookOptions,
 ) => Promise<void>;
-
-export function createIngestWebhook(
-  processWebhook: ProcessWebhook,
-  now: () => number,
-): IngestWebhook {
-  return async (rawBody, signature, { receivedAt } = {}) => {
-    const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
-    const receivedAtMs = receivedAt?.getTime() ?? now();
-    const identify = () => undefined;
-    try {
-      await processWebhook({ signature, receivedAtMs, body: async () => bytes }, identify);
-    } catch (error) {
-      throw error instanceof Problem && error.cause instanceof Error ? error.cause : error;
-    }
-  };
-}

@@ -130,26 +130,32 @@ export function sessionToken(header: string | null): string | null {
   return null;
 }
 
-/** Returns the id of the user whom a token identifies now, or `null`. */
-export type ReadSession = (token: string) => Promise<ApplicationId | null>;
-
 const MAX_CACHED = 10_000;
 
 /**
  * Verifies tokens, and caches valid ones until they expire: the result for a token can't change before that.
  * `now` is in milliseconds since 1970.
  */
-export function createSessionReader(keys: SecretKeys, now: () => number): ReadSession {
-  const verified = new BoundedCache<string, Session>(MAX_CACHED);
-  return async (token) => {
-    const cached = verified.get(token);
-    const session = cached ?? (await verifySession(token, keys, now()));
+export class SessionReader {
+  #keys: SecretKeys;
+  #now: () => number;
+  #verified = new BoundedCache<string, Session>(MAX_CACHED);
+
+  constructor(keys: SecretKeys, now: () => number) {
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  /** The id of the user whom a token identifies now, or `null`. */
+  async read(token: string): Promise<ApplicationId | null> {
+    const cached = this.#verified.get(token);
+    const session = cached ?? (await verifySession(token, this.#keys, this.#now()));
     if (session === null) return null;
-    if (now() >= session.expiresAtMs) {
-      verified.delete(token);
+    if (this.#now() >= session.expiresAtMs) {
+      this.#verified.delete(token);
       return null;
     }
-    if (cached === undefined) verified.set(token, session);
+    if (cached === undefined) this.#verified.set(token, session);
     return session.userId;
-  };
+  }
 }

@@ -10,55 +10,58 @@ export class SignatureInvalid extends InstepError {
 }
 
 /**
- * Parses a signature header, and returns a function that verifies a body and returns the signed text. Both
- * throw `SignatureInvalid`. The time of receipt is in milliseconds since 1970.
- */
-export type VerifySignature = (
-  header: string | null,
-  receivedAtMs: number,
-) => (body: Uint8Array) => string;
-
-/**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced.
  *
  * Stripe signs the timestamp, a dot and the body by HMAC-SHA256 with the secret
  * (https://docs.stripe.com/webhooks/signature, "Verify manually").
  */
-export function createSignatureVerifier(
-  secrets: readonly string[],
-  instrumentation: Instrumentation = NO_INSTRUMENTATION,
-): VerifySignature {
-  const keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
+export class SignatureVerifier {
+  #keys: KeyObject[];
+  #instrumentation: Instrumentation;
 
-  function refuse(reason: string, options?: ErrorOptions): never {
-    instrumentation.signatureRejected();
-    throw new SignatureInvalid(reason, options);
+  constructor(secrets: readonly string[], instrumentation = NO_INSTRUMENTATION) {
+    this.#keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
+    this.#instrumentation = instrumentation;
   }
 
-  return (header, receivedAtMs) => {
-    const signature = header === null ? null : parseHeader(header);
-    if (signature === null) refuse('there is no signature of the scheme v1');
-    return (body) => {
-      if (!keys.some((key) => isSigned(body, signature, key))) {
-        refuse('no signature of the body matches a signing secret');
-      }
-      instrumentation.signatureMatched(signature.timestampSeconds);
-      const ageSeconds = Math.floor(receivedAtMs / 1_000) - signature.timestampSeconds;
-      // Negated, so that an invalid time (NaN) counts as too old.
-      if (!(ageSeconds <= TOLERANCE_SECONDS)) {
-        refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
-      }
-      try {
-        return STRICT_UTF8.decode(body);
-      } catch (cause) {
-        refuse('the body is not UTF-8', { cause });
-      }
-    };
-  };
+  /** Parses a signature header, before the body is read. @throws SignatureInvalid */
+  parse(header: string | null): Signature {
+    return (
+      (header && parseHeader(header)) || this.#refuse('there is no signature of the scheme v1')
+    );
+  }
+
+  /**
+   * The text of a signed body. The time of receipt is in milliseconds since 1970.
+   *
+   * @throws SignatureInvalid
+   */
+  verify(body: Uint8Array, signature: Signature, receivedAtMs: number): string {
+    if (!this.#keys.some((key) => isSigned(body, signature, key))) {
+      this.#refuse('no signature of the body matches a signing secret');
+    }
+    this.#instrumentation.signatureMatched(signature.timestampSeconds);
+    const ageSeconds = Math.floor(receivedAtMs / 1_000) - signature.timestampSeconds;
+    // Negated, so that an invalid time (NaN) counts as too old.
+    if (!(ageSeconds <= TOLERANCE_SECONDS)) {
+      this.#refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
+    }
+    try {
+      return STRICT_UTF8.decode(body);
+    } catch (cause) {
+      return this.#refuse('the body is not UTF-8', { cause });
+    }
+  }
+
+  #refuse(reason: string, options?: ErrorOptions): never {
+    this.#instrumentation.signatureRejected();
+    throw new SignatureInvalid(reason, options);
+  }
 }
 
-type Signature = {
+/** The signatures of a webhook's header. */
+export type Signature = {
   /** The text as it was signed: `01` is the same number as `1`, but a different text. */
   readonly timestamp: string;
   readonly timestampSeconds: number;
