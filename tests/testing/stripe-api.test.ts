@@ -1,4 +1,5 @@
 import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
+import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -151,5 +152,38 @@ describe('a faulty API', () => {
     const stripe = await sdk({ clockMs: () => Date.UTC(2020, 0, 1) });
     const { lastResponse } = await stripe.events.list();
     expect(lastResponse.headers.date).toBe('Wed, 01 Jan 2020 00:00:00 GMT');
+  });
+});
+
+describe('a Checkout Session', () => {
+  const session = createCheckoutSession({ customerId: 'cus_1', metadata: { teamId: '7' } });
+  const account = {
+    checkoutSessions: new ApiCollection([session]),
+    subscriptions: new ApiCollection([{ id: 'sub_1', customer: 'cus_1', status: 'trialing' }]),
+  };
+
+  test('names its customer and its subscription', async () => {
+    const stripe = await sdk(account);
+    expect(await stripe.checkout.sessions.retrieve('cs_1')).toMatchObject({
+      ...{ id: 'cs_1', status: 'complete', mode: 'subscription', metadata: { teamId: '7' } },
+      ...{ customer: 'cus_1', subscription: 'sub_1' },
+    });
+    await expect(stripe.checkout.sessions.retrieve('cs_2')).rejects.toMatchObject({
+      statusCode: 404,
+    });
+  });
+
+  test('has the objects that the request expands', async () => {
+    const stripe = await sdk(account);
+    const expand = ['customer', 'subscription'];
+    expect(await stripe.checkout.sessions.retrieve('cs_1', { expand })).toMatchObject({
+      customer: 'cus_1',
+      subscription: { id: 'sub_1', status: 'trialing' },
+    });
+  });
+
+  test('has no subscription before it is complete', () => {
+    const open = createCheckoutSession({ customerId: 'cus_1', status: 'open' });
+    expect(open).toMatchObject({ status: 'open', subscription: null });
   });
 });

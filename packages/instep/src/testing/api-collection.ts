@@ -4,6 +4,7 @@ export type ApiObject = {
   /** In whole seconds since 1970. */
   readonly created?: number;
   readonly customer?: unknown;
+  readonly subscription?: unknown;
   readonly status?: unknown;
   readonly type?: unknown;
 };

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ApiCollection,
+  type ApiObject,
   type ApiResponse,
   failure,
   listObjects,
@@ -23,6 +24,7 @@ export type FakeStripeAccount = {
   readonly productNames?: Readonly<Record<string, string>>;
   readonly subscriptions?: ApiCollection;
   readonly customers?: ApiCollection;
+  readonly checkoutSessions?: ApiCollection;
   readonly events?: ApiCollection;
   readonly webhookEndpoints?: ApiCollection;
   readonly eventDestinations?: ApiCollection;
@@ -44,6 +46,7 @@ export type FakeStripeApi = {
   readonly url: string;
   readonly subscriptions: ApiCollection;
   readonly customers: ApiCollection;
+  readonly checkoutSessions: ApiCollection;
   readonly events: ApiCollection;
   readonly webhookEndpoints: ApiCollection;
   readonly eventDestinations: ApiCollection;
@@ -52,12 +55,14 @@ export type FakeStripeApi = {
 
 const V2_PATH = /^\/v2\/core\/(event_destination|event)s(?:\/([^/]+))?$/;
 
-const PATH = /^\/v1\/(product|subscription|customer|event|webhook_endpoint)s(?:\/([^/]+))?$/;
+const PATH =
+  /^\/v1\/(product|subscription|customer|checkout\/session|event|webhook_endpoint)s(?:\/([^/]+))?$/;
 
 /**
- * Starts a stand-in for Stripe's API on a free port of 127.0.0.1. It serves products,
- * subscriptions, customers, events and webhook endpoints to Stripe's SDK, one by one and as lists;
- * event destinations as a list; and the events of API v2 that belong to its events.
+ * Starts a stand-in for Stripe's API on a free port of 127.0.0.1. It serves products, subscriptions,
+ * customers, Checkout Sessions, events and webhook endpoints to Stripe's SDK, one by one and as lists;
+ * event destinations as a list; and the events of API v2 that belong to its events. `expand` works for
+ * the customer and the subscription of an object.
  *
  * @example
  * ```ts
@@ -75,6 +80,7 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
   const collections = {
     subscriptions: account.subscriptions ?? new ApiCollection(),
     customers: account.customers ?? new ApiCollection(),
+    checkoutSessions: account.checkoutSessions ?? new ApiCollection(),
     events: account.events ?? new ApiCollection(),
     webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
     eventDestinations: account.eventDestinations ?? new ApiCollection(),
@@ -117,20 +123,23 @@ function respond(
   if (isDown) return failure(503);
   const { pathname, searchParams } = new URL(path, 'http://localhost');
   if (pathname.startsWith('/v2/')) return respondV2(pathname, collections);
-  const { subscriptions, customers, events, webhookEndpoints } = collections;
+  const { subscriptions, customers, checkoutSessions, events, webhookEndpoints } = collections;
   const [, kind = '', id] = PATH.exec(pathname) ?? [];
   const products = Object.entries(productNames).map(([id, name]) => ({ id, name }));
   const collection = new Map([
     ['product', new ApiCollection(products.map((one) => ({ ...one, object: 'product' })))],
     ['subscription', subscriptions],
     ['customer', customers],
+    ['checkout/session', checkoutSessions],
     ['event', events],
     ['webhook_endpoint', webhookEndpoints],
   ]).get(kind);
   if (collection === undefined) return notFound('id', 'path', pathname);
   if (id !== undefined) {
     const found = collection.get(id);
-    return found === undefined ? notFound('id', kind, id) : ok(found);
+    return found === undefined
+      ? notFound('id', kind, id)
+      : ok(expanded(found, searchParams, collections));
   }
   const customerId = searchParams.get('customer');
   const isUnknown =
@@ -139,6 +148,24 @@ function respond(
     !subscriptions.newestFirst().some(({ customer }) => customer === customerId);
   if (isUnknown) return notFound('customer', 'customer', customerId);
   return listObjects(collection, kind, searchParams);
+}
+
+/** The object, with objects in place of the ids that the request names in `expand`. */
+function expanded(
+  object: ApiObject,
+  parameters: URLSearchParams,
+  { subscriptions, customers }: Pick<FakeStripeApi, 'subscriptions' | 'customers'>,
+): ApiObject {
+  const { customer, subscription } = object;
+  const isNamed = (member: string) =>
+    [...parameters].some(([name, value]) => /^expand\[\d*\]$/.test(name) && value === member);
+  return {
+    ...object,
+    ...(isNamed('customer') && { customer: customers.get(String(customer)) ?? customer }),
+    ...(isNamed('subscription') && {
+      subscription: subscriptions.get(String(subscription)) ?? subscription,
+    }),
+  };
 }
 
 function respondV2(

@@ -6,6 +6,11 @@
 
 export { ApiCollection, type ApiObject } from './api-collection.ts';
 export {
+  type CheckoutSession,
+  type CheckoutSessionFields,
+  createCheckoutSession,
+} from './checkout-session.ts';
+export {
   type ApiFault,
   type FakeStripeAccount,
   type FakeStripeApi,
