@@ -82,6 +82,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['event-log'],
   ['queries'],
   ['maintenance', 'server'],
+  ['checkout'],
   ['operate', 'metrics'],
   ['doctor', 'operations'],
   ['instep.ts'],

@@ -164,6 +164,7 @@ test('a turn ends before the plans are written, so that a slow write delays no o
     api: {
       retrieveProductName: unused,
       retrieveSubscription: unused,
+      retrieveCheckoutSession: unused,
       listEvents: unused,
       listSubscriptions: unused,
       listCustomers: unused,

@@ -9,6 +9,7 @@ const unused = () => Promise.reject(new Error('unused'));
 const api: StripeApi = {
   retrieveProductName: async () => 'Gold',
   retrieveSubscription: unused,
+  retrieveCheckoutSession: unused,
   listEvents: unused,
   listSubscriptions: unused,
   listCustomers: unused,

@@ -4,6 +4,8 @@ export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
 export { type ReadSessionOptions, readSession } from './adapters/session.ts';
+export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
+export { SyncFailed, type SyncFailedCode } from './checkout/sync-failed.ts';
 export {
   type Config,
   ConfigInvalid,
@@ -29,6 +31,7 @@ export {
   DatabaseUnusable,
 } from './postgres/errors.ts';
 export { SchemaInUse, SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export type { Team } from './postgres/statements/teams.ts';
 export type {
   DeclaredTable,
   DeclaredTables,

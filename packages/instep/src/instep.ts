@@ -1,4 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import {
+  type CompleteCheckoutRequest,
+  completeCheckout,
+  syncCustomer,
+} from './checkout/checkout.ts';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
 import { readHealth } from './health/health.ts';
@@ -12,6 +17,7 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from './postgre
 import { commitNothing, type Database, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
+import type { Team } from './postgres/statements/teams.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
@@ -39,6 +45,10 @@ export type Instep = {
    * `maintenance: 'on-demand'`.
    */
   runMaintenance(budgetMs: number): Promise<void>;
+  /** See `completeCheckout` of a handler. */
+  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<Team>;
+  /** See `syncCustomer` of a handler. */
+  syncCustomer(customerId: string): Promise<Team>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
   /** Runs a statement in Instep's database, for example in a test of your app. */
@@ -177,6 +187,15 @@ export async function openService(options: InstepOptions): Promise<Service> {
     await server.release();
   }
 
+  const context: OperateContext = {
+    ...{ database, api, ingest, keyMode, logger, now, nonce: randomUUID },
+    nameOf: pipeline.nameOf,
+    planSelection: config.planSelection,
+    clockMs: () => performance.now(),
+    formSecret: formSecretOf(config.stripeApi.secretKey),
+    close: async () => undefined,
+  };
+
   return {
     handle,
     fetch: createFetchHandler(handle),
@@ -186,17 +205,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
     query,
     ingestEvents: ingest,
     databaseServer: server,
-    async operateContext() {
-      const { planSelection } = config;
-      const { nameOf } = pipeline;
-      const services = { database, api, ingest, nameOf, planSelection, keyMode, logger, now };
-      const clockMs = () => performance.now();
-      const formSecret = formSecretOf(config.stripeApi.secretKey);
-      return {
-        ...{ ...services, clockMs, nonce: randomUUID, formSecret },
-        close: async () => undefined,
-      };
-    },
+    completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
+    syncCustomer: (customerId) => syncCustomer(context, customerId),
+    operateContext: async () => context,
     stopBeingReady() {
       isShuttingDown = true;
       void maintenance.stop();

@@ -18,6 +18,7 @@ type ReconciledAccount = {
   readonly ingest: Ingest;
   readonly subscriptions: ApiCollection;
   readonly customers: ApiCollection;
+  readonly checkoutSessions: ApiCollection;
   /** The paths of the requests to the API. */
   readonly calls: string[];
   fault: ((path: string) => ApiFault | undefined) | undefined;
@@ -38,10 +39,12 @@ export async function openAccount(): Promise<ReconciledAccount> {
   const calls: string[] = [];
   const subscriptions = new ApiCollection();
   const customers = new ApiCollection();
+  const checkoutSessions = new ApiCollection();
   const server = await startFakeStripeApi({
     productNames: NAMES,
     subscriptions,
     customers,
+    checkoutSessions,
     get delayMs() {
       return account.delayMs ?? 0;
     },
@@ -60,6 +63,7 @@ export async function openAccount(): Promise<ReconciledAccount> {
     ingest,
     subscriptions,
     customers,
+    checkoutSessions,
     calls,
     fault: undefined,
     delayMs: undefined,

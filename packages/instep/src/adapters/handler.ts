@@ -1,7 +1,9 @@
 import { hash } from 'node:crypto';
+import type { CompleteCheckoutRequest } from '../checkout/checkout.ts';
 import { type Environment, readConfig } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
+import type { Team } from '../postgres/statements/teams.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
@@ -61,6 +63,23 @@ export type HandlerMethods = {
    * `maintenance: 'on-demand'`, call it on a schedule.
    */
   runMaintenance(budgetMs: number): Promise<void>;
+  /**
+   * Links the customer of a completed checkout to its team, and gives the team its plan at once: call it where
+   * Stripe redirects the browser to. One call to Stripe and one transaction; calling it again changes nothing,
+   * and a webhook can arrive at any moment.
+   *
+   * @throws InstepError with one of the codes `CHECKOUT_NOT_COMPLETE`, `CHECKOUT_OF_ANOTHER_TEAM`,
+   * `TEAM_HAS_ANOTHER_CUSTOMER`, `NOT_FOUND`, `STRIPE_UNAVAILABLE`, `DEADLINE_EXCEEDED` (after 5 s) or
+   * `DATABASE_…` (docs/errors.md)
+   */
+  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<Team>;
+  /**
+   * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now.
+   *
+   * @throws InstepError with one of the codes `CUSTOMER_WITHOUT_TEAM`, `CUSTOMER_UNKNOWN`, `STRIPE_UNAVAILABLE`,
+   * `DEADLINE_EXCEEDED` (after 5 s) or `DATABASE_…` (docs/errors.md)
+   */
+  syncCustomer(customerId: string): Promise<Team>;
   /** A context for the functions of `instep/operate` that shares the connections. */
   operateContext(): Promise<OperateContext>;
   /**
@@ -124,6 +143,9 @@ export function createLazyService(options: HandlerOptions): LazyService {
     },
     ingest: async (...received) => (await openShared(resolve())).ingest(...received),
     runMaintenance: async (budgetMs) => (await openShared(resolve())).runMaintenance(budgetMs),
+    completeCheckout: async (...checkout) =>
+      (await openShared(resolve())).completeCheckout(...checkout),
+    syncCustomer: async (customerId) => (await openShared(resolve())).syncCustomer(customerId),
     operateContext: async () => (await openShared(resolve())).operateContext(),
     async close() {
       if (resolved !== undefined) await closeShared(resolved);

@@ -119,3 +119,36 @@ export const POST = handlers.POST;
  * ```
  */
 export const cron = handlers.cron;
+
+/**
+ * Links the customer of a completed checkout to its team, and gives the team its plan at once. Call it where
+ * Stripe redirects the browser to.
+ *
+ * @throws InstepError with one of the codes of `HandlerMethods.completeCheckout`
+ * @example
+ * ```ts
+ * // app/api/stripe/checkout/route.ts
+ * import { completeCheckout } from 'instep/next';
+ *
+ * export async function GET(request: Request) {
+ *   const { searchParams } = new URL(request.url);
+ *   const sessionId = searchParams.get('session_id') ?? '';
+ *   await completeCheckout(sessionId, { teamId: async ({ metadata }) => metadata.teamId ?? '' });
+ *   return Response.redirect(new URL('/dashboard', request.url), 303);
+ * }
+ * ```
+ */
+export const completeCheckout = handlers.completeCheckout;
+
+/**
+ * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now.
+ *
+ * @throws InstepError with one of the codes of `HandlerMethods.syncCustomer`
+ * @example
+ * ```ts
+ * import { syncCustomer } from 'instep/next';
+ *
+ * export const refresh = (customerId: string) => syncCustomer(customerId);
+ * ```
+ */
+export const syncCustomer = handlers.syncCustomer;

@@ -15,7 +15,13 @@ import {
 } from '../postgres/statements/events.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type LinkedTeam, lockAvailableTeams, writePlans } from '../postgres/statements/teams.ts';
+import {
+  type LinkedTeam,
+  type LinkRefusal,
+  linkAvailableTeam,
+  lockAvailableTeams,
+  writePlans,
+} from '../postgres/statements/teams.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
@@ -47,7 +53,7 @@ type Stored = {
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
  * read what is stored; decide, write and commit. The tie groups beside an ambiguous one and missing product names take one
- * more each. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
+ * more each, and so does a team to link. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
  * of the events; `null` for an event that was skipped because another transaction has locked its team.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
@@ -60,16 +66,36 @@ export async function applyBatch(
 ): Promise<readonly (IngestResult | null)[]> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
+  const unlinked = await linkTeams(query, events);
   const [{ teams, lockedCustomerIds }, stored] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
   const isSkipped = (event: EventWithProductName) =>
-    event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId);
+    unlinked.has(event) ||
+    (event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId));
   const applied = events.filter((event) => !isSkipped(event));
   const decision = await decideAndWrite(teams, stored, transaction, applied, options);
   const results = decision.results.values();
-  return events.map((event) => (isSkipped(event) ? null : (results.next().value ?? null)));
+  return events.map((event) => {
+    if (!isSkipped(event)) return results.next().value ?? null;
+    const linkRefusal = unlinked.get(event) ?? null;
+    return linkRefusal === null ? null : { outcome: 'stale', teamIds: [], linkRefusal };
+  });
+}
+
+/** The events whose team could not be linked, with the reason; `null`: another transaction has locked it. */
+async function linkTeams(
+  query: Query,
+  events: readonly EventWithProductName[],
+): Promise<ReadonlyMap<EventWithProductName, LinkRefusal | null>> {
+  const unlinked = new Map<EventWithProductName, LinkRefusal | null>();
+  for (const event of events) {
+    if (event.linkTo === undefined || event.kind === 'unreadable') continue;
+    const result = await linkAvailableTeam(query, event.linkTo, event.subscription.customerId);
+    if (result !== 'linked') unlinked.set(event, result === 'locked' ? null : result);
+  }
+  return unlinked;
 }
 
 /** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */

@@ -289,7 +289,12 @@ export class IngestPipeline {
       const marked = { ...line, teamIdsWithApplicationPlan };
       logger.warn(marked, 'team row kept: the application wrote it');
     }
-    if (outcome === 'parked') logger.error(line, 'team not found');
+    if (result.linkRefusal !== undefined) {
+      logger.warn(
+        { ...line, linkTo: event.linkTo, linkRefusal: result.linkRefusal },
+        'team not linked',
+      );
+    } else if (outcome === 'parked') logger.error(line, 'team not found');
     else if (event.kind === 'unreadable') {
       logger.error({ ...line, reason: event.reason }, 'event unreadable');
     } else logger.info(line, 'event');

@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { LinkRefusal } from '../postgres/statements/teams.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
@@ -12,6 +13,8 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
    * replayed event or a snapshot. Only `delivery` counts as a delivery.
    */
   readonly source: 'delivery' | 'log' | 'list';
+  /** The team to link to the event's customer, in the transaction of the event, if neither has another one. */
+  readonly linkTo?: ApplicationId;
 };
 
 /** An event with the name of its product, if it was found before the transaction. */
@@ -23,4 +26,6 @@ export type IngestResult = {
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly teamIdsWithApplicationPlan?: readonly ApplicationId[];
+  /** Why `linkTo` was not linked. The event has then changed nothing, and is not in the log. */
+  readonly linkRefusal?: LinkRefusal;
 };

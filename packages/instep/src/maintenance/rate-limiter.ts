@@ -16,6 +16,7 @@ export function limitRate(api: StripeApi, query: Query): StripeApi {
   return {
     retrieveProductName: limited(api.retrieveProductName),
     retrieveSubscription: limited(api.retrieveSubscription),
+    retrieveCheckoutSession: limited(api.retrieveCheckoutSession),
     listEvents: limited(api.listEvents),
     listSubscriptions: limited(api.listSubscriptions),
     listCustomers: limited(api.listCustomers),

@@ -16,6 +16,8 @@ export type StripeApi = {
   retrieveProductName(productId: string, signal?: AbortSignal): Promise<string | null>;
   /** A subscription as it is now; `null` when Stripe knows no such subscription. */
   retrieveSubscription(id: string, signal?: AbortSignal): Promise<StripeAnswer | null>;
+  /** A Checkout Session with its subscription; `null` when Stripe knows no such session. */
+  retrieveCheckoutSession(id: string, signal?: AbortSignal): Promise<StripeAnswer | null>;
   /** Events of the two handled types. Stripe keeps them for 30 days. */
   listEvents(from: From & { createdSeconds: number }, signal?: AbortSignal): Promise<StripePage>;
   /** All subscriptions, including those that have ended; of one customer or of all. */
@@ -61,9 +63,14 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
       signal,
     });
   };
-  const retrieve = async (path: string, id: string, signal: AbortSignal | undefined) => {
+  const retrieve = async (
+    path: string,
+    id: string,
+    signal: AbortSignal | undefined,
+    query: Query = [],
+  ) => {
     try {
-      return await get({ path, id, timeoutMs: TIMEOUT_MS, signal });
+      return await get({ path, id, query, timeoutMs: TIMEOUT_MS, signal });
     } catch (error) {
       if (error instanceof StripeApiFailed && error.status === 404) return null;
       throw error;
@@ -75,6 +82,8 @@ export function createStripeApi(options: StripeApiOptions): StripeApi {
       return isStorableName(name) ? name : null;
     },
     retrieveSubscription: (id, signal) => retrieve('/v1/subscriptions/{id}', id, signal),
+    retrieveCheckoutSession: (id, signal) =>
+      retrieve('/v1/checkout/sessions/{id}', id, signal, [['expand[]', 'subscription']]),
     listEvents: ({ createdSeconds, ...from }, signal) =>
       page('/v1/events', from, [['created[gte]', String(createdSeconds)], ...TYPES_QUERY], signal),
     listSubscriptions({ customerId, ...from }, signal) {

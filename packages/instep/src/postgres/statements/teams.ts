@@ -333,6 +333,25 @@ export async function readTeam(query: Query, id: ApplicationId): Promise<Team | 
   return row === undefined ? null : toTeam(row);
 }
 
+const IS_ID_OF_ANOTHER = ({ teams: { idType } }: ApplicationTables) => `
+      select coalesce(
+               (${idFrom(idType, '$2::text')}) <> (${idFrom(idType, '$1::text')}), false
+             ) as "isOther"`;
+
+/** Whether a text is the id of another team, as the type of `id` compares them; not if it is no id. */
+export async function isIdOfAnother(
+  query: Query,
+  id: ApplicationId,
+  text: string,
+): Promise<boolean> {
+  const [row] = await query<{ isOther: boolean }>({
+    name: 'is_id_of_another',
+    text: IS_ID_OF_ANOTHER,
+    values: [id, text],
+  });
+  return row?.isOther === true;
+}
+
 /** Leaves out the name if the table has no column for it. */
 const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
   table: name,
@@ -398,6 +417,62 @@ export async function linkTeam(
   const values = [id, customerId, canReplace];
   const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
   return rows.length > 0;
+}
+
+/** Why a team can't be linked to a customer. */
+export type LinkRefusal =
+  | 'no such team'
+  | 'team has another customer'
+  | 'customer has another team';
+
+// Two teams can be linked to one customer at the same moment, and not every application has a unique index.
+const LOCK_CUSTOMER_TO_LINK =
+  "select pg_advisory_xact_lock(hashtextextended('instep link ' || $1, 0))";
+
+// The columns of `locked` are newer than those of `teams`: they were read under the lock. `for update`, because
+// the column has a unique index in most applications.
+const LOCK_TEAM_TO_LINK = ({ teams: { rows, idType } }: ApplicationTables) => `
+      with locked as (
+        select id, provider_customer_id
+          from ${rows} as teams
+         where id = ${idFrom(idType, '$1::text')}
+           for update skip locked
+      )
+      select locked.id is null as "isLocked",
+             locked.provider_customer_id as "customerId",
+             exists (
+               select
+                 from ${rows} as other
+                where other.provider_customer_id = $2
+                  and other.id <> teams.id
+             ) as "hasOtherTeam"
+        from ${rows} as teams
+        left join locked on locked.id = teams.id
+       where teams.id = ${idFrom(idType, '$1::text')}`;
+
+/**
+ * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
+ * has the customer already is `linked`; `locked`: another transaction has locked the team.
+ *
+ * @throws DatabaseRefused when the application refuses the link
+ */
+export async function linkAvailableTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+): Promise<'linked' | 'locked' | LinkRefusal> {
+  type Row = { isLocked: boolean; customerId: string | null; hasOtherTeam: boolean };
+  const [, [team]] = await Promise.all([
+    query({ name: 'lock_customer_to_link', text: LOCK_CUSTOMER_TO_LINK, values: [customerId] }),
+    query<Row>({ name: 'lock_team_to_link', text: LOCK_TEAM_TO_LINK, values: [id, customerId] }),
+  ]);
+  if (team === undefined) return 'no such team';
+  if (team.isLocked) return 'locked';
+  if (team.customerId === customerId) return 'linked';
+  if (team.customerId !== null) return 'team has another customer';
+  if (team.hasOtherTeam) return 'customer has another team';
+  if (await linkTeam(query, id, customerId, { canReplace: false })) return 'linked';
+  throw new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
 }
 
 const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {

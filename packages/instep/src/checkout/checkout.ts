@@ -1,0 +1,211 @@
+import type { ApplicationId } from '../core/application-id.ts';
+import { NO_SUBSCRIPTIONS } from '../core/customer.ts';
+import { replayEvents } from '../event-log/replay.ts';
+import { readEvents } from '../event-log/search-events.ts';
+import type { ReceivedEvent } from '../ingest/received-event.ts';
+import { driftOf, type Finding } from '../maintenance/reconcile/drift.ts';
+import { listCustomer } from '../maintenance/reconcile/listing.ts';
+import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
+import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
+import { lastShownSecond } from '../maintenance/stripe-pages.ts';
+import { readCustomers } from '../postgres/statements/subscriptions.ts';
+import {
+  isIdOfAnother,
+  type LinkRefusal,
+  readTeam,
+  readTeamsOf,
+  type Team,
+} from '../postgres/statements/teams.ts';
+import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
+import type { StripeApi } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
+import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
+import { makeSnapshot, parseListedSubscription } from '../stripe/subscription-snapshot.ts';
+import { SyncFailed, type SyncFailedCode } from './sync-failed.ts';
+
+/** What `completeCheckout` and `syncCustomer` work with. */
+export type CheckoutServices = ReconcileServices & {
+  readonly api: Pick<StripeApi, 'retrieveCheckoutSession'>;
+};
+
+/** The parts of a Checkout Session that can name its team. */
+export type CheckoutOf = Pick<CompleteCheckout, 'clientReferenceId' | 'customerId' | 'metadata'>;
+
+export type CompleteCheckoutRequest = {
+  /** The team that paid, or a function that finds it. Never an id from the browser alone. */
+  readonly teamId: ApplicationId | ((checkout: CheckoutOf) => Promise<ApplicationId>);
+};
+
+/** The longest time for a call, with all calls to Stripe and the function that finds the team. */
+const DEADLINE_MS = 5_000;
+
+/** The rest is for the name of a product and for the database. */
+const STRIPE_DEADLINE_MS = 2_500;
+
+/** The key of metadata that names a team. */
+const TEAM_KEY = 'teamId';
+
+/**
+ * Links the customer of a completed checkout to its team, and gives the team the plan: one transaction after
+ * one call to Stripe. It is idempotent, and a webhook can arrive before, after or at the same time.
+ *
+ * @throws SyncFailed, DeadlineExceeded after 5 s, or an error of the database; calling it again can complete it
+ */
+export async function completeCheckout(
+  services: CheckoutServices,
+  sessionId: string,
+  { teamId: given }: CompleteCheckoutRequest,
+): Promise<Team> {
+  return await withDeadline(complete(), DEADLINE_MS);
+
+  async function complete(): Promise<Team> {
+    const { checkout, snapshot, isCurrent } = await retrieveCheckout(services, sessionId);
+    const { customerId, clientReferenceId, metadata } = checkout;
+    const teamId =
+      typeof given === 'function'
+        ? await given({ customerId, clientReferenceId, metadata })
+        : given;
+    const team = await requireTeam(services, teamId);
+    await checkMetadata(services, checkout, team.id);
+    if (!(await isCurrent(team))) {
+      const [result] = await services.ingest([{ ...snapshot, linkTo: team.id }]);
+      if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
+    }
+    await decideParkedEvents(services, customerId);
+    return await requireTeam(services, team.id);
+  }
+}
+
+/**
+ * Gives the teams of a customer the plan that Stripe's list of the customer's subscriptions yields. It is
+ * idempotent, like `completeCheckout`.
+ *
+ * @throws SyncFailed, DeadlineExceeded after 5 s, or an error of the database
+ */
+export async function syncCustomer(services: CheckoutServices, customerId: string): Promise<Team> {
+  return await withDeadline(sync(), DEADLINE_MS);
+
+  async function sync(): Promise<Team> {
+    const { query } = services.database;
+    const teams = isPlausible(customerId) ? await readTeamsOf(query, [customerId]) : [];
+    const [team] = teams;
+    if (team === undefined) {
+      throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
+    }
+    await askStripe(async (signal) => {
+      const listed = await listCustomer(customerId, services, signal);
+      if (listed === null) {
+        throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
+      }
+      // Only a complete reconciliation clears a plan that the application wrote.
+      if (listed.subscriptions.length === 0) return;
+      const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
+      const options = { ...services, isDryRun: false, onFinding };
+      await reconcileTeams(teams, listed.subscriptions, options, signal);
+    });
+    await decideParkedEvents(services, customerId);
+    return await requireTeam(services, team.id);
+  }
+}
+
+/** A completed checkout, with its subscription as a snapshot. */
+async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
+  const { api, database, planSelection, now, nonce } = services;
+  const startedAtMs = performance.now();
+  const answer = /^cs_\w{1,250}$/.test(sessionId)
+    ? await askStripe((signal) => api.retrieveCheckoutSession(sessionId, signal))
+    : null;
+  if (answer === null) throw incomplete('Stripe knows no such Checkout Session');
+  const { answeredSeconds } = answer;
+  const takenAtMs = now();
+  const tookMs = performance.now() - startedAtMs;
+  const checkout = readCheckoutSession(answer.body);
+  if (checkout === null) throw incomplete('the session is not complete, or has no subscription');
+  const { customerId, subscription, beganSeconds } = checkout;
+  // What ended before the subscription began does not count more, although it may be newer than what the
+  // response is certain to include.
+  const shownSeconds = lastShownSecond({ answeredSeconds, tookMs }, takenAtMs);
+  const createdSeconds = Math.max(shownSeconds, beganSeconds);
+  const listed = parseListedSubscription(subscription, createdSeconds);
+  const dated = { createdSeconds, seenKeys: null, takenAtMs, nonce };
+  const made = makeSnapshot(subscription, dated);
+  if (listed === null || made === null) throw incomplete('the subscription can not be read');
+
+  /** Whether the team has been given all of it, so that another call adds nothing to the log. */
+  async function isCurrent({ id, customerId: linkedTo, plan }: Team): Promise<boolean> {
+    if (linkedTo !== customerId || listed === null) return false;
+    const { customers, names } = await readCustomers(database.query, [customerId]);
+    const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+    const team = { id, customerId, plan };
+    return driftOf(team, known, [listed], { planSelection, names }) === null;
+  }
+
+  const { event, body } = made;
+  const snapshot: ReceivedEvent = { ...event, body, receivedAtMs: takenAtMs, source: 'log' };
+  return { checkout, snapshot, isCurrent };
+}
+
+const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', message);
+
+/** @throws SyncFailed if the metadata of the session or of the subscription names another team */
+async function checkMetadata(
+  { database: { query } }: CheckoutServices,
+  { metadata, subscriptionMetadata }: CompleteCheckout,
+  teamId: ApplicationId,
+): Promise<void> {
+  for (const { [TEAM_KEY]: named } of [metadata, subscriptionMetadata]) {
+    if (named === undefined || !isPlausible(named)) continue;
+    if (await isIdOfAnother(query, teamId, named)) {
+      const message = `the metadata of the checkout names team ${named}, not team ${teamId}`;
+      throw new SyncFailed('CHECKOUT_OF_ANOTHER_TEAM', message);
+    }
+  }
+}
+
+/** Whether a text can be an id in the database. */
+function isPlausible(text: string): boolean {
+  return text.length <= 255 && !text.includes('\0') && text.isWellFormed();
+}
+
+async function requireTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {
+  const team = isPlausible(String(id)) ? await readTeam(query, id) : null;
+  if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
+  return team;
+}
+
+/** Asks Stripe, for a part of the deadline. @throws SyncFailed */
+async function askStripe<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+  try {
+    return await abortAfter(STRIPE_DEADLINE_MS, undefined, ask);
+  } catch (cause) {
+    if (!(cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded)) throw cause;
+    const message = `Stripe's API failed: ${cause.message}`;
+    throw new SyncFailed('STRIPE_UNAVAILABLE', message, { cause });
+  }
+}
+
+const REFUSALS: Readonly<Record<LinkRefusal, readonly [SyncFailedCode, string]>> = {
+  'no such team': ['NOT_FOUND', 'the team has just been deleted'],
+  'team has another customer': ['TEAM_HAS_ANOTHER_CUSTOMER', 'it has another customer'],
+  'customer has another team': ['CHECKOUT_OF_ANOTHER_TEAM', 'the customer has another team'],
+};
+
+function refused(refusal: LinkRefusal, { id }: Team, customerId: string): SyncFailed {
+  const [code, reason] = REFUSALS[refusal];
+  return new SyncFailed(code, `team ${id} can not be linked to ${customerId}: ${reason}`);
+}
+
+/** The maximum number of parked events that are decided at once. Maintenance decides the others. */
+const MAX_PARKED = 200;
+
+/** Decides the events that arrived before the customer had a team, as maintenance would within seconds. */
+async function decideParkedEvents(
+  { database: { query }, ingest }: CheckoutServices,
+  customerId: string,
+): Promise<void> {
+  const filter = { customerId, outcome: 'parked' } as const;
+  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+  const page = { order: 'oldest first', limit: MAX_PARKED } as const;
+  const parked = await readEvents(query, filter, range, page);
+  for await (const _ of replayEvents(parked, { ingest, query }));
+}

@@ -1,0 +1,98 @@
+import { createHandler } from 'instep/src/adapters/handler.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const handler = createHandler({
+  environment: { ...SETTINGS, ...account.environment },
+  logger: createLogger('silent'),
+  maintenance: 'off',
+});
+afterAll(() => handler.close());
+
+beforeEach(async () => {
+  account.fault = undefined;
+  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
+  for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
+});
+
+const nowSeconds = () => Math.floor(Date.now() / 1_000);
+
+const codeOf = async (call: Promise<unknown>) =>
+  await call.then(
+    () => 'done',
+    (error: unknown) => (error instanceof Error && 'code' in error ? error.code : error),
+  );
+
+const trial = { customerId: 'cus_1', status: 'trialing', productId: 'prod_pro' };
+
+test('a team gets the plan of a subscription without events, and then nothing changes', async () => {
+  const teamId = await account.addTeam('cus_1');
+  await account.happen({ ...trial, createdSeconds: nowSeconds() - 60 }, 'missed');
+  const team = await handler.syncCustomer('cus_1');
+  expect(team).toMatchObject({
+    id: teamId,
+    plan: { planName: 'Pro', subscriptionStatus: 'trialing' },
+  });
+  const log = 'select key, outcome from instep.events';
+  const before = await query(log);
+  expect(before).toHaveLength(1);
+  expect(await handler.syncCustomer('cus_1')).toEqual(team);
+  expect(await query(log)).toEqual(before);
+});
+
+test('the newest of several subscriptions decides, and missed ends count', async () => {
+  await account.addTeam('cus_1');
+  const old = { ...trial, subscriptionId: 'sub_old', productId: 'prod_base' };
+  await account.happen({ ...old, status: 'active', createdSeconds: nowSeconds() - 900 });
+  await account.happen(
+    { ...old, status: 'canceled', createdSeconds: nowSeconds() - 300 },
+    'missed',
+  );
+  expect((await handler.syncCustomer('cus_1')).plan.subscriptionStatus).toBe('canceled');
+  await account.happen({ ...trial, createdSeconds: nowSeconds() - 60 }, 'missed');
+  expect((await handler.syncCustomer('cus_1')).plan).toMatchObject({
+    planName: 'Pro',
+    subscriptionStatus: 'trialing',
+  });
+});
+
+test('events that were parked are decided', async () => {
+  const body = eventBody({ ...trial, createdSeconds: nowSeconds() - 60 });
+  await account.ingest([received(body, Date.now())]);
+  account.customers.set({ id: 'cus_1' });
+  await account.addTeam('cus_1');
+  const { plan } = await handler.syncCustomer('cus_1');
+  expect(plan).toMatchObject({ planName: 'Pro', subscriptionStatus: 'trialing' });
+});
+
+test('a plan that the application wrote stays when Stripe has no subscription', async () => {
+  await account.addTeam('cus_1');
+  account.customers.set({ id: 'cus_1' });
+  await query(`update teams set plan_name = 'Gift', subscription_status = 'active'`);
+  expect((await handler.syncCustomer('cus_1')).plan.planName).toBe('Gift');
+});
+
+test('a customer can be synced only if a team has it and Stripe knows it', async () => {
+  await account.addTeam('cus_gone');
+  expect(await codeOf(handler.syncCustomer('cus_gone'))).toBe('CUSTOMER_UNKNOWN');
+  expect(await codeOf(handler.syncCustomer('cus_strange'))).toBe('CUSTOMER_WITHOUT_TEAM');
+  expect(await codeOf(handler.syncCustomer('\0'))).toBe('CUSTOMER_WITHOUT_TEAM');
+  account.fault = () => ({ status: 503 });
+  expect(await codeOf(handler.syncCustomer('cus_gone'))).toBe('STRIPE_UNAVAILABLE');
+});
+
+test('a handler completes a checkout on its own connections', async () => {
+  const teamId = await addTeam(query, { name: 'Acme', customerId: null });
+  const session = createCheckoutSession({ customerId: 'cus_1' });
+  account.checkoutSessions.set(session);
+  await account.happen({ ...trial, createdSeconds: nowSeconds() }, 'missed');
+  const team = await handler.completeCheckout(session.id, { teamId });
+  expect(team).toMatchObject({ customerId: 'cus_1', plan: { planName: 'Pro' } });
+});
