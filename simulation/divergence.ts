@@ -1,4 +1,4 @@
-import type { TeamRecord } from './expected-team.ts';
+import type { LatestStatus, TeamRecord } from './expected-team.ts';
 
 /** A difference between the actual and the correct state. */
 export type Divergence =
@@ -21,6 +21,15 @@ export type Divergence =
     }
   /** The whole log yields another state of a subscription than was stored. */
   | { readonly kind: 'replayed'; readonly customerId: string }
+  /** The latest state of a subscription has another status than the true history, or began at another time. */
+  | {
+      readonly kind: 'latest';
+      readonly customerId: string;
+      readonly expected: readonly LatestStatus[];
+      readonly actual: readonly LatestStatus[];
+    }
+  /** The whole log yields another latest state of a subscription than was stored. */
+  | { readonly kind: 'latest replayed'; readonly customerId: string }
   /** An event was decided this many times instead of once. */
   | {
       readonly kind: 'count';
@@ -52,6 +61,10 @@ export function describeDivergence(divergence: Divergence): string {
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'replayed':
       return 'the whole log yields a state of a subscription that differs from the stored one';
+    case 'latest':
+      return `the latest states must be ${JSON.stringify(divergence.expected)}\n         but they are ${JSON.stringify(divergence.actual)}`;
+    case 'latest replayed':
+      return 'the whole log yields a latest state of a subscription that differs from the stored one';
     case 'count':
       return `event ${divergence.number} was decided ${divergence.times} times`;
     case 'drift':

@@ -58,6 +58,30 @@ export function acceptableTeams<Change extends TrueChange>(
   return isLater(decisive) && grants(decisive) ? [team] : [team, written];
 }
 
+/** A subscription's true status, and when it began. */
+export type LatestStatus = {
+  readonly subscriptionId: string;
+  readonly status: string;
+  readonly sinceSeconds: number;
+};
+
+/** The true status of each subscription, in the order of their ids. */
+export function expectedLatest(history: readonly TrueChange[]): readonly LatestStatus[] {
+  const latest = new Map<string, LatestStatus>();
+  for (const { subscriptionId } of history) {
+    const own = history.filter((one) => one.subscriptionId === subscriptionId);
+    const last = own.at(-1);
+    if (last === undefined) continue;
+    const others = own.filter(({ status }) => status !== last.status);
+    const lastOther = others.at(-1)?.createdSeconds ?? -1;
+    // Events in the second of another status count only if nothing happened later.
+    const run = own.find(({ createdSeconds }) => createdSeconds > lastOther) ?? last;
+    const sinceSeconds = run.createdSeconds;
+    latest.set(subscriptionId, { subscriptionId, status: last.status, sinceSeconds });
+  }
+  return [...latest.values()].sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1));
+}
+
 /** The change that the team follows. */
 function decisiveChange<Change extends TrueChange>(
   history: readonly Change[],

@@ -4,7 +4,13 @@ import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
-import { acceptableTeams, expectedTeam, type TeamRecord } from '../expected-team.ts';
+import {
+  acceptableTeams,
+  expectedLatest,
+  expectedTeam,
+  type LatestStatus,
+  type TeamRecord,
+} from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
 import { renderHistory, type TrueEvent } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';
@@ -164,9 +170,11 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     [...customers].flatMap(([id, events]) => (hasUndatedEvents(events) ? [id] : [])),
   );
   const isExcused = ({ kind, customerId }: Divergence) =>
-    (kind === 'team' && undated.has(customerId)) ||
+    ((kind === 'team' || kind.startsWith('latest')) && undated.has(customerId)) ||
     (kind === 'ambiguous' && undated.has(customerId) && !hasSnapshots) ||
-    (!hasSnapshots && undecidable.has(customerId) && (kind === 'team' || kind === 'ambiguous'));
+    (!hasSnapshots &&
+      undecidable.has(customerId) &&
+      (kind === 'team' || kind === 'ambiguous' || kind === 'latest'));
   const unexcused = divergences.filter((found) => !isExcused(found));
   return { divergences: unexcused, digest, snapshots };
 }
@@ -237,10 +245,29 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
     const times = decidedOf(number)?.times ?? 0;
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
+  const expected = expectedLatest(events);
+  const actual = latestStatuses(store, customerId);
+  if (JSON.stringify(actual) !== JSON.stringify(expected)) {
+    divergences.push({ kind: 'latest', customerId, expected, actual });
+  }
+  if (store.isLatestReplayedDifferently(customerId)) {
+    divergences.push({ kind: 'latest replayed', customerId });
+  }
   if (store.isReplayedDifferently(customerId)) divergences.push({ kind: 'replayed', customerId });
   if (store.hasParked(customerId)) divergences.push({ kind: 'parked', customerId });
   if (store.hasAmbiguous(customerId)) divergences.push({ kind: 'ambiguous', customerId });
   return divergences;
+}
+
+/** The stored latest states, in the order of the subscriptions' ids. */
+function latestStatuses(store: MemoryStore, customerId: string): readonly LatestStatus[] {
+  return [...store.latestStatesOf(customerId)]
+    .map(([id, { latest, sinceSeconds }]) => ({
+      subscriptionId: id ?? '',
+      status: latest.status,
+      sinceSeconds,
+    }))
+    .sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1));
 }
 
 export const runCoreCase: RunCase = async ({ customer, steps, planSelection }) => {

@@ -1,9 +1,20 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { type Customer, isSameState, type SubscriptionState } from 'instep/src/core/customer.ts';
+import { EventHistory } from 'instep/src/core/event-history.ts';
+import {
+  type LatestState,
+  type LatestStates,
+  latestOf,
+  NO_LATEST_STATES,
+} from 'instep/src/core/latest-state.ts';
 import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
 import { customerAfter } from 'instep/src/core/ordering-rule.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import {
+  haveSameFields,
+  type SubscriptionChange,
+  type SubscriptionEvent,
+} from 'instep/src/core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { decide } from 'instep/src/ingest/decide.ts';
 import type { EventWithProductName, IngestResult } from 'instep/src/ingest/received-event.ts';
@@ -40,6 +51,7 @@ export class MemoryStore {
   readonly #teams = new Map<string, readonly LinkedTeam[]>();
   #teamCount = 0;
   readonly #customers = new Map<string, Customer>();
+  readonly #latestStates = new Map<string, LatestStates>();
   readonly #seconds = new Map<string, Entry[]>();
   readonly #subscriptions = new Map<string, Entry[]>();
   readonly #parked = new Map<string, Set<Entry>>();
@@ -77,7 +89,8 @@ export class MemoryStore {
   /** Gives teams with empty plan columns the plan of their customer, as maintenance does. */
   fillEmptyTeams(): void {
     const teams = [...this.#teams.values()].flat().filter(({ plan }) => isSamePlan(plan, NO_PLAN));
-    const known = { teams, customers: this.#customers, logged: [], names: this.names };
+    const none = { logged: [], latestStates: new Map() };
+    const known = { ...none, teams, customers: this.#customers, names: this.names };
     this.#writePlans(teams, decide([], known, this.#planSelection).plans);
   }
 
@@ -100,6 +113,7 @@ export class MemoryStore {
   /** One transaction of the ingest pipeline. */
   ingest(arrivals: readonly Arrival[]): readonly IngestResult[] {
     const customers = new Map<string, Customer>();
+    const latestStates = new Map<string, LatestStates>();
     const teams = new Map<string, readonly LinkedTeam[]>();
     const seconds = new Map<string, readonly Entry[]>();
     for (const { event, second } of arrivals) {
@@ -109,12 +123,14 @@ export class MemoryStore {
       teams.set(customerId, this.teamsOf(customerId));
       const customer = this.#customers.get(customerId);
       if (customer !== undefined) customers.set(customerId, customer);
+      latestStates.set(customerId, this.latestStatesOf(customerId));
     }
 
     const events = arrivals.map(({ event }) => event);
     const known = {
       teams: [...teams.values()].flat(),
       customers,
+      latestStates,
       logged:
         arrivals.length === 1
           ? ([...seconds.values()][0] ?? NO_ENTRIES)
@@ -131,6 +147,7 @@ export class MemoryStore {
     }
     this.#log(arrivals, decision.outcomes);
     for (const state of decision.subscriptions) this.#remember(state);
+    for (const state of decision.latestStates) this.#rememberLatest(state);
     this.#writePlans(known.teams, decision.plans);
     return decision.results;
   }
@@ -147,6 +164,22 @@ export class MemoryStore {
   hasAmbiguous(customerId: string): boolean {
     const states = this.#customers.get(customerId)?.values() ?? [];
     return [...states].some(({ order }) => order === 'ambiguous');
+  }
+
+  latestStatesOf(customerId: string): LatestStates {
+    return this.#latestStates.get(customerId) ?? NO_LATEST_STATES;
+  }
+
+  /** Whether the log yields a different latest state of a subscription. */
+  isLatestReplayedDifferently(customerId: string): boolean {
+    return [...this.latestStatesOf(customerId).values()].some(({ latest, sinceSeconds }) => {
+      const entries = this.#subscriptions.get(subscriptionOf(latest)) ?? NO_ENTRIES;
+      const history = new EventHistory(entries.map(({ change }) => change));
+      const customer = this.#customers.get(customerId)?.get(latest.subscriptionId);
+      const deciding = customer?.deciding ?? null;
+      const replayed = latestOf(history.eventsOf(latest), { history, deciding, stored: undefined });
+      return !haveSameFields(latest, replayed.latest) || sinceSeconds !== replayed.sinceSeconds;
+    });
   }
 
   /** Whether the log yields a different state of a subscription, which `instep rebuild` would find. */
@@ -214,6 +247,12 @@ export class MemoryStore {
       if (entry.outcome !== 'parked') parked?.delete(entry);
       else this.#parked.set(customerId, (parked ?? new Set()).add(entry));
     }
+  }
+
+  #rememberLatest({ latest, ...state }: LatestState): void {
+    const states = new Map(this.latestStatesOf(latest.customerId));
+    states.set(latest.subscriptionId, { ...state, latest: { ...latest }, after: null });
+    this.#latestStates.set(latest.customerId, states);
   }
 
   #remember({ deciding, order }: SubscriptionState): void {

@@ -33,6 +33,7 @@ function known(events: readonly (typeof one)[]): StoredState {
     customers: new Map([
       ['cus_1', new Map([['sub_1', { deciding: subscription, order: 'ambiguous' }]])],
     ]),
+    latestStates: new Map(),
     logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
     names: new Map(),
   };

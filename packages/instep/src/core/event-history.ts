@@ -51,6 +51,11 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
+  /** All known events of an event's subscription, those of a tie group in the order of arrival. */
+  eventsOf(event: SubscriptionEvent): SubscriptionChange[] {
+    return [...(this.#subscriptions.get(idOf(event))?.values() ?? [])].flat();
+  }
+
   /** The tie group of an event. */
   tieGroupOf(event: SubscriptionEvent): TieGroup {
     const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
@@ -79,7 +84,8 @@ export class EventHistory {
   }
 }
 
-function isDated({ key }: SubscriptionChange): boolean {
+/** Whether an event has a `created` of its own. */
+export function isDated({ key }: SubscriptionChange): boolean {
   return isDatedKey(key);
 }
 

@@ -1,6 +1,10 @@
 import type { Neighbors, TieGroup } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
-import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
+import {
+  haveSameFields,
+  type SubscriptionChange,
+  type SubscriptionEvent,
+} from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
@@ -64,6 +68,51 @@ export function lastOfTieGroup({
   // A snapshot is the last resort.
   const shown = lastShownBy(snapshot, possible, changedNames(events));
   return { last: shown ?? lastArrival, order: 'inferred' };
+}
+
+/** The latest event of a tie group, whatever its status. */
+type LatestOfTieGroup = {
+  readonly latest: SubscriptionChange;
+  /** Whether its own events show it, or a snapshot, and all have one status. */
+  readonly isSettled: boolean;
+};
+
+/**
+ * Returns the latest event of a tie group: the deciding event, or one without an effect after it. If several are
+ * possible, the choice does not depend on their arrival.
+ */
+export function latestOfTieGroup(
+  { events, neighbors, evidence }: TieGroup,
+  deciding: SubscriptionEvent | null,
+): LatestOfTieGroup {
+  const hasOneStatus = new Set(events.map(({ subscription }) => subscription.status)).size === 1;
+  const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
+  if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus };
+
+  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
+  const own = possibleOrders(withoutSnapshots(events), budget);
+  const isKnown = new Set(own.map(({ last }) => last)).size === 1;
+  const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
+  if (budget.steps < 0) evidence.isTooLittle = true;
+  const orders = inferred.length > 0 ? inferred : own;
+
+  const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
+  const decides = (event: SubscriptionEvent | null) =>
+    haveSameFields(event, isIn ? deciding : null);
+  const lastOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
+  const possible = [
+    lastOf(orders.filter(({ lastWithEffect }) => decides(lastWithEffect))),
+    events.filter(({ subscription }) => decides(subscription)),
+    lastOf(orders),
+    events,
+  ];
+  const [latest] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
+  if (latest === undefined) throw new RangeError('a tie group has an event');
+  return { latest, isSettled: isKnown && hasOneStatus };
+}
+
+function byKey(one: SubscriptionChange, other: SubscriptionChange): number {
+  return one.key < other.key ? -1 : 1;
 }
 
 /** An event that arrived after the snapshot was requested may be missing from it. */

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { SubscriptionState } from '../core/customer.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
+import type { LatestState } from '../core/latest-state.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -13,6 +14,7 @@ import {
   readLog,
   readNeighbors,
 } from '../postgres/statements/events.ts';
+import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
@@ -48,6 +50,7 @@ export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPla
 type Stored = {
   readonly log: readonly LoggedEvent[];
   readonly customers: Awaited<ReturnType<typeof readCustomers>>;
+  readonly latestStates: Awaited<ReturnType<typeof readLatestStates>>;
 };
 
 /**
@@ -106,7 +109,8 @@ async function applyCustomers(
 ): Promise<ApplicationId[]> {
   const { query } = transaction;
   const { teams } = await lockAvailableTeams(query, customerIds);
-  const stored = { log: [], customers: await readCustomers(query, customerIds) };
+  const customers = await readCustomers(query, customerIds);
+  const stored = { log: [], customers, latestStates: new Map() };
   const { plans } = await decideAndWrite(teams, stored, transaction, [], options);
   return [...plans.keys()];
 }
@@ -118,16 +122,17 @@ async function readStored(
   customerIds: readonly string[],
 ): Promise<Stored> {
   const ranges = tieGroupRanges(events.map(({ key }) => key));
-  const [log, customers] = await Promise.all([
+  const [log, customers, latestStates] = await Promise.all([
     readLog(query, ranges),
     readCustomers(query, customerIds),
+    readLatestStates(query, customerIds),
   ]);
-  return { log, customers };
+  return { log, customers, latestStates };
 }
 
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
-  { log, customers }: Stored,
+  { log, customers, latestStates }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
   { planSelection, names, onChanges }: ApplyOptions,
@@ -136,7 +141,8 @@ async function decideAndWrite(
     const repeated = findRepeated(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !repeated.has(key));
-    return { repeated, events, ...decide(events, { ...customers, teams, logged }, planSelection) };
+    const stored = { ...customers, latestStates, teams, logged };
+    return { repeated, events, ...decide(events, stored, planSelection) };
   }
 
   const rows = log.map(parse);
@@ -160,6 +166,14 @@ async function decideAndWrite(
     atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
   }
   if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
+  if (decision.latestStates.length > 0) {
+    const nameless = names === 'nowhere';
+    const stateOf = ({ latest, ...state }: LatestState) => ({
+      ...state,
+      latest: nameless ? { ...latest, planName: null } : latest,
+    });
+    atCommit(writeLatestStates(query, decision.latestStates.map(stateOf)));
+  }
   if (plans.size > 0) atCommit(writePlans(query, plans));
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
   return decision;

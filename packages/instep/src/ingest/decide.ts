@@ -6,6 +6,12 @@ import {
   type SubscriptionState,
 } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
+import {
+  type LatestState,
+  type LatestStates,
+  latestAfter,
+  NO_LATEST_STATES,
+} from '../core/latest-state.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
@@ -29,6 +35,8 @@ export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
 export type StoredState = {
   readonly teams: readonly LinkedTeam[];
   readonly customers: ReadonlyMap<string, Customer>;
+  /** The latest states of the same customers' subscriptions. */
+  readonly latestStates: ReadonlyMap<string, LatestStates>;
   /**
    * The batch's events that are logged already, and others of their tie groups, in the order of arrival; also
    * those of the tie groups beside them, once they are needed.
@@ -44,8 +52,9 @@ export type Decision = {
   /** The outcomes to log, by key. An outdated snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly SubscriptionState[];
+  readonly latestStates: readonly LatestState[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
-  /** The deciding events whose order depends on the tie groups beside their own. */
+  /** The events beside which others are needed: their order, or the latest state, depends on these. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
 };
 
@@ -60,6 +69,8 @@ export function decide(
   const changes = new Map(stored.logged.map(({ key, change }) => [key, change]));
   const history = new EventHistory(stored.logged.flatMap(({ change }) => change ?? []));
   const customers = new Map(stored.customers);
+  const latestStates = new Map(stored.latestStates);
+  const withUncertainLatest: SubscriptionEvent[] = [];
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(change: SubscriptionChange): EventDecision['outcome'] {
@@ -68,7 +79,22 @@ export function decide(
     const step = decideEvent(customer, change, history, planSelection);
     customers.set(customerId, step.customer);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
+    noteLatest(change);
     return step.outcome;
+  }
+
+  function noteLatest(change: SubscriptionChange): void {
+    const { customerId, subscriptionId } = change.subscription;
+    const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
+    const former = states.get(subscriptionId);
+    const { state, needsHistory } = latestAfter(former, change, {
+      history,
+      deciding: customers.get(customerId)?.get(subscriptionId)?.deciding ?? null,
+      hasEarlierEvents: stored.customers.get(customerId)?.has(subscriptionId) ?? false,
+    });
+    if (needsHistory) withUncertainLatest.push(change.subscription, state.latest);
+    if (state === former) return;
+    latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
 
   /**
@@ -110,7 +136,10 @@ export function decide(
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
   const { plans, withApplicationPlan } = newPlans(affectedTeams, customers, planSelection, names);
   const subscriptions = changedStates(customers, stored.customers);
-  const withUncertainOrder = uncertainOf(events, stored.customers, customers);
+  const withUncertainOrder = [
+    ...uncertainOf(events, stored.customers, customers),
+    ...withUncertainLatest,
+  ];
   return {
     results:
       withApplicationPlan.length === 0
@@ -119,6 +148,9 @@ export function decide(
     outcomes,
     plans,
     subscriptions,
+    latestStates: [...latestStates.values()].flatMap((states) =>
+      [...states.values()].filter(({ after }) => after !== null),
+    ),
     withUncertainOrder,
   };
 }

@@ -7,6 +7,7 @@ import { sql as teamSubscriptions } from './migrations/0002-team-subscriptions.t
 import { sql as operators } from './migrations/0003-operators.ts';
 import { sql as oneJobsTable } from './migrations/0004-one-jobs-table.ts';
 import { sql as askedSubscription } from './migrations/0005-asked-subscription.ts';
+import { sql as latestStates } from './migrations/0006-latest-states.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -183,4 +184,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 3, name: '0003_operators', sql: operators, compatibleFrom: 1 },
   { version: 4, name: '0004_one_jobs_table', sql: oneJobsTable, compatibleFrom: 4 },
   { version: 5, name: '0005_asked_subscription', sql: askedSubscription, compatibleFrom: 4 },
+  { version: 6, name: '0006_latest_states', sql: latestStates, compatibleFrom: 6 },
 ];

@@ -1,0 +1,113 @@
+import { type EventHistory, isDated } from './event-history.ts';
+import type { JsonObject } from './json.ts';
+import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
+import { latestOfTieGroup } from './tie-group.ts';
+
+/** What a subscription's latest event says, whatever its status. */
+export type LatestState = {
+  readonly latest: SubscriptionEvent;
+  /** The whole subscription after the event; `null` for a stored state that has not changed. */
+  readonly after: JsonObject | null;
+  /** When the events with this status began that no event with another status has interrupted. */
+  readonly sinceSeconds: number;
+  /** Whether no event of another second can show that another event of its tie group is the latest. */
+  readonly isSettled: boolean;
+};
+
+/** A customer's subscriptions. Events without a subscription id count as one more, under `null`. */
+export type LatestStates = ReadonlyMap<string | null, LatestState>;
+
+export const NO_LATEST_STATES: LatestStates = new Map();
+
+type Evidence = {
+  /** The events of the same tie group, this one included; those beside it where they are needed. */
+  readonly history: EventHistory;
+  /** The subscription's deciding event, after this one; `null`: it has none. */
+  readonly deciding: SubscriptionEvent | null;
+  /** Whether the subscription had events before that `stored` does not include. */
+  readonly hasEarlierEvents: boolean;
+};
+
+/** A subscription's latest state after one more event. */
+export type LatestStep = {
+  readonly state: LatestState;
+  /** Whether the state counts only if `history` has the subscription's other events. */
+  readonly needsHistory: boolean;
+};
+
+/**
+ * A subscription's latest state after one more event. The result is the same for every order of arrival: an event
+ * that is newer than all others counts by itself, and for most others the history is looked at.
+ */
+export function latestAfter(
+  stored: LatestState | undefined,
+  change: SubscriptionChange,
+  { history, deciding, hasEarlierEvents }: Evidence,
+): LatestStep {
+  const { subscription, after } = change;
+  const { createdSeconds, status } = subscription;
+  if (stored === undefined ? !hasEarlierEvents : stored.isSettled) {
+    const latestSeconds = stored?.latest.createdSeconds ?? -1;
+    const isOfSameStatus = stored?.latest.status === status;
+    const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
+    if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
+      const since = isOfSameStatus ? sinceSeconds : createdSeconds;
+      const state = { latest: subscription, after, sinceSeconds: since, isSettled: true };
+      return { state, needsHistory: false };
+    }
+    const isWithin = createdSeconds >= sinceSeconds;
+    if (stored !== undefined && createdSeconds < latestSeconds && isWithin === isOfSameStatus) {
+      return { state: stored, needsHistory: false };
+    }
+  }
+  const events = history.eventsOf(subscription);
+  const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
+  if (stored?.isSettled && createdSeconds === stored.latest.createdSeconds) {
+    const state = latestOf(group, { history, deciding, stored });
+    if (state.isSettled) return { state, needsHistory: false };
+  }
+  return { state: latestOf(events, { history, deciding, stored }), needsHistory: true };
+}
+
+/**
+ * A subscription's latest state according to these of its events, which are all of a tie group or all that are known.
+ * `stored` stands for those that were pruned.
+ */
+export function latestOf(
+  events: readonly SubscriptionChange[],
+  {
+    history,
+    deciding,
+    stored,
+  }: Omit<Evidence, 'hasEarlierEvents'> & { readonly stored: LatestState | undefined },
+): LatestState {
+  const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
+  if (stored !== undefined && stored.latest.createdSeconds > newestSeconds) return stored;
+  const lastArrival = events.findLast(
+    (event) => event.subscription.createdSeconds === newestSeconds,
+  );
+  if (lastArrival === undefined) throw new RangeError('the history lacks the event');
+  // Only the arrival of an event without `created` shows its place.
+  const { latest, isSettled } = isDated(lastArrival)
+    ? latestOfTieGroup(history.tieGroupOf(lastArrival.subscription), deciding)
+    : { latest: lastArrival, isSettled: true };
+  const sinceSeconds = beginOf(latest.subscription, events, stored);
+  return { latest: latest.subscription, after: latest.after, sinceSeconds, isSettled };
+}
+
+/** When the status of the latest event began. */
+function beginOf(
+  { status, createdSeconds }: SubscriptionEvent,
+  events: readonly SubscriptionChange[],
+  stored: LatestState | undefined,
+): number {
+  let lastOtherSeconds = -1;
+  const times: number[] = [];
+  function note(one: string, seconds: number): void {
+    if (one === status) times.push(seconds);
+    else lastOtherSeconds = Math.max(lastOtherSeconds, seconds);
+  }
+  for (const { subscription } of events) note(subscription.status, subscription.createdSeconds);
+  if (stored !== undefined) note(stored.latest.status, stored.sinceSeconds);
+  return Math.min(createdSeconds, ...times.filter((seconds) => seconds > lastOtherSeconds));
+}
