@@ -77,6 +77,29 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   expect(await pipeline.ingest(again)).toMatchObject([{ outcome: 'applied' }]);
 });
 
+test('several teams whose triggers wait delay the others in their batch no longer than one', async () => {
+  const { query } = store.database;
+  const slow = await Promise.all(Array.from({ length: 8 }, () => store.addTeam()));
+  const others = await Promise.all(Array.from({ length: 24 }, () => store.addTeam()));
+  await query(`
+    create function wait_for_several() returns trigger language plpgsql as
+    $$begin if new.provider_customer_id = any ('{${slow.map(({ customerId }) => customerId)}}')
+      then perform pg_sleep(5); end if; return new; end$$;
+    create trigger wait before update on teams for each row execute function wait_for_several()`);
+  const pipeline = openPipeline({ timeoutMs: 4_000 });
+  const mixed = others.flatMap((other, index) => [...slow.slice(index, index + 1), other]);
+  const [first] = await Promise.allSettled([
+    // Arrives alone, so that the others form one batch behind it.
+    pipeline.ingest([receivedEvent({ customerId: 'cus_first' })]),
+    ...mixed.map(({ customerId }) => pipeline.ingest([receivedEvent({ customerId })])),
+  ]);
+  expect(first).toMatchObject({ status: 'fulfilled' });
+  for (const { teamId } of others) {
+    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  }
+  await query('drop trigger wait on teams');
+});
+
 test('drops events whose requests have given up', async () => {
   let transactions = 0;
   const database: Database = {

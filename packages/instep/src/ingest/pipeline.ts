@@ -46,8 +46,8 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 const MAX_BATCH = 500;
 
 /**
- * The shares of `timeoutMs` after which PostgreSQL ends a statement of a batch: in the ready queue, where all events
- * wait for it, and in the blocked one, where the cause of a timeout is searched for by trying the batch in halves.
+ * The shares of `timeoutMs` after which PostgreSQL ends a statement: in the ready queue, where all events wait for it,
+ * and in the blocked one, where the events of a batch that timed out are tried one by one.
  */
 const READY_SHARE = 1 / 2;
 const BLOCKED_SHARE = 1 / 16;
@@ -65,10 +65,22 @@ const LONGEST_LOCK_PAUSE_MS = 50;
  */
 const MAX_WAIT_MS = 300;
 
+/** How many such events are tried at once, so that a few slow ones leave the innocent enough time. */
+const SUSPECTS_AT_ONCE = 3;
+
 const MAX_SLOW_CUSTOMERS = 1_000;
 
 type Result = IngestResult | null;
 type EventQueue = Batcher<EventWithProductName, Result>;
+
+type QueueOptions = {
+  readonly maxBatch: number;
+  readonly atOnce?: number;
+  /** When PostgreSQL ends a statement; by default, the events have all the time. */
+  readonly timeoutMs?: number;
+  /** Called with each event of a batch that timed out, which then gets no result. */
+  readonly onTimeout?: (event: EventWithProductName) => void;
+};
 
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
 export class IngestPipeline {
@@ -81,10 +93,13 @@ export class IngestPipeline {
   #limit: QueueLimit;
   #ready: EventQueue;
   #blocked: EventQueue;
+  /** For the events of a batch that timed out, one by one. */
+  #suspected: EventQueue;
   /** For events whose statements take long, because the application's triggers wait: one at a time, with all the time. */
   #alone: EventQueue;
   /** The customers whose events took long the last time. */
   #slowCustomers = new BoundedCache<string, true>(MAX_SLOW_CUSTOMERS);
+  #suspects = new WeakSet<ReceivedEvent>();
   #blockedEvents = 0;
   #lastCommitMs = Number.NEGATIVE_INFINITY;
 
@@ -102,12 +117,26 @@ export class IngestPipeline {
     });
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
-    const batchOf = (share: number) => ({
+    const timeoutOf = (share: number) =>
+      Math.max(Math.ceil(this.#timeoutMs * share), MIN_STATEMENT_TIMEOUT_MS);
+    const ready = { timeoutMs: timeoutOf(READY_SHARE) };
+    const blocked = { timeoutMs: timeoutOf(BLOCKED_SHARE) };
+    const batches = {
       maxBatch: MAX_BATCH,
-      timeoutMs: Math.max(Math.ceil(this.#timeoutMs * share), MIN_STATEMENT_TIMEOUT_MS),
+      onTimeout: (event: ReceivedEvent) => void this.#suspects.add(event),
+    };
+    const noteSlow = (event: ReceivedEvent) => {
+      if (event.kind === 'unreadable') return;
+      this.#slowCustomers.set(event.subscription.customerId, true);
+    };
+    this.#ready = this.#openQueue('ready', 'apply events', { ...batches, ...ready });
+    this.#blocked = this.#openQueue('blocked', 'apply blocked events', { ...batches, ...blocked });
+    this.#suspected = this.#openQueue('blocked', 'apply suspected events', {
+      maxBatch: 1,
+      atOnce: SUSPECTS_AT_ONCE,
+      onTimeout: noteSlow,
+      ...blocked,
     });
-    this.#ready = this.#openQueue('ready', 'apply events', batchOf(READY_SHARE));
-    this.#blocked = this.#openQueue('blocked', 'apply blocked events', batchOf(BLOCKED_SHARE));
     this.#alone = this.#openQueue('blocked', 'apply slow events', { maxBatch: 1 });
   }
 
@@ -168,7 +197,7 @@ export class IngestPipeline {
     try {
       for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
         await pause(pauseMs);
-        const result = await this.#tryAgain(event, startedAtMs);
+        const result = await this.#queueOf(event).add(event, startedAtMs);
         if (result !== null) return result;
       }
     } catch (error) {
@@ -180,13 +209,9 @@ export class IngestPipeline {
     }
   }
 
-  async #tryAgain(event: EventWithProductName, startedAtMs: number): Promise<Result> {
-    if (this.#isSlow(event)) return await this.#alone.add(event, startedAtMs);
-    return await this.#blocked.add(event, startedAtMs).catch((error: unknown) => {
-      if (!(error instanceof DatabaseBusy) || event.kind === 'unreadable') throw error;
-      this.#slowCustomers.set(event.subscription.customerId, true);
-      return null;
-    });
+  #queueOf(event: EventWithProductName): EventQueue {
+    if (this.#isSlow(event)) return this.#alone;
+    return this.#suspects.has(event) ? this.#suspected : this.#blocked;
   }
 
   #isSlow(event: EventWithProductName): boolean {
@@ -199,7 +224,7 @@ export class IngestPipeline {
   #openQueue(
     queue: Queue,
     name: string,
-    { maxBatch, timeoutMs }: { readonly maxBatch: number; readonly timeoutMs?: number },
+    { maxBatch, timeoutMs, atOnce = 1, onTimeout }: QueueOptions,
   ): EventQueue {
     const run = async (events: readonly EventWithProductName[]): Promise<readonly Result[]> => {
       const startedAtMs = performance.now();
@@ -210,8 +235,11 @@ export class IngestPipeline {
         if (maxBatch === 1) this.#forgetIfFast(events, endedAtMs - startedAtMs);
         return results;
       } catch (error) {
-        // Which event takes so long is found out in the other queue.
-        if (queue === 'ready' && error instanceof DatabaseBusy) return events.map(() => null);
+        const isTimeout = error instanceof DatabaseBusy && onTimeout !== undefined;
+        if (isTimeout) events.forEach(onTimeout);
+        // Halves are tried in the other queue, because each of them can time out.
+        const isToHalve = queue === 'ready' && events.length > 1 && isOfOneEvent(error);
+        if (isTimeout || isToHalve) return events.map(() => null);
         throw error;
       } finally {
         const tookMs = performance.now() - startedAtMs;
@@ -223,6 +251,7 @@ export class IngestPipeline {
       name,
       run,
       maxBatch,
+      atOnce,
       maxQueued: this.#options.maxQueued,
       timeoutMs: this.#timeoutMs,
       isWorthSplitting: isOfOneEvent,

@@ -14,6 +14,8 @@ type BatcherOptions<Item, Result> = {
   readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
   readonly maxBatch: number;
   readonly maxQueued: number;
+  /** How many batches run at the same time; one when left out. */
+  readonly atOnce?: number;
   /** An item that has waited longer is dropped, because its caller has given up. */
   readonly timeoutMs?: number;
   /**
@@ -35,13 +37,13 @@ type Waiting<Item, Result> = {
 };
 
 /**
- * Runs one batch at a time, in the order of arrival: the items that arrive during a batch form the
+ * Runs one batch at a time (or a few), in the order of arrival: the items that arrive during a batch form the
  * next one. There are no timers, so a single item never waits for others.
  */
 export class Batcher<Item, Result> {
   #options: BatcherOptions<Item, Result>;
   #queue: Waiting<Item, Result>[] = [];
-  #isDraining = false;
+  #running = 0;
 
   constructor(options: BatcherOptions<Item, Result>) {
     this.#options = options;
@@ -63,17 +65,17 @@ export class Batcher<Item, Result> {
     }
     return new Promise((resolve, reject) => {
       this.#queue.push({ item, sinceMs, cause: activeSpan(), resolve, reject });
-      if (!this.#isDraining) void this.#drain();
+      if (this.#running < (this.#options.atOnce ?? 1)) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
-    this.#isDraining = true;
+    this.#running += 1;
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, this.#options.maxBatch);
       await this.#process(batch);
     }
-    this.#isDraining = false;
+    this.#running -= 1;
   }
 
   async #process(items: readonly Waiting<Item, Result>[]): Promise<void> {
