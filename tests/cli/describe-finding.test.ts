@@ -1,4 +1,4 @@
-import { describeFinding } from 'instep/src/cli/describe-finding.ts';
+import { describeFinding } from 'instep/src/cli/reconcile.ts';
 import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { expect, test } from 'vitest';
 

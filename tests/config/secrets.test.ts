@@ -24,8 +24,8 @@ test('signing secrets are read only where webhooks are verified, signed or check
 test('session secrets are read only where sessions are verified, created or checked', () => {
   expect(mentioning(/authSecrets|readAuthSecrets/)).toEqual([
     'adapters/session.ts',
-    'cli/demo/signed-in-team.ts',
-    'cli/session.ts',
+    'cli/demo/command.ts',
+    'cli/user.ts',
     'doctor/configuration.ts',
     'instep.ts',
   ]);

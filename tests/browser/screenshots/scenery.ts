@@ -1,5 +1,4 @@
-import { createActivity } from 'instep/src/cli/demo/activity.ts';
-import { createCases } from 'instep/src/cli/demo/cases.ts';
+import { createActivity, createCases } from 'instep/src/cli/demo/activity.ts';
 import { inTrueOrder, PRODUCT_NAMES, walkthrough } from 'instep/src/cli/demo/walkthrough.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';

@@ -1,6 +1,15 @@
-import { InvalidArgumentError } from 'commander';
+import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApplicationId } from '../core/application-id.ts';
+import { LOGGED_OUTCOMES } from '../core/logged-event.ts';
 import { parseDuration, parseTimeSince } from '../runtime/duration.ts';
+import { LOGGED_TYPES } from '../stripe/handled-event-type.ts';
+
+/** A command whose help ends with an example. */
+export function createCommand(name: string, description: string, example: string): Command {
+  return new Command(name)
+    .description(description)
+    .addHelpText('after', `\nExample:\n  ${example}`);
+}
 
 /**
  * Parses the id of a team or a user: a number, a UUID, or any other text.
@@ -46,4 +55,20 @@ export function timeSince(text: string): number {
 export function webUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new InvalidArgumentError('must be a URL such as https://your.app/api/stripe/webhook.');
+}
+
+export function outcomeOption(): Option {
+  return new Option('--outcome <outcome>', 'only events with this outcome').choices(
+    LOGGED_OUTCOMES,
+  );
+}
+
+export function typeOption(): Option {
+  return new Option('--type <type>', 'only events of this type').choices(LOGGED_TYPES);
+}
+
+export function sinceOption(): Option {
+  const help =
+    'only events received since this time: an age such as 2h or 30d, or a time such as 2026-05-31T10:00Z';
+  return new Option('--since <time>', help).argParser(timeSince);
 }

@@ -3,9 +3,8 @@ import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
 import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { webUrl } from './arguments.ts';
-import { createCommand } from './create-command.ts';
-import { paint, printMessage } from './output.ts';
+import { createCommand, webUrl } from './arguments.ts';
+import { type Columns, paint, printMessage, tableLine } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
 
@@ -42,16 +41,16 @@ async function doctor({ url, json = false }: Options): Promise<void> {
 const now = () => performance.timeOrigin + performance.now();
 
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;
-const STATE_WIDTH = 'warning'.length;
 
-/** The longest name of a check. */
-const NAME_WIDTH = 'unreadable events'.length;
+/** As wide as the longest state, and the longest name of a check. */
+const COLUMNS: Columns = [
+  ['state', 'warning'.length],
+  ['check', 'unreadable events'.length],
+];
 
 /** `ok       clock              agrees with Stripe's`, followed by a line of advice, if any. */
 function lineOf({ name, state, finding, advice }: Check): string {
-  const head = paint(COLORS[state], state.padEnd(STATE_WIDTH));
-  const line = `${head}  ${name.padEnd(NAME_WIDTH)}  ${finding}`;
+  const line = tableLine(COLUMNS, [paint(COLORS[state], state), name, finding]);
   if (advice === null) return line;
-  const indent = ' '.repeat(STATE_WIDTH + NAME_WIDTH + 4);
-  return `${line}\n${indent}${paint('bold', '→')} ${advice}`;
+  return `${line}\n${tableLine(COLUMNS, ['', '', `${paint('bold', '→')} ${advice}`])}`;
 }

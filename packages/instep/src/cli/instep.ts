@@ -3,7 +3,7 @@ import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/version.ts';
-import { createCommand } from './create-command.ts';
+import { createCommand } from './arguments.ts';
 import { printMessage } from './output.ts';
 
 const FAILED = 1;
@@ -15,11 +15,11 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
-  tables: async () => (await import('./tables.ts')).tablesCommand(),
-  migrate: async () => (await import('./migrate.ts')).migrateCommand(),
+  tables: async () => (await import('./schema.ts')).tablesCommand(),
+  migrate: async () => (await import('./schema.ts')).migrateCommand(),
   user: async () => (await import('./user.ts')).userCommand(),
   team: async () => (await import('./team.ts')).teamCommand(),
-  session: async () => (await import('./session.ts')).sessionCommand(),
+  session: async () => (await import('./user.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events/command.ts')).eventsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),

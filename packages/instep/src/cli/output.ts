@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { styleText } from 'node:util';
+import { stripVTControlCharacters, styleText } from 'node:util';
 
 /** A command's result: printed as `name  value` lines, or as one JSON object. */
 export type Data = Readonly<Record<string, string | number | boolean | null>>;
@@ -11,9 +11,29 @@ export function printData(data: Data, { json }: { readonly json?: boolean }): vo
 
 function lines(data: Data): string[] {
   const width = Math.max(...Object.keys(data).map((name) => name.length));
-  return Object.entries(data).map(
-    ([name, value]) => `${paint('gray', name.padEnd(width))}  ${value ?? '-'}`,
+  return Object.entries(data).map(([name, value]) =>
+    tableLine([['', width]], [paint('gray', name), String(value ?? '-')]),
   );
+}
+
+/** The columns of a table: the heading and the width of each. */
+export type Columns = readonly (readonly [name: string, width: number])[];
+
+/** The headings of a table's columns. */
+export function tableHead(columns: Columns): string {
+  return tableLine(
+    columns,
+    columns.map(([name]) => paint('gray', name)),
+  );
+}
+
+/** A line of a table. Cells without a column come last. */
+export function tableLine(columns: Columns, cells: readonly string[]): string {
+  const padded = cells.map((cell, index) => {
+    const hidden = cell.length - stripVTControlCharacters(cell).length;
+    return cell.padEnd((columns[index]?.[1] ?? 0) + hidden);
+  });
+  return padded.join('  ').trimEnd();
 }
 
 /** Aborted when the reader of standard output has closed it. */

@@ -1,26 +1,20 @@
 import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
-import { paint } from './output.ts';
+import { type Columns, paint } from './output.ts';
 
-const COLUMNS = [
-  ['status', 'subscriptionStatus', 10],
-  ['plan', 'planName', 9],
-  ['product', 'providerProductId', 14],
-  ['subscription', 'providerSubscriptionId', 14],
-] as const satisfies readonly (readonly [string, keyof TeamPlan, number])[];
+/** The columns of `planCells`. */
+export const PLAN_COLUMNS: Columns = [
+  ['status', 10],
+  ['plan', 9],
+  ['product', 14],
+  ['subscription', 14],
+];
 
-/** The column headings of `planRow`. */
-export function planHead(): string {
-  return COLUMNS.map(([head, , width]) => paint('gray', head.padEnd(width + 2))).join('');
-}
-
-/** A team's plan in one line. Values that differ from `before` are marked and colored. */
-export function planRow(plan: TeamPlan, before: TeamPlan): string {
-  return COLUMNS.map(([, field, width]) => {
+/** A team's plan. Values that differ from `before` are marked and colored. */
+export function planCells(plan: TeamPlan, before: TeamPlan): string[] {
+  return PLAN_FIELDS.map((field) => {
     const text = plan[field] ?? '-';
-    return plan[field] === before[field]
-      ? text.padEnd(width + 2)
-      : paint(['bold', 'green'], `${text} *`.padEnd(width + 2));
-  }).join('');
+    return plan[field] === before[field] ? text : paint(['bold', 'green'], `${text} *`);
+  });
 }
 
 /** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */

@@ -14,7 +14,7 @@ import { retry } from '../runtime/retry.ts';
 import { handleWhileStarting } from '../server/health.ts';
 import type { Handler } from '../server/http-message.ts';
 import { listen, type RunningServer } from '../server/listener.ts';
-import { createCommand } from './create-command.ts';
+import { createCommand } from './arguments.ts';
 import { nextSignal } from './signals.ts';
 
 const START_DEADLINE_MS = 30_000;

@@ -4,11 +4,9 @@ import type { ApplicationId } from '../core/application-id.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Database } from '../postgres/database.ts';
 import { addTeam, linkTeam, readTeam } from '../postgres/statements/teams.ts';
-import { applicationId } from './arguments.ts';
-import { createCommand } from './create-command.ts';
-import { NotFound } from './not-found.ts';
+import { applicationId, createCommand } from './arguments.ts';
 import { printData } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { NotFound, withDatabase } from './with-database.ts';
 
 type Json = { json?: boolean };
 

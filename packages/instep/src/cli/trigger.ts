@@ -5,8 +5,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { signedRequest } from '../testing/sign-webhook.ts';
 import { createSubscriptionEvent } from '../testing/subscription-event.ts';
-import { positiveInteger } from './arguments.ts';
-import { createCommand } from './create-command.ts';
+import { createCommand, positiveInteger } from './arguments.ts';
 import { printData } from './output.ts';
 
 type TriggerOptions = {

@@ -3,6 +3,7 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgr
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -63,4 +64,9 @@ export function withDatabase<Result>(
     await checkSchema(database.query);
     return await work(database);
   }, maxConnections);
+}
+
+/** The user, team or event does not exist. */
+export class NotFound extends InstepError {
+  readonly code = 'NOT_FOUND';
 }

@@ -8,21 +8,25 @@ import type { TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
 import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
 import type { Query } from '../../postgres/database.ts';
-import { readTeam } from '../../postgres/statements/teams.ts';
+import {
+  addTeam,
+  type LinkedTeam,
+  readLinkedTeams,
+  readTeam,
+} from '../../postgres/statements/teams.ts';
+import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import { listen } from '../../server/listener.ts';
-import type { ApiCollection } from '../../testing/api-collection.ts';
-import { startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
+import { ListenFailed, listen } from '../../server/listener.ts';
+import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
+import type { ApiCollection, ApiObject } from '../../testing/api-collection.ts';
+import { type FakeStripeApi, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { signWebhook } from '../../testing/sign-webhook.ts';
-import { createCommand } from '../create-command.ts';
-import { paint } from '../output.ts';
-import { planHead, planRow } from '../plan-table.ts';
+import { createSubscriptionEvent } from '../../testing/subscription-event.ts';
+import { createCommand } from '../arguments.ts';
+import { paint, tableHead, tableLine } from '../output.ts';
+import { PLAN_COLUMNS, planCells } from '../plan-table.ts';
 import { stopSignal } from '../signals.ts';
-import { createActivity } from './activity.ts';
-import { createCases, GUIDED_CASES } from './cases.ts';
-import { restoreEarlierRuns } from './earlier-runs.ts';
-import { atNextFreePort } from './next-free-port.ts';
-import { addSignedInTeam, type SignedInTeam } from './signed-in-team.ts';
+import { createActivity, createCases, GUIDED_CASES } from './activity.ts';
 import { inTrueOrder, PRODUCT_NAMES, walkthrough } from './walkthrough.ts';
 
 const POST_DEADLINE_MS = 15_000;
@@ -140,9 +144,9 @@ async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void
 async function showEvents(demo: RunningDemo): Promise<void> {
   const { query, subscriptions, team } = demo;
   print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
-  print(`\n    ${planHead()}`);
+  print(`\n    ${tableHead(PLAN_COLUMNS)}`);
   let before = await readPlan(query, team.teamId);
-  print(`    ${planRow(before, before)}`);
+  print(`    ${tableLine(PLAN_COLUMNS, planCells(before, before))}`);
   const scenes = walkthrough(team.suffix, Math.floor(Date.now() / 1_000) - 100);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
@@ -150,7 +154,7 @@ async function showEvents(demo: RunningDemo): Promise<void> {
     const { status, text } = await post(demo, JSON.stringify(event), secret);
     const after = await readPlan(query, team.teamId);
     print(`\n ${index + 1}. ${title}  ${gray(`${status} ${text}`)}`);
-    print(`    ${planRow(after, before)}`);
+    print(`    ${tableLine(PLAN_COLUMNS, planCells(after, before))}`);
     before = after;
   }
 }
@@ -211,3 +215,72 @@ function print(text: string): void {
 
 const bold = (text: string) => paint('bold', text);
 const gray = (text: string) => paint('gray', text);
+
+/** The signed-in user and her team. */
+type SignedInTeam = {
+  /** Makes the ids of one demo unique in its database. */
+  readonly suffix: string;
+  readonly teamId: ApplicationId;
+  readonly customerId: string;
+  readonly cookie: string;
+};
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<SignedInTeam> {
+  const suffix = randomBytes(3).toString('hex');
+  const customerId = `cus_${suffix}`;
+  const { id: userId } = await addUser(query, {
+    name: 'Ada',
+    email: `ada.${suffix}@example.com`,
+    passwordHash: '!',
+    role: 'owner',
+  });
+  const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
+  const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
+  const token = await issueSession(userId, authSecrets[0], lifetime);
+  return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
+}
+
+const MAX_TEAMS = 10_000;
+
+/**
+ * Adds the customers of earlier demos on the same database to the stand-in for Stripe's API, each
+ * with its team's subscription. Otherwise reconciliation would report drift for all of them.
+ */
+async function restoreEarlierRuns(query: Query, stripe: FakeStripeApi): Promise<void> {
+  for (const team of await readLinkedTeams(query, { afterId: null, limit: MAX_TEAMS })) {
+    stripe.customers.set({ id: team.customerId });
+    const subscription = subscriptionOf(team);
+    if (subscription !== null) stripe.subscriptions.set(subscription);
+  }
+}
+
+function subscriptionOf({ customerId, plan }: LinkedTeam): ApiObject | null {
+  const {
+    subscriptionStatus: status,
+    providerProductId: productId,
+    providerSubscriptionId: subscriptionId,
+  } = plan;
+  if (!status || !productId || !subscriptionId) return null;
+  const fields = { customerId, subscriptionId, productId, status, createdSeconds: 0 };
+  return createSubscriptionEvent(fields).data.object;
+}
+
+const PORTS_TO_TRY = 100;
+
+/** Listens at this port or at the next free one, and reports taken ports. @throws ListenFailed */
+async function atNextFreePort<Listener>(
+  first: number,
+  listenAt: (port: number) => Promise<Listener>,
+): Promise<Listener> {
+  for (let port = first; ; port += 1) {
+    try {
+      return await listenAt(port);
+    } catch (error) {
+      const isTaken = error instanceof ListenFailed && error.isTaken;
+      if (!isTaken || port === first + PORTS_TO_TRY) throw error;
+      process.stdout.write(`Port ${port} is taken. Trying ${port + 1}.\n`);
+    }
+  }
+}

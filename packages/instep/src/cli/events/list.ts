@@ -6,14 +6,18 @@ import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../postgres/statements/teams.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { applicationId, positiveInteger } from '../arguments.ts';
-import { createCommand } from '../create-command.ts';
-import { NotFound } from '../not-found.ts';
+import {
+  applicationId,
+  createCommand,
+  outcomeOption,
+  positiveInteger,
+  sinceOption,
+  typeOption,
+} from '../arguments.ts';
 import { outputClosed, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { withDatabase } from '../with-database.ts';
-import { eventHead, eventJson, eventLine } from './format.ts';
-import { outcomeOption, sinceOption, typeOption } from './options.ts';
+import { NotFound, withDatabase } from '../with-database.ts';
+import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
   customer?: string;

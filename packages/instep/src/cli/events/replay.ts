@@ -9,11 +9,10 @@ import type { Database } from '../../postgres/database.ts';
 import { counted } from '../../runtime/count-text.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import { createCommand } from '../create-command.ts';
+import { createCommand, outcomeOption, sinceOption } from '../arguments.ts';
 import { printable, printMessage, writeLine } from '../output.ts';
 import { withDatabase } from '../with-database.ts';
-import { findEvent } from './find.ts';
-import { outcomeOption, sinceOption } from './options.ts';
+import { findEvent } from './log.ts';
 
 type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
 

@@ -6,12 +6,19 @@ import type { Reason } from '../../event-log/explain.ts';
 import { reasonText } from '../../event-log/reason-text.ts';
 import type { EventRow } from '../../event-log/search-events.ts';
 import { type ExplainedEvent, explainEvent } from '../../operate/customer-history.ts';
-import { createCommand } from '../create-command.ts';
-import { type Data, paint, printable, printData } from '../output.ts';
-import { planHead, planRow } from '../plan-table.ts';
+import { createCommand } from '../arguments.ts';
+import {
+  type Columns,
+  type Data,
+  paint,
+  printable,
+  printData,
+  tableHead,
+  tableLine,
+} from '../output.ts';
+import { PLAN_COLUMNS, planCells } from '../plan-table.ts';
 import { withDatabase } from '../with-database.ts';
-import { findEvent } from './find.ts';
-import { eventJson, shownTime } from './format.ts';
+import { eventJson, findEvent, shownTime } from './log.ts';
 
 type ShowOptions = { body?: boolean; json?: boolean };
 
@@ -66,20 +73,15 @@ function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent
 
   const before = plans?.before ?? NO_PLAN;
   const after = plans?.after ?? NO_PLAN;
-  const rows: [string, TeamPlan, TeamPlan, string][] =
-    plans === null
-      ? []
-      : [
-          ['before', before, before, ''],
-          ['after', after, before, ''],
-        ];
-  for (const { id, plan } of teams) rows.push(['now', plan, plan, `team ${id}`]);
-  process.stdout.write(`\n        ${planHead()}`.trimEnd());
-  for (const [name, plan, than, note] of rows) {
-    const line = `${paint('gray', name.padEnd(8))}${planRow(plan, than)}${note}`;
-    process.stdout.write(`\n${line.trimEnd()}`);
-  }
-  process.stdout.write('\n');
+  const columns: Columns = [['', 'before'.length], ...PLAN_COLUMNS];
+  const line = (name: string, plan: TeamPlan, than: TeamPlan, note = '') =>
+    tableLine(columns, [paint('gray', name), ...planCells(plan, than), note]);
+  const lines = [
+    tableHead(columns),
+    ...(plans === null ? [] : [line('before', before, before), line('after', after, before)]),
+    ...teams.map(({ id, plan }) => line('now', plan, plan, `team ${id}`)),
+  ];
+  process.stdout.write(`\n${lines.join('\n')}\n`);
 }
 
 function described(event: EventRow, change: SubscriptionChange | null): Data {

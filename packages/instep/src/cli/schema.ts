@@ -8,9 +8,9 @@ import {
   recognizeTables,
 } from '../postgres/tables/recognize-tables.ts';
 import { findHiddenRows, type HiddenRows } from '../postgres/tables/row-security.ts';
-import { createCommand } from './create-command.ts';
-import { paint } from './output.ts';
-import { withAnyDatabase } from './with-database.ts';
+import { createCommand } from './arguments.ts';
+import { type Columns, paint, printData, tableHead, tableLine } from './output.ts';
+import { withAnyDatabase, withServer } from './with-database.ts';
 
 type Options = { role?: string; json?: boolean };
 
@@ -74,13 +74,14 @@ function textOf(
   hidden: readonly HiddenRows[],
 ): string {
   const blocks = found.map(({ table, columns }) => {
-    const rows = [['field', 'column', 'type'], ...columns.map(rowOf)];
-    const widths = [0, 1].map((index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
-    const lines = rows.map((row, index) => {
-      const line = row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join('  ');
-      return `  ${index === 0 ? paint('gray', line) : line}`;
-    });
-    return `${paint('bold', table.sql)}${table.isView ? ' (a view)' : ''}\n${lines.join('\n')}\n`;
+    const rows = columns.map(rowOf);
+    const widths: Columns = ['field', 'column', 'type'].map((name, index) => [
+      name,
+      Math.max(name.length, ...rows.map((row) => row[index]?.length ?? 0)),
+    ]);
+    const lines = [tableHead(widths), ...rows.map((row) => tableLine(widths, row))];
+    const title = `${paint('bold', table.sql)}${table.isView ? ' (a view)' : ''}`;
+    return `${[title, ...lines.map((line) => `  ${line}`)].join('\n')}\n`;
   });
   const policies = hidden.map(
     ({ finding, policy, bypass }) => `-- ${finding}\n${policy}\n-- or: ${bypass}\n`,
@@ -91,4 +92,17 @@ function textOf(
 function rowOf({ field, name, column, isOptional, problem }: RecognizedColumn): string[] {
   if (column === null) return [field, '-', isOptional ? 'none (optional)' : `${name} is missing`];
   return [field, name, problem === null ? column.type : `${column.type}: ${problem}`];
+}
+
+export function migrateCommand(): Command {
+  return createCommand(
+    'migrate',
+    'bring the database schema up to date (the server also does this when it starts)',
+    'DATABASE_URL=postgres://… instep migrate',
+  )
+    .option('--json', 'print JSON')
+    .action(async (options: { json?: boolean }) => {
+      const applied = await withServer(({ prepare }) => prepare());
+      printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, options);
+    });
 }

@@ -1,0 +1,96 @@
+import { findEvents, readEventAt } from '../../event-log/search.ts';
+import type { EventRow } from '../../event-log/search-events.ts';
+import type { Query } from '../../postgres/database.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import { changeOf } from '../../stripe/parse-logged-event.ts';
+import { type Columns, printable, tableHead, tableLine } from '../output.ts';
+import { NotFound } from '../with-database.ts';
+
+const COLUMNS: Columns = [
+  ['position', 8],
+  ['received', 20],
+  ['event', 28],
+  ['type', 7],
+  ['status', 10],
+  ['customer', 18],
+  ['outcome', 10],
+  ['deliveries', 10],
+];
+
+/** The column headings of `eventLine`. */
+export function eventHead(): string {
+  return tableHead(COLUMNS);
+}
+
+export function eventLine(event: EventRow): string {
+  const { position, eventId, type, customerId, outcome, deliveries, receivedAtMs } = event;
+  const cells = [
+    String(position).padStart(8),
+    shownTime(receivedAtMs),
+    eventId ?? '-',
+    type.slice(type.lastIndexOf('.') + 1),
+    statusOf(event) ?? '-',
+    customerId ?? '-',
+    outcome,
+    String(deliveries),
+  ];
+  return tableLine(COLUMNS, cells.map(printable));
+}
+
+export function eventJson(event: EventRow): string {
+  const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
+  const { createdAtMs, receivedAtMs } = event;
+  return JSON.stringify({
+    position,
+    eventId,
+    type,
+    customerId,
+    subscriptionId,
+    status: statusOf(event),
+    createdAt: createdAtMs === null ? null : new Date(createdAtMs).toISOString(),
+    receivedAt: new Date(receivedAtMs).toISOString(),
+    outcome,
+    deliveries,
+  });
+}
+
+/** A time in UTC to the second. */
+export function shownTime(atMs: number): string {
+  return new Date(atMs).toISOString().replace('T', ' ').replace(/\.\d+/, '');
+}
+
+function statusOf(event: EventRow): string | null {
+  return changeOf(event)?.subscription.status ?? null;
+}
+
+/** Several events have the id, so only a position identifies one of them. */
+class EventAmbiguous extends InstepError {
+  readonly code = 'EVENT_AMBIGUOUS';
+}
+
+const SHOWN = 20;
+
+/**
+ * Finds an event by its position in the log, which is a whole number, or by its id.
+ *
+ * @throws NotFound or EventAmbiguous
+ */
+export async function findEvent(query: Query, text: string): Promise<EventRow> {
+  const position = /^\d+$/.test(text) ? Number(text) : null;
+  if (position !== null) {
+    const found = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
+    if (found === null) throw new NotFound(`there is no event at position ${text}`);
+    return found;
+  }
+  const found = await findEvents(query, text);
+  const [event] = found;
+  if (event === undefined) throw new NotFound(`no event in the log has the id ${printable(text)}`);
+  if (found.length === 1) return event;
+  const lines = found
+    .slice(-SHOWN)
+    .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
+  throw new EventAmbiguous(
+    `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +
+      lines.join('\n'),
+  );
+}
