@@ -77,19 +77,19 @@ function teamLists(teams: number): ConsolePage[] {
     { name: '… of a product', path: `/teams?product=${PRODUCT}` },
     { name: '… of a lost product', path: `/teams?status=canceled&product=${PRODUCT}` },
     { name: '… of an unknown product', path: '/teams?product=prod_unknown' },
-    { name: '… out of sync', path: '/teams?problem=out+of+sync' },
-    { name: '… changed by hand', path: '/teams?problem=changed+by+hand' },
-    { name: '… with a refused plan', path: '/teams?problem=plan+refused' },
-    { name: '… with an unknown customer', path: '/teams?problem=unknown+customer' },
-    { name: '… with unknown order', path: '/teams?problem=unknown+order' },
-    { name: '… with parked events', path: '/teams?problem=parked+events' },
-    { name: '… with a plan without a name', path: '/teams?problem=plan+without+a+name' },
+    { name: '… out of sync', path: '/teams?issue=out-of-sync' },
+    { name: '… changed by hand', path: '/teams?issue=changed-by-hand' },
+    { name: '… with a refused plan', path: '/teams?issue=plan-refused' },
+    { name: '… with an unknown customer', path: '/teams?issue=unknown-customer' },
+    { name: '… with unknown order', path: '/teams?issue=unknown-order' },
+    { name: '… with parked events', path: '/teams?issue=parked-events' },
+    { name: '… with a plan without a name', path: '/teams?issue=products-without-name' },
     { name: '… by a common name', path: '/teams?search=Team+7' },
     { name: '… by the name of the last team', path: `/teams?search=Team+${teams}` },
     { name: '… by an unknown name', path: '/teams?search=unknown' },
     { name: '… by a name and a plan', path: `/teams?search=${teams}&plan=Pro` },
-    { name: '… by a name and a problem', path: `/teams?search=${teams}&problem=parked+events` },
-    { name: '… of a plan and with a problem', path: '/teams?plan=Pro&problem=unknown+order' },
+    { name: '… by a name and a problem', path: `/teams?search=${teams}&issue=parked-events` },
+    { name: '… of a plan and with a problem', path: '/teams?plan=Pro&issue=unknown-order' },
     { name: '… by all filters', path: `/teams?${ALL_FILTERS}` },
     { name: '… by all filters, from the end', path: `/teams?${ALL_FILTERS}&sort=-id` },
     { name: '… by id', path: `/teams?search=${teams}` },
@@ -244,7 +244,7 @@ function searches({ oldest, newest }: Row, teams: number): ConsolePage[] {
 const DELETED = 'customer.subscription.deleted';
 const PRODUCT = `prod_Bench${count(1)}`;
 /** No team matches all of them. */
-const ALL_FILTERS = `search=Team&status=unpaid&plan=Pro&product=${PRODUCT}&problem=parked+events`;
+const ALL_FILTERS = `search=Team&status=unpaid&plan=Pro&product=${PRODUCT}&issue=parked-events`;
 const PARKED_CUSTOMER = `cus_Parked${count(13)}`;
 
 const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
@@ -290,8 +290,8 @@ export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]>
     { name: '… by plan, of a status', path: '/teams?sort=plan&status=unpaid' },
     { name: '… by status, of a lost plan', path: '/teams?sort=status&plan=Pro' },
     { name: '… by name, of a product', path: `/teams?sort=name&product=${PRODUCT}` },
-    { name: '… by name, with parked events', path: '/teams?sort=name&problem=parked+events' },
-    { name: '… by name, changed by hand', path: '/teams?sort=name&problem=changed+by+hand' },
+    { name: '… by name, with parked events', path: '/teams?sort=name&issue=parked-events' },
+    { name: '… by name, changed by hand', path: '/teams?sort=name&issue=changed-by-hand' },
     { name: '… by customer, by all filters', path: `/teams?sort=customer&${ALL_FILTERS}` },
     { name: '… by plan, by a common name', path: '/teams?sort=plan&search=Team' },
     { name: '… by plan, as a file', path: '/teams?sort=plan&format=csv', isFile: true },

@@ -1,5 +1,5 @@
 import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
-import { NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
+import { NO_DELAY } from 'instep/src/maintenance/statistics.ts';
 import { EventsChart } from 'instep-console/src/overview/events-chart.tsx';
 import { rangeOf, seriesOf } from 'instep-console/src/overview/series.ts';
 import { expect, test } from 'vitest';

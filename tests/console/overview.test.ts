@@ -66,7 +66,7 @@ test('every figure leads to the list behind it', async () => {
     ['last-event', '/events'],
     ['parked-events', '/attention?kind=parked'],
     ['unknown-order', '/attention?kind=unknown+order'],
-    ['products-without-name', '/teams?problem=plan+without+a+name'],
+    ['products-without-name', '/teams?issue=products-without-name'],
     ['reconciled', '/reconcile'],
   ]) {
     expect(page).toContain(`id="${id}" href="${href}"`);

@@ -1,5 +1,5 @@
-import { DELAY_BOUNDS_SECONDS, NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
-import type { StatisticsRow } from 'instep/src/queries/read-statistics.ts';
+import type { StatisticsRow } from 'instep/src/maintenance/statistics.ts';
+import { DELAY_BOUNDS_SECONDS, NO_DELAY } from 'instep/src/maintenance/statistics.ts';
 import { rangeOf, seriesOf, totalsOf } from 'instep-console/src/overview/series.ts';
 import { describe, expect, test } from 'vitest';
 

@@ -71,10 +71,10 @@ test.each([
   ['status=none', ['Foxtrot']],
   ['plan=Basic', ['Charlie', 'Echo']],
   ['product=prod_pro', ['Delta', 'Alpha', 'Bravo']],
-  ['problem=unknown+order', ['Echo']],
-  ['problem=out+of+sync', ['Alpha']],
-  ['problem=changed+by+hand', ['Delta']],
-  ['problem=parked+events', []],
+  ['issue=unknown-order', ['Echo']],
+  ['issue=out-of-sync', ['Alpha']],
+  ['issue=changed-by-hand', ['Delta']],
+  ['issue=parked-events', []],
   ['status=unpaid&plan=Basic&search=CHAR', ['Charlie']],
   ['status=%27%3B&plan=%00', []],
 ])('filters by %s', async (parameters, names) => {
@@ -85,8 +85,8 @@ test('each filter shows how many teams match it and the others', async () => {
   const { text } = await pages.get('/teams');
   expect(text).toMatch(/Status unpaid 3 /);
   expect(text).toMatch(/Plan or last plan Pro 3 Basic 2 Product prod_pro 3 prod_basic 2/);
-  for (const problem of ['out of sync', 'changed by hand', 'unknown order']) {
-    expect(text).toMatch(new RegExp(`Problem .*\\b${problem} 1 `));
+  for (const issue of ['out of sync', 'changed by hand', 'unknown order']) {
+    expect(text).toMatch(new RegExp(`Issue .*\\b${issue} 1 `));
   }
   expect(text).toMatch(/6 teams in all, counted \d+ seconds? ago\./);
   expect((await pages.get('/teams?search=nobody')).text).not.toContain('counted');
@@ -158,7 +158,7 @@ test('more teams than can be sorted in time are listed by id', async () => {
   await query(
     `update instep.leased_jobs
         set progress = jsonb_set(progress, '{groups}',
-              '[{"status":"active","plan":"Pro","product":null,"problems":[],"teams":10001}]')
+              '[{"status":"active","plan":"Pro","product":null,"issues":[],"teams":10001}]')
       where name = 'team-counts'`,
   );
   const { html, text } = await pages.get('/teams?sort=name');

@@ -1,7 +1,7 @@
 import { withLease } from 'instep/src/maintenance/lease.ts';
+import { sumStatistics as sum } from 'instep/src/maintenance/sum-statistics.ts';
+import { countTeams } from 'instep/src/maintenance/team-counts.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { sumStatistics as sum } from 'instep/src/queries/sum-statistics.ts';
-import { countTeams } from 'instep/src/queries/team-counts.ts';
 
 /** Counts the teams as the job does, whether or not it is due. */
 export async function countTeamsNow(query: Query): Promise<void> {

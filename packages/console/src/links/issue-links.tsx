@@ -1,3 +1,4 @@
+import type { SubjectIssueCode, TeamIssueCode } from 'instep/operate';
 import { Button, PostForm } from '../components/form.tsx';
 
 /** The kinds of issues, in the order of the list. */
@@ -12,6 +13,19 @@ export const ISSUE_KINDS = [
   'unreadable',
 ] as const;
 export type IssueKind = (typeof ISSUE_KINDS)[number];
+
+/** The name of each issue, in a list of issues or teams. */
+export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, string>> = {
+  'out-of-sync': 'out of sync',
+  'changed-by-hand': 'changed by hand',
+  'plan-refused': 'plan refused',
+  'unknown-customer': 'unknown customer',
+  'customer-without-team': 'customer without a team',
+  'parked-events': 'parked events',
+  'unknown-order': 'unknown order',
+  'unreadable-event': 'unreadable event',
+  'products-without-name': 'plan without a name',
+};
 
 /** The address of the list, or of a part of it. */
 export function issuesUrl(

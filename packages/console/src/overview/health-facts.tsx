@@ -1,18 +1,12 @@
-import type { Progress } from 'instep/operate';
-import {
-  countBy,
-  counted,
-  countText,
-  type LeasedJobState,
-  MAX_COUNTED_PARKED,
-  type TeamCounts,
-} from 'instep/operate/inside';
+import type { Progress, TeamCounts } from 'instep/operate';
+import { counted, countText, type LeasedJobState, MAX_COUNTED_PARKED } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
+import { countBy } from '../teams/team-groups.ts';
 import type { SyncState } from './issues.tsx';
 
 type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
@@ -44,7 +38,7 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
         ],
         [
           'Products without a name',
-          <a id="products-without-name" href={teamsUrl({ problem: 'plan without a name' })}>
+          <a id="products-without-name" href={teamsUrl({ issue: 'products-without-name' })}>
             {countText(health.namelessProducts)}
           </a>,
         ],

@@ -167,7 +167,7 @@ function* maintenanceIssues(
     yield {
       problem: `The name of ${counted(namelessProducts, 'product')} is unknown, so their plans have no name.`,
       remedy: 'Check that they exist at Stripe, and that STRIPE_SECRET_KEY can read products.',
-      link: { path: teamsUrl({ problem: 'plan without a name' }), text: 'Their teams' },
+      link: { path: teamsUrl({ issue: 'products-without-name' }), text: 'Their teams' },
     };
   }
   const startedAtMs = catchUp?.startedAtMs ?? null;

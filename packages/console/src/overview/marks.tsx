@@ -1,4 +1,4 @@
-import { MAX_UNSEEN_MS, type Run } from 'instep/operate/inside';
+import { MAX_UNSEEN_MS, type Run } from 'instep/operate';
 import { Time } from '../components/text.tsx';
 
 /** An event that can explain a change in the charts. An outage has an end, which is now while it lasts. */

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
+import { type OperateContext, readRuns, readStatistics, readTeamCounts } from 'instep/operate';
 import {
   commitNothing,
   createWriteCheck,
@@ -8,9 +8,6 @@ import {
   readLastOrigins,
   readLeasedJob,
   readProgress,
-  readRuns,
-  readStatistics,
-  readTeamCounts,
 } from 'instep/operate/inside';
 import { countIssues } from '../attention/issue-counts.ts';
 import { Live } from '../components/live.tsx';
@@ -26,7 +23,8 @@ import { Marks, marksOf } from './marks.tsx';
 import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
-export function overviewPage({ database, keyMode, now, clockMs }: OperateContext): Hono {
+export function overviewPage(options: OperateContext): Hono {
+  const { database, now, clockMs } = options;
   const checkWrites = createWriteCheck({
     // Events are committed by other connections, and perhaps by other processes.
     lastCommitMs: () => Number.NEGATIVE_INFINITY,
@@ -36,7 +34,7 @@ export function overviewPage({ database, keyMode, now, clockMs }: OperateContext
   return new Hono().get('/', async (context) => {
     const range = rangeOf(context.req.query('range'));
     const isLive = context.req.query('live') !== 'off';
-    const overview = await readOverview({ database, keyMode, checkWrites }, range, now());
+    const overview = await readOverview({ ...options, checkWrites }, range, now());
     return context.render(
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
@@ -46,21 +44,18 @@ export function overviewPage({ database, keyMode, now, clockMs }: OperateContext
   });
 }
 
-type OverviewOptions = Pick<OperateContext, 'database' | 'keyMode'> & {
+type OverviewOptions = OperateContext & {
   /** Rejects when the database commits no write. */
   readonly checkWrites: () => Promise<void>;
 };
 
 async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
-  const { database } = options;
-  const { query } = database;
   const sinceMs = firstSlotMs(range, nowMs);
   const request = { slotSeconds: range.slotSeconds, sinceMs };
   const [{ rows, isComplete }, runs, counts, state] = await Promise.all([
-    // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
-    database.transaction((inTransaction) => readStatistics(inTransaction, request)),
-    readRuns(query),
-    readTeamCounts(query),
+    readStatistics(options, request),
+    readRuns(options),
+    readTeamCounts(options),
     readState(options),
   ]);
   const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);

@@ -1,10 +1,11 @@
-import { LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate';
 import {
   DELAY_BOUNDS_SECONDS,
+  LOGGED_OUTCOMES,
+  type LoggedOutcome,
   NO_DELAY,
   type SlotSeconds,
   type StatisticsRow,
-} from 'instep/operate/inside';
+} from 'instep/operate';
 
 /** The time that a chart covers. */
 export type Range = {

@@ -1,17 +1,12 @@
 import type { Child } from 'hono/jsx';
-import {
-  countAll,
-  countBy,
-  counted,
-  countText,
-  durationText,
-  type TeamCounts,
-  type TeamGroup,
-} from 'instep/operate/inside';
+import type { TeamCounts, TeamGroup } from 'instep/operate';
+import { counted, countText, durationText } from 'instep/operate/inside';
 import { UntrustedText } from '../components/text.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { type TeamFields, teamsUrl } from './team-filter.ts';
+import { countAll, countBy } from './team-groups.ts';
 
-type FilterField = 'status' | 'plan' | 'product' | 'problem';
+type FilterField = 'status' | 'plan' | 'product' | 'issue';
 
 /** The filters, and the values that a group of teams has for each. */
 const FILTERS: readonly {
@@ -22,16 +17,18 @@ const FILTERS: readonly {
   { field: 'status', name: 'Status', valuesOf: ({ status }) => [status] },
   { field: 'plan', name: 'Plan or last plan', valuesOf: ({ plan }) => [plan] },
   { field: 'product', name: 'Product', valuesOf: ({ product }) => [product] },
-  { field: 'problem', name: 'Problem', valuesOf: ({ problems }) => problems },
+  { field: 'issue', name: 'Issue', valuesOf: ({ issues }) => issues },
 ];
 
 /** How many values of a filter are in view. */
 const MAX_SHOWN = 8;
 
-/** The labels of values that are not Stripe's statuses. */
-const STATUS_NAMES: Readonly<Record<string, string>> = {
-  none: 'no subscription',
-  other: 'another status',
+/** The labels of values that are not Stripe's own. */
+const LABELS: Readonly<Record<FilterField, Readonly<Record<string, string>>>> = {
+  status: { none: 'no subscription', other: 'another status' },
+  plan: {},
+  product: {},
+  issue: ISSUE_NAMES,
 };
 
 type FilterLinksProps = {
@@ -102,7 +99,7 @@ function Values({ field, values, fields }: ValuesProps) {
       isChosen={value === chosen}
       teams={fields.search === '' ? teams : null}
     >
-      <UntrustedText text={STATUS_NAMES[value] ?? value} maxLength={40} />
+      <UntrustedText text={LABELS[field][value] ?? value} maxLength={40} />
     </FilterLink>
   );
   const inView = values.filter(([value], index) => index < MAX_SHOWN || value === chosen);

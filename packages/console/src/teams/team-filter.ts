@@ -1,9 +1,14 @@
-import type { TeamFilter, TeamOrder, TeamSort, TeamsStart } from 'instep/operate';
-import { TEAM_PROBLEMS } from 'instep/operate/inside';
+import {
+  TEAM_ISSUES,
+  type TeamFilter,
+  type TeamOrder,
+  type TeamSort,
+  type TeamsStart,
+} from 'instep/operate';
 import { queryText } from '../query-parameters.ts';
 
 /** The fields of the list's address; empty ones filter nothing. */
-const FIELDS = ['search', 'status', 'plan', 'product', 'problem', 'sort'] as const;
+const FIELDS = ['search', 'status', 'plan', 'product', 'issue', 'sort'] as const;
 
 export type TeamFields = Readonly<Record<(typeof FIELDS)[number], string>>;
 
@@ -15,7 +20,7 @@ export function readTeamFields(parameter: (name: string) => unknown): TeamFields
     status: read('status'),
     plan: read('plan'),
     product: read('product'),
-    problem: read('problem'),
+    issue: read('issue'),
     sort: read('sort'),
   };
 }
@@ -40,14 +45,14 @@ export function teamsUrl(
   return parameters.size === 0 ? '/teams' : `/teams?${parameters}`;
 }
 
-/** The filter; an unknown problem filters nothing. */
+/** The filter; an unknown issue filters nothing. */
 export function teamFilterOf(fields: TeamFields): TeamFilter {
   return {
     text: fields.search || undefined,
     status: fields.status || undefined,
     plan: fields.plan || undefined,
     product: fields.product || undefined,
-    problem: TEAM_PROBLEMS.find((one) => one === fields.problem),
+    issue: TEAM_ISSUES.find((one) => one === fields.issue),
   };
 }
 

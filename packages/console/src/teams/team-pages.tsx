@@ -3,16 +3,11 @@ import {
   findTeams,
   type OperateContext,
   type PageOfTeams,
+  readTeamCounts,
   type TeamFilter,
   type TeamsStart,
 } from 'instep/operate';
-import {
-  countAll,
-  counted,
-  countText,
-  type ReconcileServices,
-  readTeamCounts,
-} from 'instep/operate/inside';
+import { counted, countText, type ReconcileServices } from 'instep/operate/inside';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
@@ -29,6 +24,7 @@ import {
   teamOrderOf,
   teamsUrl,
 } from './team-filter.ts';
+import { countAll } from './team-groups.ts';
 import { teamPage } from './team-page.tsx';
 import { TeamTable } from './team-table.tsx';
 
@@ -39,14 +35,13 @@ const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: OperateContext, services: ReconcileServices): Hono {
-  const { database, now } = options;
-  const { query } = database;
+  const { now } = options;
   const app = new Hono();
   app.get('/', async (context) => {
     const { req, render } = context;
     const parameter = (name: string) => req.query(name);
     const start = readStart(parameter);
-    const counts = await readTeamCounts(query);
+    const counts = await readTeamCounts(options);
     const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
     const given = readTeamFields(parameter);
     // Ids have an index.

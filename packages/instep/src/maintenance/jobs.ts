@@ -1,8 +1,6 @@
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database } from '../postgres/database.ts';
-import { sumStatistics } from '../queries/sum-statistics.ts';
-import { countTeams } from '../queries/team-counts.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { NameOf } from '../stripe/product-names.ts';
@@ -17,6 +15,8 @@ import { lookUpProductNames } from './product-names.ts';
 import { limitRate } from './rate-limiter.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { pruneExpiredEvents } from './retention.ts';
+import { sumStatistics } from './sum-statistics.ts';
+import { countTeams } from './team-counts.ts';
 import type { Job } from './worker.ts';
 
 type JobsOptions = {

@@ -1,7 +1,76 @@
 import type { Query } from '../postgres/database.ts';
-import { noteRun } from '../queries/runs.ts';
 import { VERSION } from '../runtime/version.ts';
 import type { Job } from './worker.ts';
+
+/** A period in which an instance was running and could reach the database, in milliseconds since 1970. */
+export type Run = {
+  readonly version: string;
+  readonly startedAtMs: number;
+  /** When it was last seen running. */
+  readonly seenAtMs: number;
+};
+
+/** An instance that was not seen for longer was down. */
+export const MAX_UNSEEN_MS = 60_000;
+
+/** Covers the longest chart, and the run before it. */
+const KEPT = `interval '15 days'`;
+
+/** More runs are a crash loop, of which the newest runs are enough. */
+const MAX_RUNS = 1_000;
+
+/**
+ * Records that the instance of this run is running, and returns the run: a new one if there is none yet, or
+ * if the instance could not reach the database for too long.
+ */
+export async function noteRun(
+  query: Query,
+  { runId, version }: { readonly runId: string | null; readonly version: string },
+): Promise<string | null> {
+  const [row] = await query<{ runId: string }>({
+    name: 'note_run',
+    text: `
+      with seen as (
+        update instep.runs
+           set seen_at = now()
+         where run_id = $1
+           and seen_at >= now() - $3 * interval '1 millisecond'
+        returning run_id
+      ), begun as (
+        insert into instep.runs (version)
+        select $2
+         where not exists (select from seen)
+        returning run_id
+      ), forgotten as (
+        delete from instep.runs
+         where seen_at < now() - ${KEPT}
+           and exists (select from begun)
+      )
+      select run_id as "runId" from seen
+       union all
+      select run_id from begun`,
+    values: [runId, version, MAX_UNSEEN_MS],
+  });
+  return row?.runId ?? null;
+}
+
+/** The newest runs, the oldest of them first. */
+export async function readRuns(query: Query): Promise<Run[]> {
+  return await query<Run>({
+    name: 'read_runs',
+    text: `
+      select version,
+             (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
+             (extract(epoch from seen_at) * 1000)::bigint    as "seenAtMs"
+        from (
+               select *
+                 from instep.runs
+                order by started_at desc
+                limit ${MAX_RUNS}
+             ) as newest
+       order by started_at`,
+  });
+}
 
 /** Shorter than the time after which an instance counts as down, so that one delay is not an outage. */
 const INTERVAL_MS = 20_000;

@@ -143,7 +143,7 @@ export async function readTeam(
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * for await (const { id, plan } of exportTeams(context, { problem: 'out of sync' })) {
+ * for await (const { id, plan } of exportTeams(context, { issue: 'out-of-sync' })) {
  *   console.log(id, plan.subscriptionStatus);
  * }
  * await handler.close();

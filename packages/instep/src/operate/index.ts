@@ -30,11 +30,21 @@ export {
   type Severity,
   type SubjectIssueCode,
 } from '../health/issues.ts';
+export { TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';
+export {
+  DELAY_BOUNDS_SECONDS,
+  type LogStatistics,
+  NO_DELAY,
+  type SlotSeconds,
+  type StatisticsRequest,
+  type StatisticsRow,
+} from '../maintenance/statistics.ts';
+export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
-export type { TeamProblem } from '../queries/team-filters.ts';
 export type { Mode } from '../stripe/key-kind.ts';
 export {
   ACTIONS,
@@ -115,3 +125,4 @@ export {
 export { checkHealth, type HealthReport } from './health.ts';
 export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
+export { readRuns, readStatistics, readTeamCounts } from './statistics.ts';

@@ -39,18 +39,6 @@ export {
   type StoredCustomers,
 } from '../postgres/statements/subscriptions.ts';
 export { readTeam } from '../postgres/statements/teams.ts';
-export { DELAY_BOUNDS_SECONDS, NO_DELAY } from '../queries/delay-buckets.ts';
-export { readStatistics, type StatisticsRow } from '../queries/read-statistics.ts';
-export { MAX_UNSEEN_MS, type Run, readRuns } from '../queries/runs.ts';
-export {
-  countAll,
-  countBy,
-  readTeamCounts,
-  type TeamCounts,
-  type TeamGroup,
-} from '../queries/team-counts.ts';
-export { TEAM_PROBLEMS } from '../queries/team-filters.ts';
-export type { SlotSeconds } from '../queries/write-statistics.ts';
 export { Background } from '../runtime/background.ts';
 export { counted, countText, durationText } from '../runtime/count-text.ts';
 export { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';

@@ -1,14 +1,10 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import { HAS_ISSUE, type TeamIssueCode } from '../health/team-issues.ts';
+import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
+import { allTeamsWithLostPlans, LOST_PLAN } from '../postgres/statements/lost-plans.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import {
-  allTeamsWithLostPlans,
-  FILTER_VALUES,
-  hasProblem,
-  LOST_PLAN,
-  type TeamProblem,
-} from '../queries/team-filters.ts';
 import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';
 
 /** A team must match every given member. */
@@ -19,7 +15,7 @@ export type TeamFilter = {
   /** A plan or product that the team has or had. */
   readonly plan?: string | undefined;
   readonly product?: string | undefined;
-  readonly problem?: TeamProblem | undefined;
+  readonly issue?: TeamIssueCode | undefined;
 };
 
 /** The sort keys of a list, as SQL that is never null. Teams with the same value are ordered by id. */
@@ -149,7 +145,7 @@ const whereOf = (conditions: readonly string[]) =>
   conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 
 function conditionsOf(
-  { text, status, plan, product, problem }: TeamFilter,
+  { text, status, plan, product, issue }: TeamFilter,
   parameter: (value: unknown) => string,
 ): string[] {
   const given = (value: string | undefined, condition: (parameter: string) => string) =>
@@ -159,6 +155,6 @@ function conditionsOf(
     ...given(status, (one) => `${FILTER_VALUES.status} = ${one}`),
     ...given(plan, (one) => `${FILTER_VALUES.plan} = ${one}`),
     ...given(product, (one) => `${FILTER_VALUES.product} = ${one}`),
-    ...(problem === undefined ? [] : [hasProblem(problem)]),
+    ...(issue === undefined ? [] : [HAS_ISSUE[issue]]),
   ];
 }

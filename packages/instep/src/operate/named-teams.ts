@@ -1,9 +1,9 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
+import { teamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
 import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { teamsWithLostPlans } from '../queries/team-filters.ts';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {

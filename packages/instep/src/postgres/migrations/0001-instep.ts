@@ -253,7 +253,7 @@ create table instep.statistics (
   slot_seconds integer     not null,
   starts_at    timestamptz not null,
   outcome      text        not null,
-  -- The delay of delivery (src/queries/delay-buckets.ts); -1: unknown.
+  -- The delay of delivery (src/maintenance/statistics.ts); -1: unknown.
   delay_bucket smallint    not null,
   count        bigint      not null,
   primary key (slot_seconds, starts_at, outcome, delay_bucket)

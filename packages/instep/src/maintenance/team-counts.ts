@@ -1,6 +1,37 @@
+import { STATUSES } from '../core/status.ts';
+import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
 import type { Query } from '../postgres/database.ts';
+import { allTeamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { allTeamsWithLostPlans, FILTER_VALUES, type FilterValues } from './team-filters.ts';
+
+/** The values by which teams are counted and filtered. */
+export type FilterValues = {
+  /** `none`: never had a subscription; `other`: a status of the application's own. */
+  readonly status: string;
+  /** The plan that the team has or had. */
+  readonly plan: string | null;
+  readonly product: string | null;
+  readonly issues: readonly TeamIssueCode[];
+};
+
+// As text, because the column can have a type and values of the application's own.
+const STATUS = `
+  case
+    when teams.subscription_status is null then 'none'
+    when teams.subscription_status::text in (${Object.keys(STATUSES)
+      .map((name) => `'${name}'`)
+      .join(', ')})
+      then teams.subscription_status::text
+    else 'other'
+  end`;
+
+/** SQL for each of these values, of rows of `teams` with `LOST_PLAN`. */
+export const FILTER_VALUES: Readonly<Record<keyof FilterValues, string>> = {
+  status: STATUS,
+  plan: 'coalesce(teams.plan_name::text, lost_plan_name)',
+  product: 'coalesce(teams.provider_product_id::text, lost_product_id)',
+  issues: `array_remove(array[${TEAM_ISSUES.map((code) => `case when ${HAS_ISSUE[code]} then '${code}' end`).join(', ')}], null)`,
+};
 
 /** Teams that have all of these in common. */
 export type TeamGroup = FilterValues & { readonly teams: number };
@@ -19,7 +50,7 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
         select ${FILTER_VALUES.status} as status,
                ${FILTER_VALUES.plan} as plan,
                ${FILTER_VALUES.product} as product,
-               ${FILTER_VALUES.problems} as problems,
+               ${FILTER_VALUES.issues} as issues,
                count(*) as teams
           from ${allTeamsWithLostPlans(tables)}
          group by 1, 2, 3, 4
@@ -30,7 +61,7 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
         select status,
                case when not is_rare then plan end as plan,
                case when not is_rare then product end as product,
-               problems,
+               issues,
                sum(teams) as teams
           from ranked
          group by 1, 2, 3, 4
@@ -57,23 +88,4 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
          and progress is not null`,
   });
   return row?.counts ?? null;
-}
-
-/** The number of all teams. */
-export function countAll(groups: readonly TeamGroup[]): number {
-  return groups.reduce((sum, { teams }) => sum + teams, 0);
-}
-
-/** The number of teams for each value of a filter, the most frequent first. */
-export function countBy(
-  groups: readonly TeamGroup[],
-  valuesOf: (group: TeamGroup) => readonly (string | null)[],
-): [value: string, teams: number][] {
-  const counts = new Map<string, number>();
-  for (const group of groups) {
-    for (const value of valuesOf(group)) {
-      if (value !== null) counts.set(value, (counts.get(value) ?? 0) + group.teams);
-    }
-  }
-  return [...counts].sort(([, one], [, other]) => other - one);
 }

@@ -1,6 +1,28 @@
+import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
+import type { LoggedOutcome } from '../core/logged-event.ts';
 import type { PositionRange } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
-import { DELAY_BUCKET } from './delay-buckets.ts';
+
+/** Each bucket holds delays below its bound. The last one also holds all longer delays. */
+export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
+  { length: 48 },
+  (_, bucket) => 0.25 * 2 ** (bucket / 2),
+);
+
+/** The bucket of events without a delay: Stripe did not deliver them, or their time is unknown. */
+export const NO_DELAY = -1;
+
+/**
+ * The bucket of a logged event, in SQL. An event without a time of its own has no delay: its
+ * `created_at` is the time of arrival.
+ */
+export const DELAY_BUCKET = `
+  case
+    when created_at is null or deliveries = 0 or key < '${FIRST_DATED_KEY}' then ${NO_DELAY}
+    -- Neither \`extract\` nor a logarithm: both take several times as long.
+    else width_bucket(date_part('epoch', received_at - created_at),
+                      '{${DELAY_BOUNDS_SECONDS.slice(0, -1).join(', ')}}'::double precision[])
+  end::smallint`;
 
 /** The lengths of the time slots that the log is summed into. */
 export const SLOTS_SECONDS = [60, 900, 7_200] as const;
@@ -150,4 +172,85 @@ export async function deleteOldStatistics(query: Query, nowMs: number): Promise<
          and starts_at < $1::timestamptz - slot.seconds * ${KEPT_SLOTS} * interval '1 second'`,
     values: [new Date(nowMs), SLOTS_SECONDS, new Date(nowMs - LONGEST_KEPT_MS)],
   });
+}
+
+/** The number of events in a time slot with this outcome and this delay. */
+export type StatisticsRow = {
+  /** In milliseconds since 1970. */
+  readonly startsAtMs: number;
+  readonly outcome: LoggedOutcome;
+  readonly delayBucket: number;
+  readonly count: number;
+};
+
+export type StatisticsRequest = {
+  readonly slotSeconds: SlotSeconds;
+  /** In milliseconds since 1970. */
+  readonly sinceMs: number;
+};
+
+export type LogStatistics = {
+  readonly rows: readonly StatisticsRow[];
+  /** Whether they are complete; otherwise maintenance is still summing the log. */
+  readonly isComplete: boolean;
+};
+
+/** The maximum number of events that are counted directly. Maintenance soon sums any others. */
+const MOST_COUNTED = 50_000;
+
+/** The events since a time: the sums, and the logged events that are not yet in them. */
+export async function readStatistics(
+  query: Query,
+  { slotSeconds, sinceMs }: StatisticsRequest,
+): Promise<LogStatistics> {
+  type Row = { isComplete: boolean } & (StatisticsRow | { startsAtMs: null });
+  const rows = await query<Row>({
+    name: 'read_statistics',
+    // One statement, so that both halves show the same moment.
+    text: `
+      with progress as materialized (
+        select coalesce(max((progress ->> 'upTo')::bigint), 0) as up_to,
+               coalesce(max((progress ->> 'after')::bigint), 0) as after
+          from instep.leased_jobs
+         where name = 'statistics'
+      ), newest as materialized (
+        select date_bin($1 * interval '1 second', received_at, 'epoch') as starts_at,
+               received_at,
+               outcome,
+               ${DELAY_BUCKET} as delay_bucket
+          from instep.events
+         where position > (select up_to from progress)
+         order by position desc
+         limit ${MOST_COUNTED}
+      ), counted as (
+        select starts_at, outcome, delay_bucket, count
+          from instep.statistics
+         where slot_seconds = $1
+           and starts_at >= $2
+         union all
+        select starts_at, outcome, delay_bucket, count(*)
+          from newest
+         where starts_at >= $2
+         group by starts_at, outcome, delay_bucket
+      ), completeness as (
+        select after = 0 and (select count(*) from newest) < ${MOST_COUNTED} as is_complete
+          from progress
+      )
+      select (date_part('epoch', starts_at) * 1000)::bigint as "startsAtMs",
+             outcome,
+             delay_bucket as "delayBucket",
+             sum(count)::bigint as count,
+             is_complete as "isComplete"
+        from completeness
+        left join counted on true
+       group by starts_at, outcome, delay_bucket, is_complete
+      having sum(count) is null
+          or sum(count) > 0
+       order by starts_at`,
+    values: [slotSeconds, new Date(sinceMs)],
+  });
+  return {
+    rows: rows.flatMap(({ isComplete: _, ...row }) => (row.startsAtMs === null ? [] : [row])),
+    isComplete: rows[0]?.isComplete ?? true,
+  };
 }

@@ -10,7 +10,7 @@ import {
   forgetParked,
   moveDecided,
   readLogWriters,
-} from './write-statistics.ts';
+} from './statistics.ts';
 
 type SumStatisticsOptions = {
   readonly database: Database;

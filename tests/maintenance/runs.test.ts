@@ -1,4 +1,4 @@
-import { noteRun, readRuns } from 'instep/src/queries/runs.ts';
+import { noteRun, readRuns } from 'instep/src/maintenance/runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

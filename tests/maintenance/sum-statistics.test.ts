@@ -1,11 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import {
+  DELAY_BOUNDS_SECONDS,
+  NO_DELAY,
+  readStatistics,
+  SLOTS_SECONDS,
+  type SlotSeconds,
+  type StatisticsRow,
+} from 'instep/src/maintenance/statistics.ts';
 import type { Database, Work } from 'instep/src/postgres/database.ts';
 import { type LogEntry, logEvents } from 'instep/src/postgres/statements/events.ts';
-import { DELAY_BOUNDS_SECONDS, NO_DELAY } from 'instep/src/queries/delay-buckets.ts';
-import { readStatistics, type StatisticsRow } from 'instep/src/queries/read-statistics.ts';
-import { SLOTS_SECONDS, type SlotSeconds } from 'instep/src/queries/write-statistics.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
