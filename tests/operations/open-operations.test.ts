@@ -55,7 +55,7 @@ test('without the console, the metrics are served, and the page at / says how to
   expect((await ask('/')).status).toBe(503);
 
   const metrics = { contentType: 'text/plain', expose: async () => 'up 1\n' };
-  listener.show({ metrics, pages: null });
+  listener.show({ metrics, pages: null, syncApi: () => undefined });
   const page = await ask('/');
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(await page.text()).toContain('npm install instep-console');
@@ -74,6 +74,10 @@ test('metrics that cannot be read are an error, and the listener goes on', async
   });
   onTestFinished(() => listener.close(1_000));
   const expose = () => Promise.reject(new RangeError('a defect'));
-  listener.show({ metrics: { contentType: 'text/plain', expose }, pages: null });
+  listener.show({
+    metrics: { contentType: 'text/plain', expose },
+    pages: null,
+    syncApi: () => undefined,
+  });
   for (const _ of [1, 2]) expect((await fetch(`${listener.url}/metrics`)).status).toBe(500);
 });

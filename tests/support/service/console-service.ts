@@ -66,7 +66,8 @@ export function useConsole({
     });
     extend?.(app);
     const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
-    listener.show({ metrics, pages: toNodeListener(async (request) => await app.fetch(request)) });
+    const pages = toNodeListener(async (request) => await app.fetch(request));
+    listener.show({ metrics, pages, syncApi: () => undefined });
     server = listener;
   });
   afterAll(async () => {

@@ -70,6 +70,8 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
         : `${counted(result.parkedEvents, 'parked event')} dismissed.`;
     case 'reconciled':
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
+    case 'synced':
+      return `Team ${result.teamId} has what Stripe has.`;
     case 'failed':
       return `${failureText(result.error)} ${UNCHANGED}`;
     case 'text':
@@ -79,7 +81,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
 
 function failureText(code: Extract<ActionResult, { code: 'failed' }>['error']): string {
   if (code === 'DEADLINE_EXCEEDED') return "Stripe's API did not answer in time.";
-  if (code === 'RECONCILIATION_FAILED') {
+  if (code === 'RECONCILIATION_FAILED' || code === 'STRIPE_UNAVAILABLE') {
     return "Stripe's API refused the request or did not answer. The server log has the reason.";
   }
   return `The action failed (${code}). The server log has the reason.`;

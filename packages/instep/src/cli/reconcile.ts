@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readApiConfig, readPlanSelection } from '../config/config.ts';
 import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
@@ -8,27 +7,21 @@ import {
 } from '../maintenance/reconcile/progress.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileTeams } from '../operate/compare.ts';
-import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
-import type { Database } from '../postgres/database.ts';
 import { counted, countText } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { createLogger } from '../runtime/logging.ts';
 import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
 import { printMessage } from './output.ts';
 import { planChanges } from './plan-table.ts';
 import { createProgress, type Progress } from './progress.ts';
 import { stopSignal } from './signals.ts';
-import { withDatabase } from './with-database.ts';
+import { withOperator } from './with-operator.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 
 class DriftLeft extends InstepError {
   readonly code = 'DRIFT_LEFT';
 }
-
-const MAX_CONNECTIONS = 4;
-const MAX_QUEUED = 100_000;
 
 export function reconcileCommand(): Command {
   return createCommand(
@@ -45,7 +38,7 @@ export function reconcileCommand(): Command {
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const signal = stopSignal();
-  const counts = await withDatabase(async (database) => {
+  const counts = await withOperator(async (context, operator) => {
     const bars = createBars();
     const request = {
       customerId: customer,
@@ -59,13 +52,13 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       onProgress: bars.show,
     };
     try {
-      return await reconcileTeams(openOn(database), operator(), request);
+      return await reconcileTeams(context, operator, request);
     } catch (error) {
       throw customer === undefined ? withHint(error) : error;
     } finally {
       bars.clear();
     }
-  }, MAX_CONNECTIONS);
+  });
 
   if (json) process.stdout.write(`${JSON.stringify({ kind: 'counts', ...counts })}\n`);
   else printMessage(describeCounts(counts, dryRun));
@@ -87,24 +80,6 @@ function withHint(cause: unknown): unknown {
   }
   return cause;
 }
-
-function openOn(database: Database): OperateContext {
-  return createContext({
-    database,
-    stripeApi: readApiConfig(process.env),
-    planSelection: readPlanSelection(process.env),
-    maxQueued: MAX_QUEUED,
-    logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
-    now: Date.now,
-    close: async () => undefined,
-  });
-}
-
-/** The account of the operating system, by its number. */
-const operator = (): Operator => ({
-  name: `uid:${process.getuid?.() ?? 'unknown'}`,
-  how: 'command',
-});
 
 /** One progress bar for each step. */
 function createBars() {

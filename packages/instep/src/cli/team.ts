@@ -2,16 +2,22 @@ import type { Command } from 'commander';
 import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
+import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { Database } from '../postgres/database.ts';
-import { addTeam, linkTeam, readTeam } from '../postgres/statements/teams.ts';
+import { addTeam, linkTeam, readTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printData } from './output.ts';
-import { NotFound, withDatabase } from './with-database.ts';
+import { NotFound, TeamNotLinked, withDatabase } from './with-database.ts';
+import { withOperator } from './with-operator.ts';
 
 type Json = { json?: boolean };
 
 export function teamCommand(): Command {
-  return createCommand('team', 'add, link and show teams and their plans', 'instep team show 1')
+  return createCommand(
+    'team',
+    'add, link, show and sync teams and their plans',
+    'instep team show 1',
+  )
     .addCommand(
       createCommand(
         'add',
@@ -39,7 +45,31 @@ export function teamCommand(): Command {
         .argument('<id>', 'team id', applicationId)
         .option('--json', 'print JSON')
         .action(show),
+    )
+    .addCommand(
+      createCommand('sync', 'give a team the plan that Stripe has now', 'instep team sync 1')
+        .argument('<id>', 'team id', applicationId)
+        .option('--json', 'print JSON')
+        .action(sync),
     );
+}
+
+export function checkoutCommand(): Command {
+  return createCommand(
+    'checkout',
+    'complete checkouts',
+    'instep checkout complete cs_123 --team 1',
+  ).addCommand(
+    createCommand(
+      'complete',
+      'link the customer of a checkout to its team, and give the team its plan',
+      'instep checkout complete cs_123 --team 1',
+    )
+      .argument('<session>', 'id of the Checkout Session at Stripe')
+      .requiredOption('--team <id>', 'team id', applicationId)
+      .option('--json', 'print JSON')
+      .action(complete),
+  );
 }
 
 async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
@@ -64,8 +94,34 @@ async function show(id: ApplicationId, options: Json): Promise<void> {
   await withDatabase((database) => print(database, id, options));
 }
 
-async function print({ query }: Database, id: ApplicationId, options: Json): Promise<void> {
+async function sync(id: ApplicationId, options: Json): Promise<void> {
+  await withOperator(async (context, operator) => {
+    const { customerId } = await requireTeam(context.database, id);
+    if (customerId === null) {
+      throw new TeamNotLinked(`team ${id} has no customer: use \`instep team link\``);
+    }
+    await syncCustomer(context, operator, customerId);
+    await print(context.database, id, options);
+  });
+}
+
+async function complete(
+  sessionId: string,
+  { team: teamId, ...options }: { team: ApplicationId } & Json,
+): Promise<void> {
+  await withOperator(async (context, operator) => {
+    await completeCheckout(context, operator, sessionId, { teamId });
+    await print(context.database, teamId, options);
+  });
+}
+
+async function print(database: Database, id: ApplicationId, options: Json): Promise<void> {
+  const { customerId, plan } = await requireTeam(database, id);
+  printData({ id, providerCustomerId: customerId, ...plan }, options);
+}
+
+async function requireTeam({ query }: Database, id: ApplicationId): Promise<Team> {
   const team = await readTeam(query, id);
   if (team === null) throw new NotFound(`there is no team ${id}`);
-  printData({ id, providerCustomerId: team.customerId, ...team.plan }, options);
+  return team;
 }

@@ -70,3 +70,8 @@ export function withDatabase<Result>(
 export class NotFound extends InstepError {
   readonly code = 'NOT_FOUND';
 }
+
+/** The team has no customer, and so neither events nor a subscription. */
+export class TeamNotLinked extends InstepError {
+  readonly code = 'TEAM_NOT_LINKED';
+}

@@ -71,6 +71,8 @@ export type ActionResult =
   /** Hidden until it changes. `parkedEvents`: how many were dismissed. */
   | { readonly code: 'dismissed'; readonly parkedEvents: number }
   | ({ readonly code: 'reconciled' } & Readonly<Record<'teams' | 'drifts' | 'repaired', number>>)
+  /** The team has what Stripe has. */
+  | { readonly code: 'synced'; readonly teamId: ApplicationId }
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
@@ -84,7 +86,16 @@ export type ReplayOutcomes = Readonly<
 export type OperatorAction = {
   /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all`. */
   readonly subject: string;
-  readonly action: 'link' | 'unlink' | 'replay' | 'compare' | 'repair' | 'dismiss' | 'reconcile';
+  readonly action:
+    | 'link'
+    | 'unlink'
+    | 'replay'
+    | 'compare'
+    | 'repair'
+    | 'dismiss'
+    | 'reconcile'
+    | 'complete checkout'
+    | 'sync';
   readonly isDone: boolean;
   readonly result: ActionResult;
 };

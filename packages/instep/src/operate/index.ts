@@ -4,6 +4,7 @@
  *
  * @module operate
  */
+export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export type { ApplicationId } from '../core/application-id.ts';
 export type { Json, JsonObject } from '../core/json.ts';
 export { LOGGED_OUTCOMES, type LoggedEvent, type LoggedOutcome } from '../core/logged-event.ts';
@@ -75,6 +76,7 @@ export {
   readActed,
   type Subject,
 } from './audit.ts';
+export { completeCheckout, syncCustomer } from './checkout.ts';
 export {
   type Comparison,
   compareTeam,

@@ -4,6 +4,7 @@ import type { TokenVerdict } from '../operate/console-package.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { type ListenerOptions, openListener, type RunningServer } from '../server/listener.ts';
 import { requestPath } from '../server/node-listener.ts';
+import { SYNC_API_PATH } from './sync-api.ts';
 
 type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port'> & {
   readonly logger: Logger;
@@ -16,6 +17,8 @@ type Shown = {
   readonly metrics: Exposition;
   /** The console, which has its own login; `null` when it is not installed. */
   readonly pages: RequestListener | null;
+  /** The calls of `createSyncApi`. */
+  readonly syncApi: RequestListener;
 };
 
 type OperatorsListener = RunningServer & {
@@ -38,7 +41,7 @@ const CONSOLE_MISSING = `<!doctype html>
 `;
 
 /**
- * Takes the operators' port, and serves `GET /metrics` and the console there. @throws ListenFailed
+ * Takes the operators' port, and serves `GET /metrics`, two calls for apps and the console there. @throws ListenFailed
  */
 export async function listenForOperators({
   host,
@@ -59,8 +62,15 @@ export async function listenForOperators({
       const remedy = 'Open it there, or set OPS_TOKEN.';
       return send(response, 403, `Without OPS_TOKEN, only localhost is answered. ${remedy}\n`);
     }
-    const { metrics, pages } = shown;
-    if (requestPath(request) === '/metrics') return await answerMetrics(request, response, metrics);
+    const { metrics, pages, syncApi } = shown;
+    const path = requestPath(request);
+    if (path === '/metrics') return await answerMetrics(request, response, metrics);
+    if (path?.startsWith(SYNC_API_PATH)) {
+      // Without a token, any page that a browser shows could send these requests to `localhost`.
+      if (checkToken === null) return send(response, 403, 'Set OPS_TOKEN to use this call.\n');
+      if (await hasToken(request, response)) syncApi(request, response);
+      return;
+    }
     if (pages !== null) pages(request, response);
     else send(response, 501, CONSOLE_MISSING, 'text/html; charset=utf-8');
   }
@@ -74,15 +84,21 @@ export async function listenForOperators({
       response.setHeader('Allow', 'GET, HEAD');
       return send(response, 405, 'Metrics can only be read.\n');
     }
+    if (!(await hasToken(request, response))) return;
+    send(response, 200, await metrics.expose(), metrics.contentType);
+  }
+
+  /** Whether the request has the token, or needs none. Otherwise it is answered. */
+  async function hasToken(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
     // The scheme is case-insensitive (RFC 9110, 11.1).
     const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
     const verdict =
       checkToken === null ? 'right' : token === undefined ? 'wrong' : await checkToken(token);
-    if (verdict === 'right')
-      return send(response, 200, await metrics.expose(), metrics.contentType);
+    if (verdict === 'right') return true;
     response.setHeader('WWW-Authenticate', 'Bearer');
-    if (verdict === 'wrong') return send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
-    send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
+    if (verdict === 'wrong') send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
+    else send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
+    return false;
   }
 
   return {

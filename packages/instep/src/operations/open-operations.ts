@@ -1,16 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Exposition } from '../metrics/series.ts';
-import {
-  type ConsoleHandler,
-  type ConsolePackage,
-  importConsole,
-} from '../operate/console-package.ts';
-import { createContext } from '../operate/context.ts';
+import { type ConsoleHandler, importConsole } from '../operate/console-package.ts';
+import { createContext, type OperateContext } from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { createNodeListener } from '../server/node-listener.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
+import { createSyncApi } from './sync-api.ts';
 import { createTokenCheck } from './token-check.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
@@ -59,7 +57,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   let prepared = Promise.resolve();
   const listener = await listenForOperators({ host, port, logger, checkToken });
 
-  function openConsole(server: DatabaseServer, { createConsoleWithLogin }: ConsolePackage) {
+  function openContextOn(server: DatabaseServer): OperateContext {
     database = server.open({
       maxConnections: MAX_CONNECTIONS,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -67,18 +65,20 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
     });
     const { stripeApi, planSelection, maxQueuedEvents: maxQueued } = config;
     const close = async () => undefined;
-    const services = { database, stripeApi, planSelection, maxQueued, logger, now, close };
-    const context = createContext(services);
-    return createConsoleWithLogin({ instep: { operateContext: async () => context }, login });
+    return createContext({ database, stripeApi, planSelection, maxQueued, logger, now, close });
   }
 
   return {
     url: listener.url,
     async show(server, metrics) {
       const console = await importConsole();
-      if (console !== null) pages = openConsole(server, console);
+      const context = openContextOn(server);
+      const operateContext = async () => context;
+      pages = console?.createConsoleWithLogin({ instep: { operateContext }, login });
       const shown = pages === undefined ? null : console?.toNodeListener(pages);
-      listener.show({ metrics, pages: shown ?? null });
+      const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
+      const syncApi = createNodeListener(createSyncApi(context), onFailure);
+      listener.show({ metrics, pages: shown ?? null, syncApi });
       logger.info({ url: listener.url }, 'operations listening');
       if (pages !== undefined) prepared = preparePages(pages, token);
     },

@@ -5,7 +5,6 @@ import { readNewestPosition, searchLog, tailLog } from '../../event-log/search.t
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
 import type { Query } from '../../postgres/database.ts';
 import { readTeam } from '../../postgres/statements/teams.ts';
-import { InstepError } from '../../runtime/errors.ts';
 import {
   applicationId,
   createCommand,
@@ -16,7 +15,7 @@ import {
 } from '../arguments.ts';
 import { outputClosed, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { NotFound, withDatabase } from '../with-database.ts';
+import { NotFound, TeamNotLinked, withDatabase } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -29,11 +28,6 @@ type ListOptions = {
   follow?: boolean;
   json?: boolean;
 };
-
-/** A team without a customer has no events. */
-class TeamNotLinked extends InstepError {
-  readonly code = 'TEAM_NOT_LINKED';
-}
 
 export function eventsListCommand(): Command {
   return createCommand(

@@ -1,0 +1,93 @@
+import {
+  type CompleteCheckoutRequest,
+  completeCheckout as complete,
+  syncCustomer as sync,
+} from '../checkout/checkout.ts';
+import type { Team } from '../postgres/statements/teams.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { recordActions, type Subject, subjectText } from './audit.ts';
+import type { OperateContext, Operator } from './context.ts';
+
+/**
+ * Links the customer of a completed checkout to its team, and gives the team its plan, as
+ * `completeCheckout` of a handler does. The audit keeps who did it.
+ *
+ * @throws InstepError with one of the codes of `HandlerMethods.completeCheckout`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { completeCheckout, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const call = completeCheckout(context, operator, 'no session', { teamId: 1 });
+ * console.log(await call.catch(({ code }) => code)); // CHECKOUT_NOT_COMPLETE
+ * await handler.close();
+ * ```
+ */
+export async function completeCheckout(
+  context: OperateContext,
+  operator: Operator,
+  sessionId: string,
+  request: CompleteCheckoutRequest,
+): Promise<Team> {
+  const { teamId } = request;
+  const id = typeof teamId === 'function' ? 'unknown' : String(teamId);
+  const call = complete(context, sessionId, request);
+  return await recorded(call, 'complete checkout', { kind: 'team', id }, context, operator);
+}
+
+/**
+ * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now. The audit keeps
+ * who did it.
+ *
+ * @throws InstepError with one of the codes of `HandlerMethods.syncCustomer`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, syncCustomer } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const call = syncCustomer(context, operator, 'cus_123');
+ * console.log(await call.catch(({ code }) => code)); // CUSTOMER_WITHOUT_TEAM
+ * await handler.close();
+ * ```
+ */
+export async function syncCustomer(
+  context: OperateContext,
+  operator: Operator,
+  customerId: string,
+): Promise<Team> {
+  const subject = { kind: 'customer', id: customerId } as const;
+  return await recorded(sync(context, customerId), 'sync', subject, context, operator);
+}
+
+/** Longer than any id. */
+const MAX_SUBJECT_LENGTH = 300;
+
+/** Waits for the call, and records its result in the audit. */
+async function recorded(
+  call: Promise<Team>,
+  action: 'complete checkout' | 'sync',
+  given: Subject,
+  { database: { query }, nonce }: OperateContext,
+  operator: Operator,
+): Promise<Team> {
+  const form = { formId: nonce(), operator, note: null };
+  const storable = { ...given, id: given.id.toWellFormed().replaceAll('\0', '') };
+  const subject = subjectText(storable).slice(0, MAX_SUBJECT_LENGTH);
+  try {
+    const team = await call;
+    const result = { code: 'synced', teamId: team.id } as const;
+    await recordActions(query, form, [{ subject, action, isDone: true, result }]);
+    return team;
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    const result = { code: 'failed', error: error.code } as const;
+    await recordActions(query, form, [{ subject, action, isDone: false, result }]);
+    throw error;
+  }
+}

@@ -1,0 +1,49 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
+import { expect, test } from 'vitest';
+import { runInstep } from '../support/process/instep-process.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { query } = account.database;
+const instep = (...args: string[]) => runInstep(args, account.environment);
+
+const trialOf = (customerId: string, subscriptionId: string) => ({
+  ...{ customerId, subscriptionId, status: 'trialing', productId: 'prod_pro' },
+  createdSeconds: Math.floor(Date.now() / 1_000),
+});
+
+test('completes a checkout, prints the team, and records who did it', async () => {
+  const id = await addTeam(query, { name: 'Acme', customerId: null });
+  account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_1' }));
+  await account.happen(trialOf('cus_1', 'sub_1'), 'missed');
+  const completed = await instep('checkout', 'complete', 'cs_1', '--team', String(id), '--json');
+  expect(completed).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(completed.stdout)).toMatchObject({
+    ...{ id, providerCustomerId: 'cus_1', planName: 'Pro', subscriptionStatus: 'trialing' },
+  });
+  const actions = await query('select subject, action, operator_how from instep.operator_actions');
+  expect(actions).toEqual([
+    { subject: `team:${id}`, action: 'complete checkout', operator_how: 'command' },
+  ]);
+});
+
+test('syncs a team with Stripe, and prints it', async () => {
+  const id = await account.addTeam('cus_2');
+  await account.happen(trialOf('cus_2', 'sub_2'), 'missed');
+  const synced = await instep('team', 'sync', String(id), '--json');
+  expect(JSON.parse(synced.stdout)).toMatchObject({ id, planName: 'Pro' });
+});
+
+test('says why nothing was done', async () => {
+  const id = await addTeam(query, { name: 'Acme', customerId: null });
+  const failed = async (...args: string[]) => {
+    const { code, stdout, stderr } = await instep(...args);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    return stderr;
+  };
+  expect(await failed('team', 'sync', String(id))).toContain('[TEAM_NOT_LINKED]');
+  expect(await failed('team', 'sync', '4711')).toContain('[NOT_FOUND]');
+  const unknown = await failed('checkout', 'complete', 'cs_unknown', '--team', String(id));
+  expect(unknown).toContain('[CHECKOUT_NOT_COMPLETE]');
+});
