@@ -49,7 +49,7 @@ test('reports drift with its cause, and repairs it', async () => {
   const lines = [
     `team ${missed} (cus_missed): subscriptionStatus active → canceled, planName Pro → -, providerProductId prod_pro → -, providerSubscriptionId sub_of_cus_missed → - (sub_of_cus_missed: missed event, since ${shown(at(5))})`,
     `team ${unseen} (cus_unseen): subscriptionStatus - → active, planName - → Pro, providerProductId - → prod_pro, providerSubscriptionId - → sub_of_cus_unseen (sub_of_cus_unseen: never seen, since ${shown(at(9))})`,
-    `team ${byHand} (cus_hand): planName Gold → Pro (changed by hand)`,
+    `team ${byHand} (cus_hand): planName Gold → Pro (another plan name)`,
     'customer cus_nobody has no team (active)',
     `team ${typo}: Stripe does not know its customer cus_typo`,
   ];

@@ -466,6 +466,7 @@ test('an unknown order of a second that is not over by the clock of Stripe is as
   await query(`update instep.subscriptions
                   set is_order_ambiguous = true, created_at = now() + interval '20 minutes'`);
   const { text } = await send([['one', 'compare subscription:sub_Acme']]);
+  expect(text).toContain('Failed sub_Acme of Acme : By Stripe');
   expect(text).toContain('the second of these events is not over. Try again later.');
 });
 

@@ -86,6 +86,24 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect((await settled(pages)).text).toContain('Teams out of sync none');
 });
 
+test('teams that were repaired elsewhere since the dry run are not offered again', async () => {
+  const { account, pages } = await arrange();
+  const [repairedId] = [await drift(account, 'one'), await drift(account, 'other')];
+  await pages.post('/reconcile', { mode: 'dry run' });
+  expect((await settled(pages)).text).toContain('Repair 2 teams…');
+  await account.database.query(
+    `update teams set subscription_status = 'canceled', plan_name = null,
+            provider_product_id = null, provider_subscription_id = null where id = $1`,
+    [repairedId],
+  );
+  const { text } = await pages.get('/reconcile');
+  expect(text).toContain('Repair 1 team…');
+  expect(text).toContain('changed since');
+  const asked = await pages.get('/reconcile/repair');
+  expect(asked.text).toContain('cus_other');
+  expect(asked.text).not.toContain('cus_one');
+});
+
 test('the question before a repair lists the first teams of the last dry run', async () => {
   const { account, pages } = await arrange();
   expect((await pages.get('/reconcile/repair')).text).toContain(

@@ -1,4 +1,5 @@
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import type { Finding } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { readFindings } from 'instep/src/postgres/statements/findings.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -118,9 +119,28 @@ describe('a row that was changed by hand', () => {
   });
 });
 
+test.each([true, false])(
+  'another name is found once all teams of the product have its name: %s',
+  async (isApplied) => {
+    const teamId = await arrange();
+    await query(
+      `update instep.products set name = 'Pro', is_applied = $1 where product_id = 'prod_pro'`,
+      [isApplied],
+    );
+    await change("plan_name = 'Professional'", teamId);
+    await runJob();
+    const cause = 'another plan name';
+    expect(await open()).toMatchObject(isApplied ? [{ problem: cause }] : []);
+    const findings: Finding[] = [];
+    const onFinding = (finding: Finding) => void findings.push(finding);
+    await reconcileCustomer('cus_1', { ...services, isDryRun: true, onFinding }, signal);
+    expect(findings).toMatchObject([{ cause }]);
+    expect(await open()).toMatchObject([{ problem: cause }]);
+  },
+);
+
 test.each([
   ['has a subscription without any event', "provider_subscription_id = 'sub_of_checkout'"],
-  ['has another name for its plan', "plan_name = 'Professional'"],
   ['is empty, so that maintenance fills it', EMPTY],
 ])('a row that %s is not found', async (_, columns) => {
   await change(columns, await arrange());

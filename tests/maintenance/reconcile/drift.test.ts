@@ -183,7 +183,7 @@ describe('a team keeps the plan that it pays for', () => {
 describe('a team that was changed by hand', () => {
   test('is distinguished from a missed event', () => {
     const found = drift({
-      plan: { ...PRO('sub_1'), planName: 'Gold' },
+      plan: { ...PRO('sub_1'), subscriptionStatus: 'trialing' },
       knows: [known('sub_1', 'active', 100)],
       lists: [listed('sub_1', 'active')],
     });
@@ -194,6 +194,12 @@ describe('a team that was changed by hand', () => {
       sinceSeconds: null,
       snapshots: [],
     });
+  });
+
+  test('is distinguished from another name of the plan', () => {
+    const plan = { ...PRO('sub_1'), planName: 'Gold' };
+    const found = drift({ plan, knows: [known('sub_1', 'active', 100)], lists: [] });
+    expect(found).toMatchObject({ cause: 'another plan name', shouldBe: PRO('sub_1') });
   });
 
   test('is also detected where Stripe lists nothing', () => {

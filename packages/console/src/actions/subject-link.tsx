@@ -27,9 +27,17 @@ export function SubjectLink({ subject: text, teamName: name, eventId }: SubjectL
     case 'customer':
     case 'subscription':
       return (
-        <a href={filterUrl('/events', { [kind]: id })}>
-          <UntrustedText text={id} />
-        </a>
+        <>
+          <a href={filterUrl('/events', { [kind]: id })}>
+            <UntrustedText text={id} />
+          </a>
+          {name !== null && (
+            <>
+              {' '}
+              of <UntrustedText text={name} maxLength={80} />
+            </>
+          )}
+        </>
       );
   }
 }

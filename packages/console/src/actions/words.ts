@@ -7,7 +7,7 @@ export const REASONS: Readonly<Record<Problem, string>> = {
   'missed event': 'An event was missed.',
   'never seen': 'No event of the subscription has been received.',
   'changed by hand': 'The team was changed by hand, not by an event.',
-  'another plan name': 'The product has another name at Stripe.',
+  'another plan name': 'The product has another name.',
   'no subscription': 'The team has a plan, but its customer has no subscription.',
   'plan refused': 'The database refuses the plan of this team. The server log has the reason.',
   'unknown customer':
@@ -81,7 +81,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
 
 function failureText(code: Extract<ActionResult, { code: 'failed' }>['error']): string {
   if (code === 'DEADLINE_EXCEEDED') return "Stripe's API did not answer in time.";
-  if (code === 'RECONCILIATION_FAILED' || code === 'STRIPE_UNAVAILABLE') {
+  const isOfStripe = ['RECONCILIATION_FAILED', 'STRIPE_API_FAILED', 'STRIPE_UNAVAILABLE'].includes(
+    code,
+  );
+  if (isOfStripe) {
     return "Stripe's API refused the request or did not answer. The server log has the reason.";
   }
   return `The action failed (${code}). The server log has the reason.`;

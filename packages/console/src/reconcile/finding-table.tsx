@@ -6,7 +6,7 @@ import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
-import type { TeamsById } from './teams-of-findings.ts';
+import { isStillWrong, type TeamsById } from './teams-of-findings.ts';
 
 /** Why a team is out of sync, as a sentence. */
 export function CauseText({
@@ -67,8 +67,18 @@ function findingCells(finding: Finding, teams: TeamsById): Child[] {
     <CauseText finding={finding} />,
     <Changes {...finding} />,
     sinceSeconds === null ? '–' : <Time ms={sinceSeconds * 1_000} />,
-    <Badge tone={isRepaired ? 'good' : 'bad'}>{isRepaired ? 'repaired' : 'out of sync'}</Badge>,
+    isRepaired ? <Badge tone="good">repaired</Badge> : <StateOf drift={finding} teams={teams} />,
   ];
+}
+
+type StateOfProps = { readonly drift: DriftFinding; readonly teams: TeamsById };
+
+function StateOf({ drift, teams }: StateOfProps) {
+  return isStillWrong(drift, teams) ? (
+    <Badge tone="bad">out of sync</Badge>
+  ) : (
+    <Badge tone="quiet">changed since</Badge>
+  );
 }
 
 const FIELDS = [

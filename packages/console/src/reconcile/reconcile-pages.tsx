@@ -10,7 +10,7 @@ import { exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
-import { ReconcileRun } from './run.ts';
+import { isDryRunDone, ReconcileRun } from './run.ts';
 import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
 import { readTeamsOfFindings } from './teams-of-findings.ts';
 
@@ -48,7 +48,7 @@ export function reconcilePages(
     const { state } = run;
     const teams = await readTeamsOfFindings(
       query,
-      state.kind === 'none' ? [] : shownOf(state.found),
+      state.kind === 'none' ? [] : isDryRunDone(state) ? state.found.first : shownOf(state.found),
     );
     return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
   }

@@ -6,8 +6,8 @@ import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { CauseText, Changes } from './finding-table.tsx';
-import type { RunState } from './run.ts';
-import { StartForm } from './run-status.tsx';
+import { isDryRunDone, type RunState } from './run.ts';
+import { openDrifts, StartForm } from './run-status.tsx';
 import { readTeamsOfFindings, type TeamsById } from './teams-of-findings.ts';
 
 /** The teams that a repair would change, according to the last dry run. */
@@ -22,10 +22,10 @@ const MAX_LISTED = 50;
 
 /** Reads what a repair would change; `null` unless this process has finished a dry run. */
 export async function readToRepair(query: Query, state: RunState): Promise<ToRepair | null> {
-  if (state.kind !== 'done' || !state.isDryRun) return null;
-  const drifts = state.found.first.filter((finding) => finding.kind === 'drift');
-  const first = drifts.slice(0, MAX_LISTED);
-  return { first, teams: await readTeamsOfFindings(query, first), count: state.counts.drifts };
+  if (!isDryRunDone(state)) return null;
+  const teams = await readTeamsOfFindings(query, state.found.first);
+  const { open, count } = openDrifts(state, teams);
+  return { first: open.slice(0, MAX_LISTED), teams, count };
 }
 
 /** Asks before all teams are repaired, and shows what will change. */

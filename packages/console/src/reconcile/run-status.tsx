@@ -7,8 +7,8 @@ import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { capitalized, Time } from '../components/text.tsx';
 import { FindingTable } from './finding-table.tsx';
-import type { Found, RunState } from './run.ts';
-import type { TeamsById } from './teams-of-findings.ts';
+import { type Found, isDryRunDone, type RunState } from './run.ts';
+import { isStillWrong, type TeamsById } from './teams-of-findings.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 
@@ -97,16 +97,30 @@ function OwnRun({ state, teams }: OwnRunProps) {
         </Notice>
       )}
       {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
-      {state.kind === 'done' && isDryRun && state.counts.drifts > 0 && (
-        <p>
-          <a class="button danger" href="/reconcile/repair">
-            Repair {counted(state.counts.drifts, 'team')}…
-          </a>
-        </p>
-      )}
+      {isDryRunDone(state) && <RepairLink count={openDrifts(state, teams).count} />}
       <Findings found={found} teams={teams} isOver={state.kind !== 'running'} />
     </Panel>
   );
+}
+
+function RepairLink({ count }: { readonly count: number }) {
+  if (count === 0) return null;
+  return (
+    <p>
+      <a class="button danger" href="/reconcile/repair">
+        Repair {counted(count, 'team')}…
+      </a>
+    </p>
+  );
+}
+
+type FinishedRun = Extract<RunState, { kind: 'done' }>;
+
+/** The drifts of a dry run whose teams have not changed since, and how many there are with those not kept. */
+export function openDrifts({ found, counts }: FinishedRun, teams: TeamsById) {
+  const drifts = found.first.filter((finding) => finding.kind === 'drift');
+  const open = drifts.filter((drift) => isStillWrong(drift, teams));
+  return { open, count: counts.drifts - (drifts.length - open.length) };
 }
 
 function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {

@@ -18,6 +18,11 @@ export type RunState =
 
 type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
 
+/** Whether a repair can change what the run has found. */
+export function isDryRunDone(state: RunState): state is Extract<RunState, { kind: 'done' }> {
+  return state.kind === 'done' && state.isDryRun;
+}
+
 /** If there are more findings, the configuration is wrong and not the teams. */
 const MAX_FOUND = 10_000;
 

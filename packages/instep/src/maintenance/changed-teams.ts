@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
+import { readAppliedNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { withLease } from './lease.ts';
@@ -43,7 +44,9 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
         const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
         const customerIds = teams.map(({ customerId }) => customerId);
         const known = await readCustomers(query, customerIds);
-        const found = teams.flatMap((team) => findingOf(team, known, planSelection));
+        const applied = await readAppliedNames(query, [...known.names.keys()]);
+        const found = teams.flatMap((team) => findingOf(team, known, applied, planSelection));
+        // Only Stripe shows that a wrong name is right again.
         await storeFindings(query, customerIds, found, ['changed by hand']);
         afterId = teams.length < PAGE ? null : (teams.at(-1)?.id ?? null);
       } while (afterId !== null && !signal.aborted && clockMs() - startedAtMs < BUDGET_MS);
@@ -52,16 +55,25 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
   };
 }
 
-/** A row with a subscription of which no event is known may be right, and so may a row without a plan. */
+/**
+ * A row with a subscription of which no event is known may be right, and so may a row without a plan. A name is wrong
+ * only if all teams of the product got another one: before, it can be a former name.
+ */
 function findingOf(
   { id: teamId, customerId, plan }: LinkedTeam,
   { customers, names }: StoredCustomers,
+  applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
 ): FoundProblem[] {
   const customer = customers.get(customerId);
   const { providerSubscriptionId: rowId } = plan;
-  if (customer === undefined || canBeFromInstep(plan, customer)) return [];
-  if (rowId !== null && !customer.has(rowId)) return [];
+  if (customer === undefined || (rowId !== null && !customer.has(rowId))) return [];
   const shouldBe = teamPlan(customer, planSelection, names);
-  return [{ problem: 'changed by hand', customerId, teamId, plan, shouldBe, beganSeconds: null }];
+  const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
+  if (!canBeFromInstep(plan, customer)) return [{ ...found, problem: 'changed by hand' }];
+  const name = applied.get(plan.providerProductId ?? '') ?? null;
+  const isAnotherName = plan.planName !== null && name !== null && plan.planName !== name;
+  return isAnotherName && shouldBe?.planName === name
+    ? [{ ...found, problem: 'another plan name' }]
+    : [];
 }

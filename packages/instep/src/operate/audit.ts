@@ -152,7 +152,7 @@ export type RecordedAction = OperatorAction & {
   readonly operator: string | null;
   readonly how: OperatorAccess | null;
   readonly actedAtMicroseconds: number;
-  /** `null`: the subject is not a team, or the team is gone or has no name. */
+  /** `null`: the subject is neither a team nor a subscription, or its team is gone or has no name. */
   readonly teamName: string | null;
   /** `null`: the subject is not an event, or the event is gone or has no id. */
   readonly eventId: string | null;
@@ -162,11 +162,20 @@ const ACTIONS = ({ teams }: ApplicationTables) => `
       select subject, action, is_done as "isDone", note, operator, operator_how as how,
              coalesce(acted.outcome, jsonb_build_object('code', 'text', 'text', result)) as result,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
-             name as "teamName", event_id as "eventId"
+             coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"
         from instep.operator_actions as acted
         left join ${teams.rows} as teams
           on starts_with(subject, 'team:')
          and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}
+        left join lateral (
+               select name
+                 from instep.subscriptions
+                 join ${teams.rows} as owner on owner.provider_customer_id = customer_id
+                where starts_with(subject, 'subscription:')
+                  and subscription_id = substr(subject, length('subscription:') + 1)
+                  and subscription_id <> ''
+                limit 1
+             ) as of_subscription on true
         left join instep.events
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;

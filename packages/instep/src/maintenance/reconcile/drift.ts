@@ -11,7 +11,7 @@ import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<
   Problem,
-  'missed event' | 'never seen' | 'changed by hand' | 'no subscription'
+  'missed event' | 'never seen' | 'changed by hand' | 'another plan name' | 'no subscription'
 >;
 
 /** A subscription, and the second since which it has been as Stripe lists it. */
@@ -79,7 +79,7 @@ export function driftOf(
   return {
     team,
     shouldBe,
-    cause: causeOf(changed, known),
+    cause: isByHand ? causeByHand(team.plan, shouldBe) : causeOf(changed, known),
     subscriptionIds: changed.map(({ subscriptionId }) => subscriptionId),
     sinceSeconds: main === undefined ? null : sinceOf(main, known),
     snapshots: isByHand
@@ -142,8 +142,14 @@ function possibleName(team: LinkedTeam, plan: TeamPlan): string | null {
   return isSameProduct ? planName : null;
 }
 
+/** The name alone can also differ because Stripe has another one now. */
+function causeByHand(is: TeamPlan, shouldBe: TeamPlan): DriftCause {
+  return isSamePlan({ ...is, planName: shouldBe.planName }, shouldBe)
+    ? 'another plan name'
+    : 'changed by hand';
+}
+
 function causeOf(changed: readonly ListedSubscription[], known: Customer): DriftCause {
-  if (changed.length === 0) return 'changed by hand';
   return changed.some(({ subscriptionId }) => known.has(subscriptionId))
     ? 'missed event'
     : 'never seen';
@@ -208,16 +214,10 @@ export function findingOf(drift: Drift, isRepaired: boolean): Finding {
 
 /** Turns a drift into an entry of the list of issues. */
 export function problemOf(drift: Drift, isRefused: boolean): FoundProblem {
-  const { team, shouldBe, sinceSeconds } = drift;
+  const { team, shouldBe, sinceSeconds, cause } = drift;
   const { id: teamId, customerId, plan } = team;
-  const problem = isRefused ? 'plan refused' : problemOfCause(drift);
+  const problem = isRefused ? 'plan refused' : cause;
   return { problem, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
-}
-
-/** Only Stripe shows that a name is wrong, so a comparison without Stripe must not remove the finding. */
-function problemOfCause({ cause, team: { plan }, shouldBe }: Drift): Problem {
-  const isOnlyName = isSamePlan({ ...plan, planName: null }, { ...shouldBe, planName: null });
-  return cause === 'changed by hand' && isOnlyName ? 'another plan name' : cause;
 }
 
 /** A customer without a team, or a team whose customer Stripe does not know. */

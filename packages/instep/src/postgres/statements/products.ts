@@ -103,6 +103,24 @@ export async function readProductsToLookUp(query: Query, limit: number): Promise
   return rows.map((row) => row.product_id);
 }
 
+/** The names of those of these products whose teams have all got the name. */
+export async function readAppliedNames(
+  query: Query,
+  productIds: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await query<{ productId: string; name: string }>({
+    name: 'read_applied_names',
+    text: `
+      select product_id as "productId", name
+        from instep.products
+       where product_id = any ($1::text[])
+         and name is not null
+         and is_applied`,
+    values: [productIds],
+  });
+  return new Map(rows.map(({ productId, name }) => [productId, name]));
+}
+
 /** Products with a name that not all of their teams have. */
 export async function readUnappliedNames(
   query: Query,
