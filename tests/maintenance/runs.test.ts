@@ -6,7 +6,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const note = (runId: string | null, version = '1.0.0') =>
-    noteRun(store.database.query, { runId, version });
+    noteRun(store.database.query, { runId, version, accessPolicy: 'one' });
   const age = (interval: string) =>
     store.database.query(
       `update instep.runs

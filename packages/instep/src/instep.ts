@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { storePolicy } from './access/policy.ts';
+import { readAccess, type TeamAccess } from './access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -6,6 +8,7 @@ import {
 } from './checkout/checkout.ts';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
+import type { ApplicationId } from './core/application-id.ts';
 import { readHealth } from './health/health.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { createRunsJob } from './maintenance/runs.ts';
@@ -49,6 +52,8 @@ export type Instep = {
   completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<Team>;
   /** See `syncCustomer` of a handler. */
   syncCustomer(customerId: string): Promise<Team>;
+  /** See `access` of a handler. */
+  access(teamId: ApplicationId): Promise<TeamAccess | null>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
   /** Runs a statement in Instep's database, for example in a test of your app. */
@@ -107,6 +112,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const timeoutMs = Math.ceil(config.requestDeadlineMs * 0.8);
   const { server, database } = await openDatabase(options, timeoutMs);
   const { query } = database;
+  await storePolicy(query, config.accessPolicy).catch((err) =>
+    logger.warn({ err }, 'the access policy was not stored'),
+  );
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
@@ -144,7 +152,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       retentionMs: config.eventRetentionMs,
     });
     // On demand, Instep does not run between requests.
-    return mode === 'background' ? [...jobs, createRunsJob(query)] : jobs;
+    return mode === 'background' ? [...jobs, createRunsJob(query, config.accessPolicy)] : jobs;
   };
   const maintenance = openMaintenance(mode, loadJobs, { logger, instrumentation: metrics });
 
@@ -207,6 +215,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     databaseServer: server,
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
+    access: (teamId) => readAccess(query, teamId),
     operateContext: async () => context,
     stopBeingReady() {
       isShuttingDown = true;

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
+import type { TeamAccess } from '../access/team-access.ts';
 import type { CompleteCheckoutRequest } from '../checkout/checkout.ts';
 import { type Environment, readConfig } from '../config/config.ts';
+import type { ApplicationId } from '../core/application-id.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
 import type { Team } from '../postgres/statements/teams.ts';
@@ -80,6 +82,13 @@ export type HandlerMethods = {
    * `DEADLINE_EXCEEDED` (after 5 s) or `DATABASE_…` (docs/errors.md)
    */
   syncCustomer(customerId: string): Promise<Team>;
+  /**
+   * Whether a team may use the product now, why, and until when (docs/access.md): a row of the view
+   * `instep.team_access`. `null` if there is no team with this id.
+   *
+   * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
+   */
+  access(teamId: ApplicationId): Promise<TeamAccess | null>;
   /** A context for the functions of `instep/operate` that shares the connections. */
   operateContext(): Promise<OperateContext>;
   /**
@@ -146,6 +155,7 @@ export function createLazyService(options: HandlerOptions): LazyService {
     completeCheckout: async (...checkout) =>
       (await openShared(resolve())).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await openShared(resolve())).syncCustomer(customerId),
+    access: async (teamId) => (await openShared(resolve())).access(teamId),
     operateContext: async () => (await openShared(resolve())).operateContext(),
     async close() {
       if (resolved !== undefined) await closeShared(resolved);

@@ -152,3 +152,18 @@ export const completeCheckout = handlers.completeCheckout;
  * ```
  */
 export const syncCustomer = handlers.syncCustomer;
+
+/**
+ * Whether a team may use the product now, why, and until when; `null` if there is no team with this id.
+ *
+ * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
+ * @example
+ * ```ts
+ * import { access } from 'instep/next';
+ *
+ * export async function isLockedOut(teamId: number) {
+ *   return (await access(teamId))?.hasAccess !== true;
+ * }
+ * ```
+ */
+export const access = handlers.access;

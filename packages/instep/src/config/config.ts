@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { AccessPolicy } from '../core/access-policy.ts';
 import { parseDuration } from '../runtime/duration.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
@@ -54,6 +55,23 @@ const addressVariables = {
 };
 
 const planVariables = { TEAM_PLAN: oneOf('newest', 'best') };
+
+const MAX_GRACE_MS = 366 * 86_400_000;
+
+const accessVariables = {
+  PAST_DUE_GRACE: v.optional(
+    v.pipe(
+      v.string(),
+      v.transform((text) => (text === 'off' ? null : (parseDuration(text) ?? -1))),
+      v.check(
+        (graceMs) => graceMs === null || (graceMs >= 0 && graceMs <= MAX_GRACE_MS),
+        'must be off, or a duration such as 14d or 12h, up to 366d',
+      ),
+    ),
+    'off',
+  ),
+  PAUSED_ACCESS: oneOf('revoke', 'keep'),
+};
 
 const retentionVariables = {
   EVENT_RETENTION: v.optional(
@@ -124,6 +142,7 @@ const serverVariables = {
   ...apiVariables,
   LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
   ...planVariables,
+  ...accessVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
@@ -180,6 +199,7 @@ export function readConfig(environment: Environment) {
     host: value.HOST,
     logLevel: value.LOG_LEVEL,
     planSelection: value.TEAM_PLAN,
+    accessPolicy: toAccessPolicy(value),
     eventRetentionMs: value.EVENT_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     reconcileIntervalMs: value.RECONCILE_INTERVAL,
@@ -201,6 +221,11 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 
 export function readPlanSelection(environment: Environment) {
   return readVariables(v.object(planVariables), environment).TEAM_PLAN;
+}
+
+export function readAccessPolicy(environment: Environment): AccessPolicy {
+  const shape = v.object({ ...planVariables, ...accessVariables });
+  return toAccessPolicy(readVariables(shape, environment));
 }
 
 /** In milliseconds; `null` keeps events forever. */
@@ -260,6 +285,18 @@ export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
       remedy: 'replace it with the output of `openssl rand -base64 32`, in your app as well',
     },
   ];
+}
+
+type AccessVariables = typeof planVariables & typeof accessVariables;
+
+function toAccessPolicy(
+  value: v.InferOutput<v.ObjectSchema<AccessVariables, undefined>>,
+): AccessPolicy {
+  return {
+    planSelection: value.TEAM_PLAN,
+    pastDueGraceMs: value.PAST_DUE_GRACE,
+    keepsPaused: value.PAUSED_ACCESS === 'keep',
+  };
 }
 
 function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, undefined>>) {

@@ -1,3 +1,5 @@
+import { policyText } from '../access/policy.ts';
+import type { AccessPolicy } from '../core/access-policy.ts';
 import type { Query } from '../postgres/database.ts';
 import { VERSION } from '../runtime/version.ts';
 import type { Job } from './worker.ts';
@@ -25,7 +27,7 @@ const MAX_RUNS = 1_000;
  */
 export async function noteRun(
   query: Query,
-  { runId, version }: { readonly runId: string | null; readonly version: string },
+  run: { readonly runId: string | null; readonly version: string; readonly accessPolicy: string },
 ): Promise<string | null> {
   const [row] = await query<{ runId: string }>({
     name: 'note_run',
@@ -37,8 +39,8 @@ export async function noteRun(
            and seen_at >= now() - $3 * interval '1 millisecond'
         returning run_id
       ), begun as (
-        insert into instep.runs (version)
-        select $2
+        insert into instep.runs (version, access_policy)
+        select $2, $4
          where not exists (select from seen)
         returning run_id
       ), forgotten as (
@@ -49,7 +51,7 @@ export async function noteRun(
       select run_id as "runId" from seen
        union all
       select run_id from begun`,
-    values: [runId, version, MAX_UNSEEN_MS],
+    values: [run.runId, run.version, MAX_UNSEEN_MS, run.accessPolicy],
   });
   return row?.runId ?? null;
 }
@@ -76,13 +78,13 @@ export async function readRuns(query: Query): Promise<Run[]> {
 const INTERVAL_MS = 20_000;
 
 /** Records when this instance was running, so that the charts show starts, deploys and outages. */
-export function createRunsJob(query: Query): Job {
+export function createRunsJob(query: Query, policy: AccessPolicy): Job {
   let runId: string | null = null;
   return {
     name: 'runs',
     intervalMs: INTERVAL_MS,
     run: async () => {
-      runId = await noteRun(query, { runId, version: VERSION });
+      runId = await noteRun(query, { runId, version: VERSION, accessPolicy: policyText(policy) });
     },
   };
 }

@@ -1,3 +1,5 @@
+import { InstepError } from '../runtime/errors.ts';
+import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './database-url.ts';
@@ -5,7 +7,7 @@ import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { applicationTablesOf } from './tables/find-tables.ts';
-import { recognizeTables } from './tables/recognize-tables.ts';
+import { type Recognition, recognizeTables } from './tables/recognize-tables.ts';
 import { findHiddenRows } from './tables/row-security.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
@@ -88,19 +90,38 @@ export async function prepareDatabase(
     statementTimeoutMs: MIGRATION_TIMEOUT_MS,
     onConnectionError,
   });
+  let recognition: Recognition | undefined;
   try {
-    return await migrate(database, {
+    const ran = await migrate(database, {
       // The application itself creates declared tables.
       createsTables: server.tables.users === undefined && server.tables.teams === undefined,
       async verify(query) {
-        const recognition = await recognizeTables(query, server.tables);
+        recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);
         for (const { finding, policy, bypass } of await findHiddenRows(query, recognition)) {
           onWarning(`${finding}: as the owner, run ${policy} or ${bypass}`);
         }
       },
     });
+    if (recognition !== undefined) await makeView(database, recognition, onWarning);
+    return ran;
   } finally {
     await database.close();
+  }
+}
+
+/** The endpoints work without the view, so a role that can't make it is only a warning. */
+async function makeView(
+  database: Database,
+  recognition: Recognition,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  try {
+    await makeAccessView(database, recognition);
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    onWarning(
+      `the view instep.team_access is missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
+    );
   }
 }

@@ -1,0 +1,172 @@
+import { hash } from 'node:crypto';
+import { GRANTING_STATUSES, rankOf, STATUSES } from '../core/status.ts';
+import type { Database, Query } from './database.ts';
+import { MIGRATIONS } from './migrate.ts';
+import type { Recognition } from './tables/recognize-tables.ts';
+
+const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
+
+/** SQL for the rank of a deciding status. */
+const RANK = `case state.status ${GRANTING_STATUSES.map((status) => `when '${status}' then ${rankOf(status)}`).join(' ')} else 0 end`;
+
+/** The statuses without access, whatever the policy. */
+const WITHOUT_ACCESS = ['unpaid', 'canceled', 'incomplete', 'incomplete_expired'];
+
+/**
+ * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
+ * `TEAM_PLAN=best`, one without access never decides while another has it.
+ */
+const VIEW = `
+create or replace view instep.team_access as
+select team.team_id,
+       coalesce(current.has_access, false) as has_access,
+       case
+         when current.status is null then 'none'
+         when current.status = 'past_due' and not current.has_access then 'past_due_expired'
+         when current.status in (${list(Object.keys(STATUSES))}) then current.status
+         else 'unknown_status'
+       end as reason,
+       coalesce(current.plan_name, products.name) as plan_name,
+       current.product_id,
+       nullif(current.subscription_id, '') as subscription_id,
+       current.quantity,
+       current.status,
+       case
+         when current.status = 'past_due' and not current.has_access then current.grace_ends_at
+         else current.since
+       end as since,
+       case
+         when current.has_access then least(
+           current.cancel_at,
+           case when current.cancel_at_period_end then current.current_period_end end,
+           case when current.ends_with_trial then current.trial_end end,
+           current.grace_ends_at
+         )
+       end as ends_at,
+       current.trial_end as trial_ends_at,
+       current.current_period_end as current_period_ends_at,
+       current.cancel_at_period_end,
+       case when current.status = 'past_due' then current.since end as payment_due_since,
+       current.is_collection_paused as collection_paused
+  from instep.linked_teams() as team
+  left join lateral (
+         select latest.subscription_id,
+                latest.product_id,
+                latest.plan_name,
+                latest.quantity,
+                latest.current_period_end,
+                latest.trial_end,
+                latest.cancel_at,
+                latest.cancel_at_period_end,
+                latest.is_collection_paused,
+                known.status,
+                known.since,
+                known.status = 'trialing'
+                  and (latest.trial_end_action = 'cancel'
+                       or latest.trial_end_action = 'pause' and not policy.keeps_paused)
+                  as ends_with_trial,
+                case
+                  when known.status = 'past_due' then known.since + policy.past_due_grace
+                end as grace_ends_at,
+                access.has_access
+           from instep.latest_states as latest
+          cross join instep.access_policy as policy
+           left join instep.subscriptions as state
+             on state.customer_id = latest.customer_id
+            and state.subscription_id = latest.subscription_id
+          -- An instance of an earlier version does not write latest_states.
+          cross join lateral (
+                 select case when is_newer then state.status else latest.status end as status,
+                        case when is_newer then state.created_at else latest.since end as since
+                   from (select coalesce(state.created_at > latest.created_at, false))
+                     as compared (is_newer)
+               ) as known
+          cross join lateral (
+                 select case
+                          when known.status in (${list(GRANTING_STATUSES)}) then true
+                          when known.status in (${list(WITHOUT_ACCESS)}) then false
+                          when known.status = 'paused' then policy.keeps_paused
+                          when known.status = 'past_due' then
+                            coalesce(now() < known.since + policy.past_due_grace, true)
+                          -- A status that is new at Stripe changes nothing.
+                          else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)
+                        end as has_access
+               ) as access
+          where latest.customer_id = team.customer_id
+          order by case policy.plan_selection when 'best' then access.has_access end desc,
+                   case policy.plan_selection when 'best' then ${RANK} end desc,
+                   state.created_at desc nulls last,
+                   ${RANK} desc,
+                   latest.created_at desc,
+                   latest.subscription_id collate "C" desc
+          limit 1
+       ) as current on true
+  left join instep.products on products.product_id = current.product_id;`;
+
+/**
+ * The statements that make the view `instep.team_access`. It reads the teams through a function, because no table of
+ * the application can be altered or dropped while a view uses it. PostgreSQL inlines the function, so that a condition
+ * on `team_id` uses the table's index, and the caller's own privileges and policies on the teams apply.
+ */
+function viewSql({ teams }: Recognition): { sql: string; result: string } | null {
+  if (teams === null) return null;
+  const columnOf = (name: string) => teams.columns.find(({ field }) => field === name)?.column;
+  const [id, customer] = [columnOf('id'), columnOf('providerCustomerId')];
+  if (!id || !customer) return null;
+  const isPadded = id.type === 'character';
+  const type = isPadded ? 'text' : id.type;
+  const body = `select ${id.sql}${isPadded ? '::text' : ''}, ${customer.sql}::text from ${teams.table.sql}`;
+  const sql = `
+create or replace function instep.linked_teams() returns table (team_id ${type}, customer_id text)
+  language sql stable as
+$body$
+${body}
+$body$;
+${VIEW}`;
+  return { sql, result: `TABLE(team_id ${type}, customer_id text)` };
+}
+
+const madeFrom = (sql: string) => `Made by Instep from ${hash('sha256', sql).slice(0, 16)}`;
+
+type ViewState = {
+  readonly comment: string | null;
+  /** The type of the function's rows. */
+  readonly result: string | null;
+  readonly migration: number;
+};
+
+async function readViewState(query: Query): Promise<ViewState> {
+  const [row] = await query<ViewState>(`
+    select obj_description(to_regclass('instep.team_access'), 'pg_class') as comment,
+           pg_get_function_result(to_regprocedure('instep.linked_teams()')) as result,
+           (select max(version) from instep.migrations) as migration`);
+  if (row === undefined) throw new RangeError('a select without a table has one row');
+  return row;
+}
+
+/** Whether the view fits this program and the application's tables; also when a newer program has made it. */
+export async function isAccessViewCurrent(
+  query: Query,
+  recognition: Recognition,
+): Promise<boolean> {
+  const made = viewSql(recognition);
+  const { comment, migration } = await readViewState(query);
+  return made === null || comment === madeFrom(made.sql) || migration > MIGRATIONS.length;
+}
+
+/** Makes the view `instep.team_access` for the application's tables, unless it is there. */
+export async function makeAccessView(database: Database, recognition: Recognition): Promise<void> {
+  const made = viewSql(recognition);
+  if (made === null || (await isAccessViewCurrent(database.query, recognition))) return;
+  await database.transaction(async (query) => {
+    await query(`select pg_advisory_xact_lock(hashtext('instep.team_access'))`);
+    await query(`set local lock_timeout = '2s'`);
+    const { result } = await readViewState(query);
+    // Neither can be replaced if the type of the ids has changed.
+    const isOfOtherType = result !== null && result !== made.result;
+    if (isOfOtherType) await query('drop view if exists instep.team_access');
+    if (isOfOtherType) await query('drop function instep.linked_teams()');
+    await query(made.sql);
+    await query(`comment on view instep.team_access is '${madeFrom(made.sql)}'`);
+  });
+}

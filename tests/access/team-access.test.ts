@@ -1,0 +1,287 @@
+import { storePolicy } from 'instep/src/access/policy.ts';
+import { readAccess, type TeamAccess } from 'instep/src/access/team-access.ts';
+import type { AccessPolicy } from 'instep/src/core/access-policy.ts';
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const DAY = 86_400;
+const at = (seconds: number) => new Date(seconds * 1_000);
+
+const DEFAULTS: AccessPolicy = {
+  planSelection: 'newest',
+  pastDueGraceMs: null,
+  keepsPaused: false,
+};
+const GRACE: AccessPolicy = { ...DEFAULTS, pastDueGraceMs: 14 * DAY * 1_000 };
+
+/** Now, in whole seconds, so that a grace is running. */
+const NOW = Math.floor(Date.now() / 1_000);
+
+describe.each(postgresServers)('instep.team_access on $name', (server) => {
+  const store = useDatabase(server);
+  const makeView = async () =>
+    makeAccessView(store.database, await recognizeTables(store.database.query, {}));
+
+  beforeAll(makeView);
+  beforeEach(() => storePolicy(store.database.query, DEFAULTS));
+
+  /** Delivers an event with these members in its subscription. */
+  async function deliver(
+    fields: Parameters<typeof eventBody>[0],
+    members: object = {},
+  ): Promise<void> {
+    const event = JSON.parse(eventBody(fields));
+    Object.assign(event.data.object, members);
+    await openPipeline(store.database)([received(JSON.stringify(event))]);
+  }
+
+  async function accessOf(teamId: ApplicationId): Promise<TeamAccess | null> {
+    return await readAccess(store.database.query, teamId);
+  }
+
+  test('a team that never had a subscription has none', async () => {
+    const { teamId } = await store.addTeam();
+    expect(await accessOf(teamId)).toEqual({
+      teamId,
+      hasAccess: false,
+      reason: 'none',
+      ...{ planName: null, productId: null, subscriptionId: null, quantity: null, status: null },
+      ...{ since: null, endsAt: null, trialEndsAt: null, currentPeriodEndsAt: null },
+      ...{ cancelAtPeriodEnd: null, paymentDueSince: null, collectionPaused: null },
+    });
+  });
+
+  test.each([2 ** 31, 'seven', '7; drop table teams', ''])(
+    'there is no access for the unknown team %j',
+    async (teamId) => expect(await accessOf(teamId)).toBeNull(),
+  );
+
+  test('shows the facts of the newest event', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver(
+      { customerId, createdSeconds: NOW - 10, status: 'active' },
+      {
+        cancel_at_period_end: true,
+        pause_collection: { behavior: 'void' },
+        trial_end: NOW - DAY,
+        items: {
+          data: [
+            {
+              quantity: 5,
+              current_period_end: NOW + DAY,
+              plan: { product: { id: 'prod_9', name: 'Pro' } },
+            },
+          ],
+        },
+      },
+    );
+    expect(await accessOf(teamId)).toEqual({
+      teamId,
+      hasAccess: true,
+      reason: 'active',
+      ...{ planName: 'Pro', productId: 'prod_9', subscriptionId: 'sub_1', quantity: 5 },
+      ...{ status: 'active', since: at(NOW - 10), endsAt: at(NOW + DAY) },
+      ...{ trialEndsAt: at(NOW - DAY), currentPeriodEndsAt: at(NOW + DAY) },
+      ...{ cancelAtPeriodEnd: true, paymentDueSince: null, collectionPaused: true },
+    });
+  });
+
+  test.each([
+    ['active', 'active', true],
+    ['trialing', 'trialing', true],
+    ['past_due', 'past_due', true],
+    ['paused', 'paused', false],
+    ['unpaid', 'unpaid', false],
+    ['canceled', 'canceled', false],
+    ['incomplete', 'incomplete', false],
+    ['incomplete_expired', 'incomplete_expired', false],
+    ['new_at_stripe', 'unknown_status', true],
+  ])('an active subscription that becomes %s is %s', async (status, reason, hasAccess) => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
+    await deliver({ customerId, createdSeconds: 2_000, status });
+    const since = at(status === 'active' ? 1_000 : 2_000);
+    const paymentDueSince = status === 'past_due' ? since : null;
+    const expected = { status, reason, hasAccess, since, paymentDueSince };
+    expect(await accessOf(teamId)).toMatchObject(expected);
+  });
+
+  test('a status without any event with an effect counts too', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, status: 'incomplete' });
+    expect(await accessOf(teamId)).toMatchObject({ reason: 'incomplete', hasAccess: false });
+  });
+
+  describe('a grace for payments that are due', () => {
+    test('ends when the current run of past-due events is too old', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      await deliver({ customerId, createdSeconds: NOW - 40 * DAY, status: 'past_due' });
+      await deliver({ customerId, createdSeconds: NOW - 39 * DAY, status: 'active' });
+      await deliver({ customerId, createdSeconds: NOW - 13 * DAY, status: 'past_due' });
+      await deliver({ customerId, createdSeconds: NOW - DAY, status: 'past_due' });
+      const due = { paymentDueSince: at(NOW - 13 * DAY), status: 'past_due' };
+      const unlimited = { ...due, reason: 'past_due', hasAccess: true, endsAt: null };
+      expect(await accessOf(teamId)).toMatchObject(unlimited);
+
+      await storePolicy(store.database.query, GRACE);
+      const within = { ...unlimited, since: at(NOW - 13 * DAY), endsAt: at(NOW + DAY) };
+      expect(await accessOf(teamId)).toMatchObject(within);
+
+      await storePolicy(store.database.query, { ...GRACE, pastDueGraceMs: 12 * DAY * 1_000 });
+      const expired = { ...due, reason: 'past_due_expired', hasAccess: false, endsAt: null };
+      expect(await accessOf(teamId)).toMatchObject({ ...expired, since: at(NOW - DAY) });
+      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    });
+
+    test('a payment ends the run', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      await storePolicy(store.database.query, GRACE);
+      await deliver({ customerId, createdSeconds: NOW - 30 * DAY, status: 'past_due' });
+      await deliver({ customerId, createdSeconds: NOW - 20 * DAY, status: 'past_due' });
+      // The payment arrives late.
+      await deliver({ customerId, createdSeconds: NOW - 25 * DAY, status: 'active' });
+      const expected = { reason: 'past_due_expired', paymentDueSince: at(NOW - 20 * DAY) };
+      expect(await accessOf(teamId)).toMatchObject(expected);
+    });
+  });
+
+  test('a paused subscription keeps access if the policy says so', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, status: 'paused' });
+    await storePolicy(store.database.query, { ...DEFAULTS, keepsPaused: true });
+    expect(await accessOf(teamId)).toMatchObject({ reason: 'paused', hasAccess: true });
+  });
+
+  const NO_CARD = {
+    trial_end: NOW + DAY,
+    default_payment_method: null,
+    trial_settings: { end_behavior: { missing_payment_method: 'pause' } },
+  };
+
+  test.each([
+    ['cancel_at', { cancel_at: NOW + 5 * DAY, current_period_end: NOW + DAY }, NOW + 5 * DAY],
+    [
+      'the end of the period',
+      { cancel_at_period_end: true, items: { data: [{ current_period_end: NOW + DAY }] } },
+      NOW + DAY,
+    ],
+    ['the end of a trial without a card', NO_CARD, NOW + DAY],
+    ['nothing, with a card', { ...NO_CARD, default_payment_method: 'pm_1' }, null],
+    ['nothing', { current_period_end: NOW + DAY, trial_end: NOW + DAY }, null],
+    ['nothing that is no time', { cancel_at: 'soon' }, null],
+  ])('access ends at %s', async (_, members, endsAt) => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, createdSeconds: NOW, status: 'trialing' }, members);
+    expect(await accessOf(teamId)).toMatchObject({ endsAt: endsAt && at(endsAt) });
+  });
+
+  describe('of several subscriptions', () => {
+    test('the one with the newest event with an effect decides, with its true status', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 1, status: 'trialing' });
+      await deliver({ customerId, subscriptionId: 'sub_2', createdSeconds: 2, status: 'active' });
+      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 3, status: 'past_due' });
+      await deliver({
+        customerId,
+        subscriptionId: 'sub_3',
+        createdSeconds: 4,
+        status: 'incomplete',
+      });
+      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'active' });
+      await deliver({ customerId, subscriptionId: 'sub_2', createdSeconds: 5, status: 'paused' });
+      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'paused' });
+      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 6, status: 'canceled' });
+      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_1', reason: 'canceled' });
+    });
+
+    test('the best one with access decides with TEAM_PLAN=best', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      await storePolicy(store.database.query, { ...DEFAULTS, planSelection: 'best' });
+      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 1, status: 'active' });
+      await deliver({ customerId, subscriptionId: 'sub_2', createdSeconds: 2, status: 'trialing' });
+      await deliver({ customerId, subscriptionId: 'sub_3', createdSeconds: 3, status: 'canceled' });
+      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_1', reason: 'active' });
+      await deliver({ customerId, subscriptionId: 'sub_1', createdSeconds: 4, status: 'paused' });
+      expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_2', reason: 'trialing' });
+    });
+  });
+
+  test('an event that only an earlier version has decided counts', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
+    await store.database.query(
+      `update instep.subscriptions
+          set status = 'canceled', created_at = to_timestamp(2000)
+        where customer_id = $1`,
+      [customerId],
+    );
+    const expected = { reason: 'canceled', since: at(2_000), hasAccess: false };
+    expect(await accessOf(teamId)).toMatchObject(expected);
+  });
+
+  test('is found by an index, for one team and for a join with teams', async () => {
+    await store.database.query(
+      `insert into teams (name, provider_customer_id)
+       select 'Team', 'cus_plan_' || number from generate_series(1, 5000) as number`,
+    );
+    await store.database.query(
+      `insert into instep.latest_states
+              (customer_id, subscription_id, status, created_at, since, is_settled, is_from_log)
+       select 'cus_plan_' || number, 'sub', 'active', now(), now(), true, true
+         from generate_series(1, 5000) as number`,
+    );
+    await store.database.query(
+      `insert into instep.subscriptions
+              (customer_id, subscription_id, status, created_at, is_order_ambiguous)
+       select 'cus_plan_' || number, 'sub', 'active', now(), false
+         from generate_series(1, 5000) as number`,
+    );
+    await store.database.query('analyze');
+    for (const statement of [
+      'select * from instep.team_access where team_id = 7',
+      `select * from teams join instep.team_access on team_id = teams.id where provider_customer_id = 'cus_plan_7'`,
+    ]) {
+      const plan = await store.database.query<{ 'QUERY PLAN': string }>(`explain ${statement}`);
+      const text = plan.map((row) => row['QUERY PLAN']).join('\n');
+      expect(text).toContain('teams_pkey');
+      expect(text).toContain('latest_states_pkey');
+      expect(text).not.toMatch(/Seq Scan on (teams|latest_states|subscriptions)|Function Scan/);
+    }
+  });
+
+  test('needs only the two grants of the documentation, and the policies on teams apply', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId });
+    const rows = await store.database.transaction(async (query) => {
+      await query('create role app_role');
+      await query('grant select on teams to app_role');
+      await query('grant usage on schema instep to app_role');
+      await query('grant select on instep.team_access to app_role');
+      await query('alter table teams enable row level security');
+      await query(`create policy own on teams to app_role using (id = ${teamId})`);
+      await query('set local role app_role');
+      const rows = await query('select team_id, reason from instep.team_access');
+      await query('reset role');
+      await query('drop policy own on teams');
+      await query('alter table teams disable row level security');
+      await query('drop owned by app_role');
+      await query('drop role app_role');
+      return rows;
+    });
+    expect(rows).toEqual([{ team_id: teamId, reason: 'active' }]);
+  });
+
+  test('the app can alter its table, and the next start fits the view to it', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId });
+    await store.database.query('alter table teams alter column id type bigint');
+    await makeView();
+    expect(await readAccess(store.openAnother().query, teamId)).toMatchObject({ reason: 'active' });
+  });
+});
