@@ -99,9 +99,12 @@ test("reads a team's timeline", async () => {
   expect(await readTimeline(context, { teamId: 'nobody' })).toBeNull();
 });
 
-test('follows new events', async () => {
+test('follows new events, after the last ones that are there', async () => {
   const stop = new AbortController();
-  const following = followEvents(context, {}, stop.signal);
+  const following = followEvents(context, {}, stop.signal, 2);
+  const first = await following.next();
+  const second = await following.next();
+  expect(second.value?.position).toBeGreaterThan(first.value?.position ?? 0);
   const next = following.next();
   const body = eventBody({ ...fields, eventId: 'evt_4', status: 'past_due' });
   // The first event after the call counts, however long the call takes to begin.

@@ -1,7 +1,7 @@
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
 import { createContext } from 'instep/src/operate/context.ts';
 import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
-import { createTokenCheck } from 'instep/src/operations/token-check.ts';
+import { createTokenCheck } from 'instep/src/operations/open-operations.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { RunningServer } from 'instep/src/server/listener.ts';

@@ -41,7 +41,7 @@ export function duration(text: string): number {
 }
 
 /** Parses a point in time into milliseconds since 1970. @throws InvalidArgumentError */
-export function timeSince(text: string): number {
+function timeSince(text: string): number {
   const atMs = parseTimeSince(text, Date.now());
   if (atMs === null) {
     throw new InvalidArgumentError(

@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
-import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
+import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
+import { rebuildTeams } from '../operate/compare.ts';
 import { counted } from '../runtime/count-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printMessage } from './output.ts';
 import { planChanges } from './plan-table.ts';
-import { withDatabase } from './with-database.ts';
+import { withReadContext } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
@@ -25,13 +25,12 @@ export function rebuildCommand(): Command {
     .option('--team <id>', 'only this team', applicationId)
     .option('--dry-run', 'report differences without repairing them')
     .option('--json', 'print a JSON line for each difference')
-    .action(rebuildTeams);
+    .action(run);
 }
 
-async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
+async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
   let [repaired, kept, failed] = [0, 0, 0];
   const options = {
-    planSelection: readPlanSelection(process.env),
     teamId: team,
     isDryRun: dryRun,
     onFailure({ customerId, error: { code, message } }: RebuildFailure) {
@@ -42,8 +41,8 @@ async function rebuildTeams({ team, dryRun = false, json }: RebuildOptions): Pro
       process.stdout.write(`${line}\n`);
     },
   };
-  await withDatabase(async (database) => {
-    for await (const difference of rebuild(database, options)) {
+  await withReadContext(async (context) => {
+    for await (const difference of rebuildTeams(context, options)) {
       process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
       if (difference.isKept) kept += 1;
       else repaired += 1;

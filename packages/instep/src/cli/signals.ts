@@ -1,8 +1,5 @@
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** The signals that ask the process to end. */
-export const SIGNALS = [...STOP_SIGNALS, 'SIGHUP'] as const;
-
 /**
  * Resolves with the first signal that asks the process to end. A second SIGINT or SIGTERM ends it at once,
  * without losing any event that got a 200.

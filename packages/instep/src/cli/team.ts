@@ -1,13 +1,13 @@
 import type { Command } from 'commander';
-import { readPlanSelection } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
-import type { Database } from '../postgres/database.ts';
-import { addTeam, linkTeam, readTeam, type Team } from '../postgres/statements/teams.ts';
+import type { ReadContext } from '../operate/context.ts';
+import { readTeam } from '../operate/find-teams.ts';
+import { addTeam, linkTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printData } from './output.ts';
-import { NotFound, TeamNotLinked, withDatabase } from './with-database.ts';
+import { NotFound, TeamNotLinked, withReadContext } from './with-database.ts';
 import { withOperator } from './with-operator.ts';
 
 type Json = { json?: boolean };
@@ -73,35 +73,35 @@ export function checkoutCommand(): Command {
 }
 
 async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
-  const planSelection = readPlanSelection(process.env);
-  await withDatabase(async (database) => {
+  await withReadContext(async (context) => {
+    const { database, planSelection } = context;
     const id = await addTeam(database.query, { name, customerId: customer ?? null });
     if (customer !== undefined) await fillEmptyTeams(database, planSelection, [customer]);
-    await print(database, id, options);
+    await print(context, id, options);
   });
 }
 
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
-  const planSelection = readPlanSelection(process.env);
-  await withDatabase(async (database) => {
+  await withReadContext(async (context) => {
+    const { database, planSelection } = context;
     await linkTeam(database.query, id, customer);
     await fillEmptyTeams(database, planSelection, [customer]);
-    await print(database, id, options);
+    await print(context, id, options);
   });
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {
-  await withDatabase((database) => print(database, id, options));
+  await withReadContext((context) => print(context, id, options));
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {
   await withOperator(async (context, operator) => {
-    const { customerId } = await requireTeam(context.database, id);
+    const { customerId } = await requireTeam(context, id);
     if (customerId === null) {
       throw new TeamNotLinked(`team ${id} has no customer: use \`instep team link\``);
     }
     await syncCustomer(context, operator, customerId);
-    await print(context.database, id, options);
+    await print(context, id, options);
   });
 }
 
@@ -111,17 +111,17 @@ async function complete(
 ): Promise<void> {
   await withOperator(async (context, operator) => {
     await completeCheckout(context, operator, sessionId, { teamId });
-    await print(context.database, teamId, options);
+    await print(context, teamId, options);
   });
 }
 
-async function print(database: Database, id: ApplicationId, options: Json): Promise<void> {
-  const { customerId, plan } = await requireTeam(database, id);
+async function print(context: ReadContext, id: ApplicationId, options: Json): Promise<void> {
+  const { customerId, plan } = await requireTeam(context, id);
   printData({ id, providerCustomerId: customerId, ...plan }, options);
 }
 
-async function requireTeam({ query }: Database, id: ApplicationId): Promise<Team> {
-  const team = await readTeam(query, id);
+async function requireTeam(context: ReadContext, id: ApplicationId): Promise<Team> {
+  const team = await readTeam(context, id);
   if (team === null) throw new NotFound(`there is no team ${id}`);
   return team;
 }

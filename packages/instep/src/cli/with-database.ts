@@ -1,4 +1,5 @@
-import { readDatabaseConfig } from '../config/config.ts';
+import { readDatabaseConfig, readPlanSelection } from '../config/config.ts';
+import type { ReadContext } from '../operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
@@ -74,4 +75,13 @@ export class NotFound extends InstepError {
 /** The team has no customer, and so neither events nor a subscription. */
 export class TeamNotLinked extends InstepError {
   readonly code = 'TEAM_NOT_LINKED';
+}
+
+/** Runs work of `instep/operate` that asks only the migrated database. */
+export function withReadContext<Result>(
+  work: (context: ReadContext) => Promise<Result>,
+): Promise<Result> {
+  const planSelection = readPlanSelection(process.env);
+  const clockMs = () => performance.now();
+  return withDatabase((database) => work({ database, planSelection, clockMs }));
 }

@@ -47,9 +47,9 @@ export type Difference = {
 const PAGE = 500;
 
 /**
- * Replays the whole event log, team by team, and yields and repairs every difference. Each team is
- * locked meanwhile, so it can run at any time. One that can't be repaired delays no other. Rows that differ from what Instep last wrote, such as a
- * plan without any event, are reported and kept: only Stripe can tell whether they are right.
+ * Replays the whole event log, team by team, and yields and repairs every difference. Each team is locked meanwhile,
+ * so it can run at any time. One that can't be repaired delays no other. Rows that differ from what Instep last
+ * wrote, such as a plan without any event, are reported and kept: only Stripe can tell whether they are right.
  */
 export async function* rebuild(
   database: Database,

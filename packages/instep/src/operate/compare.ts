@@ -1,5 +1,9 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import { type Difference, rebuild as rebuildLog } from '../event-log/rebuild.ts';
+import {
+  type Difference,
+  type RebuildFailure,
+  rebuild as rebuildLog,
+} from '../event-log/rebuild.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
 import type { Finding } from '../maintenance/reconcile/drift.ts';
 import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
@@ -9,7 +13,7 @@ import {
   reconcileCustomer,
 } from '../maintenance/reconcile/reconcile.ts';
 import { type ActionResult, recordActions } from './audit.ts';
-import type { OperateContext, Operator } from './context.ts';
+import type { OperateContext, Operator, ReadContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
@@ -148,6 +152,8 @@ export type RebuildRequest = {
   readonly teamId?: ApplicationId | undefined;
   /** Yields the differences without repairing them. */
   readonly isDryRun?: boolean;
+  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
+  readonly onFailure?: (failure: RebuildFailure) => void;
 };
 
 /**
@@ -167,8 +173,8 @@ export type RebuildRequest = {
  * ```
  */
 export function rebuildTeams(
-  { database, planSelection }: OperateContext,
-  { teamId, isDryRun = false }: RebuildRequest = {},
+  { database, planSelection }: ReadContext,
+  { isDryRun = false, ...request }: RebuildRequest = {},
 ): AsyncGenerator<Difference> {
-  return rebuildLog(database, { planSelection, teamId, isDryRun });
+  return rebuildLog(database, { ...request, planSelection, isDryRun });
 }

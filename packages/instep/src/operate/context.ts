@@ -43,6 +43,9 @@ export type OperateContext = {
   close(): Promise<void>;
 };
 
+/** What functions that only read the database need of a context. */
+export type ReadContext = Pick<OperateContext, 'database' | 'planSelection' | 'clockMs'>;
+
 /** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
 export type Operator = {
   readonly name: string;

@@ -3,7 +3,7 @@ import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts'
 import * as log from '../event-log/search.ts';
 import { tailLog } from '../event-log/search.ts';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
-import type { OperateContext } from './context.ts';
+import type { ReadContext } from './context.ts';
 import {
   type CustomerHistory,
   type ExplainedEvent,
@@ -40,7 +40,7 @@ export type FindEventsRequest = {
  * ```
  */
 export async function findEvents(
-  { database: { query }, clockMs }: OperateContext,
+  { database: { query }, clockMs }: ReadContext,
   { filter = {}, before = null, after = null, limit = 50 }: FindEventsRequest = {},
 ): Promise<PageOfEvents> {
   return await readPageOfEvents(query, { filter, before, after, limit, clockMs });
@@ -61,7 +61,7 @@ export async function findEvents(
  * ```
  */
 export async function eventsNamed(
-  { database: { query } }: OperateContext,
+  { database: { query } }: ReadContext,
   text: string,
 ): Promise<EventRow[]> {
   if (!/^\d+$/.test(text)) return await log.findEvents(query, text);
@@ -89,7 +89,7 @@ export async function eventsNamed(
  * ```
  */
 export async function explainEvent(
-  { database: { query }, planSelection }: OperateContext,
+  { database: { query }, planSelection }: ReadContext,
   event: EventRow,
 ): Promise<ExplainedEvent> {
   return await explain(query, event, planSelection);
@@ -122,7 +122,7 @@ const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs:
  * ```
  */
 export async function readTimeline(
-  { database: { query }, planSelection }: OperateContext,
+  { database: { query }, planSelection }: ReadContext,
   { teamId, before = null, limit = 50 }: TimelineRequest,
 ): Promise<CustomerHistory | null> {
   const team = await readNamedTeam(query, teamId);
@@ -149,7 +149,7 @@ export async function readTimeline(
  * ```
  */
 export function exportEvents(
-  { database: { query } }: OperateContext,
+  { database: { query } }: ReadContext,
   filter: EventFilter = {},
   order: SortOrder = 'newest first',
 ): AsyncGenerator<EventRow> {
@@ -157,7 +157,8 @@ export function exportEvents(
 }
 
 /**
- * New events as they are committed, until the signal is aborted.
+ * New events as they are committed, until the signal is aborted; before them, up to `last` matching events that are
+ * already there.
  *
  * @example
  * ```ts
@@ -173,10 +174,18 @@ export function exportEvents(
  * ```
  */
 export async function* followEvents(
-  { database: { query }, clockMs }: OperateContext,
+  { database: { query }, clockMs }: ReadContext,
   filter: EventFilter,
   signal: AbortSignal,
+  last = 0,
 ): AsyncGenerator<EventRow> {
   const after = await log.readNewestPosition(query);
+  const known: EventRow[] = [];
+  if (last > 0) {
+    for await (const event of log.searchLog(query, filter, 'newest first', after)) {
+      if (known.unshift(event) === last) break;
+    }
+  }
+  yield* known;
   yield* tailLog(query, filter, { after, clockMs }, signal);
 }

@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { Query } from '../postgres/database.ts';
 import { readCustomerIdsOf } from '../postgres/statements/subscriptions.ts';
-import type { OperateContext } from './context.ts';
+import type { OperateContext, ReadContext } from './context.ts';
 import { listTeams, type TeamFilter, type TeamOrder } from './list-teams.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 
@@ -127,7 +127,7 @@ async function findByCustomer(query: Query, id: string, limit: number): Promise<
  * ```
  */
 export async function readTeam(
-  { database: { query } }: OperateContext,
+  { database: { query } }: ReadContext,
   id: ApplicationId,
 ): Promise<NamedTeam | null> {
   return await readNamedTeam(query, id);

@@ -13,7 +13,7 @@ export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription
 export type { TeamPlan } from '../core/transition.ts';
 export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
-export type { Difference } from '../event-log/rebuild.ts';
+export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
 export type { Health } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
@@ -92,6 +92,7 @@ export {
   type Operator,
   type OperatorAccess,
   openContext,
+  type ReadContext,
 } from './context.ts';
 export type { CustomerHistory, ExplainedEvent, HistoryEntry } from './customer-history.ts';
 export {

@@ -1,15 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import type { Exposition } from '../metrics/series.ts';
-import { type ConsoleHandler, importConsole } from '../operate/console-package.ts';
+import {
+  type ConsoleHandler,
+  importConsole,
+  type TokenVerdict,
+} from '../operate/console-package.ts';
 import { createContext, type OperateContext } from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
+import { limitLines } from '../runtime/line-limiter.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { isSameSecret } from '../runtime/same-secret.ts';
 import { createNodeListener } from '../server/node-listener.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import { createSyncApi } from './sync-api.ts';
-import { createTokenCheck } from './token-check.ts';
 
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
@@ -102,4 +107,42 @@ async function preparePages(
   const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
   const response = await pages(new Request('http://localhost/', { headers }));
   await response.text();
+}
+
+type TokenCheckOptions = {
+  readonly token: string;
+  readonly logger: Logger;
+  /** A monotonic clock, in milliseconds. */
+  readonly clockMs: () => number;
+  readonly wait: (delayMs: number) => Promise<void>;
+};
+
+const FIRST_DELAY_MS = 250;
+const LONGEST_DELAY_MS = 4_000;
+const FORGOTTEN_AFTER_MS = 60_000;
+const MAX_WAITING = 20;
+
+/**
+ * Checks a token. Each wrong one waits twice as long as the one before, no matter who sends it. The right one
+ * never waits, so the attempts of others can't lock an operator out. While 20 wrong ones wait, others are `too many`,
+ * which bounds the memory.
+ */
+export function createTokenCheck({ token, clockMs, wait, logger }: TokenCheckOptions) {
+  let failures = 0;
+  let failedAtMs = 0;
+  let waiting = 0;
+  const write = limitLines((members) => logger.warn(members, 'wrong operations token'));
+
+  return async (text: string): Promise<TokenVerdict> => {
+    if (isSameSecret(text, token)) return 'right';
+    if (clockMs() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
+    failedAtMs = clockMs();
+    failures += 1;
+    write({ failures });
+    if (waiting >= MAX_WAITING) return 'too many';
+    waiting += 1;
+    await wait(Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS));
+    waiting -= 1;
+    return 'wrong';
+  };
 }

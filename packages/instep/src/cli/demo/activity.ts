@@ -19,7 +19,7 @@ const COMPANIES =
   Xylophone School, Yarrow Gardens, Zephyr Bicycles, Amberlight Studio, Brambleside Farm,
   Copperkettle Tea, Harbour Lanterns`.split(/,\s+/);
 
-export type ActivityOptions = {
+type ActivityOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
   /** The subscriptions that the stand-in for Stripe's API returns. */
@@ -164,7 +164,7 @@ function* inOrder(companies: readonly Generator<Delivery, never>[]): Generator<D
 }
 
 /** An event of the past, with the time at which it would have been received. */
-export function received(body: string, receivedAtMs: number): ReceivedEvent {
+function received(body: string, receivedAtMs: number): ReceivedEvent {
   const event = parseEvent(body, { receivedAtMs, nonce: () => '' });
   if (event.kind !== 'readable') throw new RangeError(`an event of the history is ${event.kind}`);
   return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };

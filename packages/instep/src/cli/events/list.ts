@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
-import { readNewestPosition, searchLog, tailLog } from '../../event-log/search.ts';
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
-import type { Query } from '../../postgres/database.ts';
-import { readTeam } from '../../postgres/statements/teams.ts';
+import type { ReadContext } from '../../operate/context.ts';
+import { exportEvents, followEvents } from '../../operate/events.ts';
+import { readTeam } from '../../operate/find-teams.ts';
 import {
   applicationId,
   createCommand,
@@ -15,7 +15,7 @@ import {
 } from '../arguments.ts';
 import { outputClosed, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { NotFound, TeamNotLinked, withDatabase } from '../with-database.ts';
+import { NotFound, TeamNotLinked, withReadContext } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -47,39 +47,31 @@ export function eventsListCommand(): Command {
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
     .option('--follow', 'keep printing new events until Ctrl-C')
     .option('--json', 'print a JSON line for each event')
-    .action((options: ListOptions) => withDatabase(({ query }) => list(query, options)));
+    .action((options: ListOptions) => withReadContext((context) => list(context, options)));
 }
 
-async function list(query: Query, options: ListOptions): Promise<void> {
+async function list(context: ReadContext, options: ListOptions): Promise<void> {
   const { limit, follow, json } = options;
-  const filter = await filterOf(query, options);
-  const newest = await readNewestPosition(query);
+  const filter = await filterOf(context, options);
   const show = (event: EventRow) => writeLine(json ? eventJson(event) : eventLine(event));
-  const found = limited(searchLog(query, filter, 'newest first', newest), limit);
-
   if (!json) await writeLine(eventHead());
-  if (!follow) {
-    let count = 0;
-    for await (const event of found) {
-      count += 1;
-      if (!(await show(event))) return;
-    }
-    if (count === 0) printMessage('no events');
+  if (follow) {
+    const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
+    for await (const event of followEvents(context, filter, signal, limit)) await show(event);
     return;
   }
-
-  const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
-  const last: EventRow[] = [];
-  for await (const event of found) last.unshift(event);
-  for (const event of last) await show(event);
-  const newer = tailLog(query, filter, { after: newest, clockMs: () => performance.now() }, signal);
-  for await (const event of newer) await show(event);
+  let count = 0;
+  for await (const event of exportEvents(context, filter)) {
+    count += 1;
+    if (!(await show(event)) || count === limit) return;
+  }
+  if (count === 0) printMessage('no events');
 }
 
-async function filterOf(query: Query, options: ListOptions): Promise<EventFilter> {
+async function filterOf(context: ReadContext, options: ListOptions): Promise<EventFilter> {
   const { customer, team: teamId, type, outcome, since: sinceMs } = options;
   if (teamId === undefined) return { customerId: customer, type, outcome, sinceMs };
-  const team = await readTeam(query, teamId);
+  const team = await readTeam(context, teamId);
   if (team === null) throw new NotFound(`there is no team ${teamId}`);
   if (team.customerId === null) {
     throw new TeamNotLinked(
@@ -87,13 +79,4 @@ async function filterOf(query: Query, options: ListOptions): Promise<EventFilter
     );
   }
   return { customerId: team.customerId, type, outcome, sinceMs };
-}
-
-async function* limited<Item>(items: AsyncIterable<Item>, limit: number): AsyncGenerator<Item> {
-  let count = 0;
-  for await (const item of items) {
-    yield item;
-    count += 1;
-    if (count === limit) return;
-  }
 }

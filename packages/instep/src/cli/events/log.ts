@@ -1,6 +1,6 @@
-import { findEvents, readEventAt } from '../../event-log/search.ts';
 import type { EventRow } from '../../event-log/search-events.ts';
-import type { Query } from '../../postgres/database.ts';
+import type { ReadContext } from '../../operate/context.ts';
+import { eventsNamed } from '../../operate/events.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { changeOf } from '../../stripe/parse-logged-event.ts';
 import { type Columns, printable, tableHead, tableLine } from '../output.ts';
@@ -75,16 +75,14 @@ const SHOWN = 20;
  *
  * @throws NotFound or EventAmbiguous
  */
-export async function findEvent(query: Query, text: string): Promise<EventRow> {
-  const position = /^\d+$/.test(text) ? Number(text) : null;
-  if (position !== null) {
-    const found = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
-    if (found === null) throw new NotFound(`there is no event at position ${text}`);
-    return found;
-  }
-  const found = await findEvents(query, text);
+export async function findEvent(context: ReadContext, text: string): Promise<EventRow> {
+  const found = await eventsNamed(context, text);
   const [event] = found;
-  if (event === undefined) throw new NotFound(`no event in the log has the id ${printable(text)}`);
+  if (event === undefined) {
+    throw /^\d+$/.test(text)
+      ? new NotFound(`there is no event at position ${text}`)
+      : new NotFound(`no event in the log has the id ${printable(text)}`);
+  }
   if (found.length === 1) return event;
   const lines = found
     .slice(-SHOWN)

@@ -1,17 +1,15 @@
 import type { Command } from 'commander';
-import { readPlanSelection } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
-import type { PlanSelection } from '../../core/plan-selection.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
-import { readNewestPosition, searchLog } from '../../event-log/search.ts';
 import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
-import type { Database } from '../../postgres/database.ts';
+import type { ReadContext } from '../../operate/context.ts';
+import { exportEvents } from '../../operate/events.ts';
 import { counted } from '../../runtime/count-text.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { createCommand, outcomeOption, sinceOption } from '../arguments.ts';
 import { printable, printMessage, writeLine } from '../output.ts';
-import { withDatabase } from '../with-database.ts';
+import { withReadContext } from '../with-database.ts';
 import { findEvent } from './log.ts';
 
 type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
@@ -36,27 +34,22 @@ export function eventsReplayCommand(): Command {
     if ((id !== undefined) === hasFilter) {
       command.error('error: give one event, or --outcome, --since or both');
     }
-    const planSelection = readPlanSelection(process.env);
-    await withDatabase((database) => replay(database, planSelection, id, options));
+    await withReadContext((context) => replay(context, id, options));
   });
 }
 
 async function replay(
-  database: Database,
-  planSelection: PlanSelection,
+  context: ReadContext,
   id: string | undefined,
   { outcome, since, json }: ReplayOptions,
 ): Promise<void> {
-  const { query } = database;
-  const newest = await readNewestPosition(query);
-  const filter = { outcome, sinceMs: since };
   const events =
     id === undefined
-      ? searchLog(query, filter, 'oldest first', newest)
-      : [await findEvent(query, id)];
+      ? exportEvents(context, { outcome, sinceMs: since }, 'oldest first')
+      : [await findEvent(context, id)];
   const counts = new Map<string, number>();
-  const ingest = openPipeline(database, planSelection);
-  for await (const replayed of replayEvents(events, { ingest, query })) {
+  const ingest = openPipeline(context);
+  for await (const replayed of replayEvents(events, { ingest, query: context.database.query })) {
     counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }
@@ -73,7 +66,7 @@ async function replay(
 }
 
 /** The ingest pipeline without Stripe's API: a running server looks up missing product names. */
-function openPipeline(database: Database, planSelection: PlanSelection): Ingest {
+function openPipeline({ database, planSelection }: ReadContext): Ingest {
   const { ingest } = new IngestPipeline({
     database,
     api: { retrieveProductName: async () => null },

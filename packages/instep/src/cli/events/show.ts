@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
-import { readPlanSelection } from '../../config/config.ts';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Reason } from '../../event-log/explain.ts';
 import { reasonText } from '../../event-log/reason-text.ts';
 import type { EventRow } from '../../event-log/search-events.ts';
-import { type ExplainedEvent, explainEvent } from '../../operate/customer-history.ts';
+import type { ExplainedEvent } from '../../operate/customer-history.ts';
+import { explainEvent } from '../../operate/events.ts';
 import { createCommand } from '../arguments.ts';
 import {
   type Columns,
@@ -17,7 +17,7 @@ import {
   tableLine,
 } from '../output.ts';
 import { PLAN_COLUMNS, planCells } from '../plan-table.ts';
-import { withDatabase } from '../with-database.ts';
+import { withReadContext } from '../with-database.ts';
 import { eventJson, findEvent, shownTime } from './log.ts';
 
 type ShowOptions = { body?: boolean; json?: boolean };
@@ -32,10 +32,9 @@ export function eventsShowCommand(): Command {
     .option('--body', 'print only the body, byte for byte')
     .option('--json', 'print JSON')
     .action(async (id: string, { body, json }: ShowOptions) => {
-      const planSelection = readPlanSelection(process.env);
-      const { event, explained } = await withDatabase(async ({ query }) => {
-        const event = await findEvent(query, id);
-        return { event, explained: await explainEvent(query, event, planSelection) };
+      const { event, explained } = await withReadContext(async (context) => {
+        const event = await findEvent(context, id);
+        return { event, explained: await explainEvent(context, event) };
       });
       if (body) process.stdout.write(event.body);
       else if (json) process.stdout.write(`${showJson(event, explained)}\n`);
