@@ -6,9 +6,12 @@ import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { signedRequest } from 'instep/src/testing/sign-webhook.ts';
 import Stripe from 'stripe';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { INSTEP } from '../support/repository.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';
@@ -26,6 +29,7 @@ mkdirSync(join(folder, 'node_modules'));
 for (const name of ['stripe', 'pg']) {
   symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
 }
+symlinkSync(INSTEP, join(folder, 'node_modules/instep'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** The code of a section. The database of the tests has the contract's column names. */
@@ -106,6 +110,30 @@ test('a customer that is created before the checkout needs no redirect', async (
     '/v1/checkout/sessions',
     '/v1/checkout/sessions',
   ]);
+});
+
+test('the first page after the checkout shows the plan', async () => {
+  const settings = { ...SETTINGS, ...environment, LOG_LEVEL: 'silent' };
+  for (const [name, value] of Object.entries(settings)) {
+    vi.stubEnv(name, value);
+  }
+  const { instep, afterCheckout } = await load('Show the plan on the first page');
+  onTestFinished(() => instep.close());
+  const customerId = 'cus_returned';
+  const teamId = await account.addTeam(customerId);
+  account.checkoutSessions.set(createCheckoutSession({ customerId }));
+  const createdSeconds = Math.floor(Date.now() / 1_000);
+  const subscriptionId = 'sub_returned';
+  const trial = { customerId, subscriptionId, createdSeconds, productId: 'prod_pro' };
+  await account.happen({ ...trial, status: 'trialing' }, 'missed');
+  const returned = async (sessionId: string) => {
+    const request = new Request(`https://app.example.com/checkout?session_id=${sessionId}`);
+    const response: Response = await afterCheckout(request, { id: teamId });
+    return response.headers.get('location');
+  };
+  expect(await returned('cs_returned')).toBe('https://app.example.com/dashboard');
+  expect(await readTeam(database.query, teamId)).toMatchObject({ plan: { planName: 'Pro' } });
+  expect(await returned('cs_unknown')).toBe('https://app.example.com/pricing');
 });
 
 describe('an endpoint for other events', async () => {

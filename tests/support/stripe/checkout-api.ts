@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
 
@@ -17,7 +18,9 @@ export async function startCheckoutApi(): Promise<CheckoutApi> {
     response.setHeader('Content-Type', 'application/json');
     if (request.method === 'POST') {
       const form = new URLSearchParams(await text(request));
-      response.end(JSON.stringify(create(stripe, path, form)));
+      response.end(JSON.stringify(create(stripe, path, form, `http://${request.headers.host}`)));
+    } else if (path.startsWith(PAGE)) {
+      response.writeHead(303, { Location: decodeURIComponent(path.slice(PAGE.length)) }).end();
     } else {
       const answer = await fetch(`${stripe.url}${path}`);
       response.writeHead(answer.status).end(await answer.text());
@@ -36,7 +39,10 @@ export async function startCheckoutApi(): Promise<CheckoutApi> {
   };
 }
 
-function create(stripe: FakeStripeApi, path: string, form: URLSearchParams) {
+/** The page where the user would pay. It sends the browser back at once. */
+const PAGE = '/pay/';
+
+function create(stripe: FakeStripeApi, path: string, form: URLSearchParams, origin: string) {
   if (path === '/v1/customers') {
     const customer = { id: 'cus_flow', object: 'customer', email: form.get('email') };
     stripe.customers.set(customer);
@@ -44,6 +50,14 @@ function create(stripe: FakeStripeApi, path: string, form: URLSearchParams) {
   }
   const customerId = form.get('customer') ?? '';
   const trial = createSubscriptionEvent({ customerId, productId: 'prod_pro', status: 'trialing' });
-  stripe.subscriptions.set({ ...trial.data.object, id: 'sub_flow' });
-  return { id: 'cs_example', object: 'checkout.session', url: form.get('success_url') };
+  const metadata = { teamId: form.get('subscription_data[metadata][teamId]') };
+  stripe.subscriptions.set({ ...trial.data.object, id: 'sub_flow', ...{ metadata } });
+  const session = createCheckoutSession({
+    ...{ id: 'cs_example', customerId, subscriptionId: 'sub_flow' },
+    clientReferenceId: form.get('client_reference_id') ?? undefined,
+  });
+  stripe.checkoutSessions.set(session);
+  const back = form.get('success_url')?.replace('{CHECKOUT_SESSION_ID}', session.id) ?? '';
+  const url = `${origin}${PAGE}${encodeURIComponent(back)}`;
+  return { ...session, status: 'open', url };
 }

@@ -9,8 +9,7 @@ import { stripe } from './stripe';
 
 /**
  * Sends the user to Stripe's checkout. The team has its customer id before that, so Instep finds the team of
- * every event, and nothing depends on the browser's return. There is no route that writes the plan after
- * checkout: Instep does that.
+ * every event, even if the browser never returns.
  */
 export async function checkout(form: FormData) {
   const user = await getUser();
@@ -29,9 +28,10 @@ export async function checkout(form: FormData) {
   const session = await stripe().checkout.sessions.create({
     mode: 'subscription',
     customer,
+    client_reference_id: String(user.id),
     line_items: [{ price: String(form.get('price')), quantity: 1 }],
-    subscription_data: { trial_period_days: 14 },
-    success_url: `${process.env.BASE_URL}/dashboard`,
+    subscription_data: { trial_period_days: 14, metadata: { teamId: String(team.id) } },
+    success_url: `${process.env.BASE_URL}/api/stripe/checkout?session_id={CHECKOUT_SESSION_ID}`,
     cancel_url: `${process.env.BASE_URL}/pricing`,
   });
   redirect(session.url ?? '/pricing');
