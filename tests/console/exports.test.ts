@@ -111,12 +111,12 @@ test('everything that needs attention is exported, also by kind', async () => {
      select provider_customer_id, id::text, 'plan refused', null, '{"planName":"Pro"}'
        from teams where provider_customer_id = 'cus_acme'`,
   );
-  const { html } = await pages.get('/attention?kind=parked');
-  expect(html).toContain('href="/attention?kind=parked&amp;format=csv"');
+  const { html } = await pages.get('/attention?issue=parked-events');
+  expect(html).toContain('href="/attention?issue=parked-events&amp;format=csv"');
   const all = JSON.parse((await download('/attention?format=json')).text);
   expect(all).toMatchObject([
     {
-      problem: 'plan refused',
+      issue: 'plan-refused',
       team: teamId,
       name: FORMULA,
       customer: 'cus_acme',
@@ -124,14 +124,14 @@ test('everything that needs attention is exported, also by kind', async () => {
       should_be: '{"planName":"Pro"}',
     },
     {
-      problem: 'parked',
+      issue: 'parked-events',
       team: null,
       customer: 'cus_nobody',
       event: 'evt_parked',
       parked_events: 1,
     },
   ]);
-  const parked = linesOf((await download('/attention?kind=parked&format=csv')).text);
+  const parked = linesOf((await download('/attention?issue=parked-events&format=csv')).text);
   expect(parked).toHaveLength(2);
 });
 

@@ -27,7 +27,7 @@ test.each([
         followed: { ...followed, status },
         since: { seconds: followed.createdSeconds, isExact: true, delay: null },
       },
-      finding: null,
+      issue: null,
       waiting: null,
       isCompared: false,
       notes: [],

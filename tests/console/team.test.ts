@@ -96,7 +96,7 @@ describe('the reason for the plan', () => {
     const { html, text } = await pages.get(path);
     expect(text).toContain('1 customer with parked events waits for a team.');
     expect(text).toMatch(/cus_paid .* UTC No team is linked to this customer\. 1 event waits\./);
-    expect(html).toContain('href="/attention?kind=parked"');
+    expect(html).toContain('href="/attention?issue=parked-events"');
     expect(html).toContain('name="customer" value="cus_paid"');
     expect(text).not.toMatch(/provider_|npx/);
     const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });

@@ -142,7 +142,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
   },
   ofEmpty('overview-empty', '/'),
   at('attention-selected', '/attention?select=all'),
-  at('attention-kind', '/attention?kind=parked'),
+  at('attention-kind', '/attention?issue=parked-events'),
   {
     name: 'attention-not-linked',
     async open(page, { demo }) {

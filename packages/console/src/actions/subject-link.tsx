@@ -12,6 +12,9 @@ export function parseSubject(text: string): Subject | null {
   return kind === undefined || id === undefined ? null : { kind, id };
 }
 
+/** The text that stands for a subject in forms and in the audit. */
+export const subjectText = ({ kind, id }: Subject): string => `${kind}:${id}`;
+
 type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
 
 /** A link to the subject of an action. */

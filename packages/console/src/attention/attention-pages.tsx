@@ -1,51 +1,50 @@
 import { Hono } from 'hono';
-import { ACTIONS, act, type OperateContext, readActed } from 'instep/operate';
+import {
+  ACTIONS,
+  act,
+  countIssues,
+  findIssues,
+  type IssueCounts,
+  type IssueCursor,
+  type OperateContext,
+  type PageOfIssues,
+  readActed,
+  SUBJECT_ISSUES,
+  type SubjectIssueCode,
+} from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
+import { capitalized } from '../components/text.tsx';
 import { exportFormatOf, exportList } from '../export.ts';
-import { ISSUE_KINDS, type IssueKind, issuesUrl } from '../links/issue-links.tsx';
+import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { exportedIssues } from './export-issues.ts';
-import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
-import {
-  ACTIONS_OF,
-  BUTTONS,
-  buttonKindOf,
-  IssueTable,
-  type IssueTableProps,
-} from './issue-table.tsx';
-import { type Cursor, type PageOfIssues, readOpenIssues } from './open-issues.ts';
+import { BUTTONS, buttonKindOf, IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
 export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
-  const { query } = services.database;
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async (context) => {
     const { req, render } = context;
-    const kind = ISSUE_KINDS.find((one) => one === req.query('kind')) ?? null;
+    const code = codeNamed(req.query('issue'));
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(
-        context,
-        format,
-        ({ database }) => exportedIssues(database.query, kind),
-        services,
-      );
+      return exportList(context, format, (reading) => exportedIssues(reading, code), services);
     }
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
-      readOpenIssues(query, { kind, cursor, limit: LIMIT }),
-      readIssueCounts(query),
+      findIssues(services, { code, cursor, limit: LIMIT }),
+      countIssues(services),
       readActed(services, queryText(req.query('done'))),
     ]);
     const areSelected = req.query('select') === 'all';
@@ -54,10 +53,10 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     return render(
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
-        <Kinds counts={counts} current={kind} />
+        <Codes counts={counts} current={code} />
         {page.issues.length === 0 ? (
           <>
-            <NoIssues isFiltered={kind !== null || cursor !== null} />
+            <NoIssues isFiltered={code !== null || cursor !== null} />
             <p>
               <a href="/actions">What operators did</a>
             </p>
@@ -65,10 +64,10 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
         ) : (
           <>
             <ExportLinks
-              what={kind === null ? 'all issues' : 'all of these issues'}
-              url={issuesUrl(kind)}
+              what={code === null ? 'all issues' : 'all of these issues'}
+              url={issuesUrl(code)}
             />
-            <IssueForm {...{ page, kind, cursor, areSelected, texts, failures }} />
+            <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
           </>
         )}
       </Page>,
@@ -88,57 +87,48 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const { formId, skipped, results } = await act(services, operatorOf(context.var), requests, {
       note,
     });
-    const kind = ISSUE_KINDS.find((one) => one === form.get('kind')) ?? null;
+    const code = codeNamed(form.get('issue'));
     const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(`${subject.kind}:${subject.id}`);
     }
     const shown = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
-    return context.redirect(issuesUrl(kind, { ...here, ...shown, ...textParameters(texts) }), 303);
+    return context.redirect(issuesUrl(code, { ...here, ...shown, ...textParameters(texts) }), 303);
   });
 
   return app;
 }
 
-function readCursor(source: unknown, after: unknown): Cursor | null {
+const codeNamed = (text: unknown) => SUBJECT_ISSUES.find((code) => code === text) ?? null;
+
+function readCursor(source: unknown, after: unknown): IssueCursor | null {
   const number = queryNumber(source);
   return number === null ? null : { source: number, after: queryText(after) };
 }
 
-const cursorParameters = (cursor: Cursor | null): Readonly<Record<string, string>> =>
+const cursorParameters = (cursor: IssueCursor | null): Readonly<Record<string, string>> =>
   cursor === null ? {} : { source: String(cursor.source), after: cursor.after };
 
-type KindsProps = { readonly counts: IssueCounts; readonly current: IssueKind | null };
+type CodesProps = { readonly counts: IssueCounts; readonly current: SubjectIssueCode | null };
 
-/** The kinds that occur, each with its count. */
-function Kinds({ counts, current }: KindsProps) {
-  const kinds = ISSUE_KINDS.filter((kind) => counts[kind] > 0 || kind === current);
-  if (kinds.length === 0) return null;
+/** The codes that occur, each with its count. */
+function Codes({ counts, current }: CodesProps) {
+  const codes = SUBJECT_ISSUES.filter((code) => counts[code].count > 0 || code === current);
+  if (codes.length === 0) return null;
   return (
-    <nav class="pager" aria-label="Problems">
+    <nav class="pager" aria-label="Issues">
       <a href={issuesUrl(null)} aria-current={current === null ? 'true' : undefined}>
         All
       </a>
-      {kinds.map((kind) => (
-        <a href={issuesUrl(kind)} aria-current={kind === current ? 'true' : undefined}>
-          {NAMES[kind]} ({issueCountText(counts, kind)})
+      {codes.map((code) => (
+        <a href={issuesUrl(code)} aria-current={code === current ? 'true' : undefined}>
+          {capitalized(ISSUE_NAMES[code])} ({issueCountText(counts[code])})
         </a>
       ))}
     </nav>
   );
 }
-
-const NAMES: Readonly<Record<IssueKind, string>> = {
-  'out of sync': 'Out of sync',
-  'changed by hand': 'Changed by hand',
-  'plan refused': 'Plan refused',
-  'unknown customer': 'Unknown customer',
-  'customer without a team': 'Customer without a team',
-  parked: 'Parked',
-  'unknown order': 'Unknown order',
-  unreadable: 'Unreadable',
-};
 
 function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   if (isFiltered) {
@@ -160,20 +150,20 @@ const DISMISS_AND_DELETE = 'Dismiss and delete parked events';
 
 type IssueFormProps = {
   readonly page: PageOfIssues;
-  readonly kind: IssueKind | null;
-  readonly cursor: Cursor | null;
+  readonly code: SubjectIssueCode | null;
+  readonly cursor: IssueCursor | null;
 } & Omit<IssueTableProps, 'issues'>;
 
-function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormProps) {
+function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormProps) {
   const { areSelected } = rows;
   const actions = ACTIONS.filter((action) =>
-    issues.some((issue) => ACTIONS_OF[issue.kind].includes(action)),
+    issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
   const here = cursorParameters(cursor);
-  const haveEvents = issues.some(({ kind }) => kind === 'parked');
+  const haveEvents = issues.some(({ code }) => code === 'parked-events');
   return (
     <PostForm action="/attention">
-      <input type="hidden" name="kind" value={kind ?? ''} />
+      <input type="hidden" name="issue" value={code ?? ''} />
       {Object.entries(here).map(([name, value]) => (
         <input type="hidden" name={name} value={value} />
       ))}
@@ -181,7 +171,7 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
       <button type="submit" hidden disabled />
       <IssueTable issues={issues} {...rows} />
       <div class="toolbar">
-        <a href={issuesUrl(kind, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
+        <a href={issuesUrl(code, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
           {areSelected ? 'Deselect' : 'Select'} all rows
         </a>
         <span class="row-count" />
@@ -210,8 +200,8 @@ function IssueForm({ page: { issues, next }, kind, cursor, ...rows }: IssueFormP
         The action and its note stay under <a href="/actions">What operators did</a> for a year.
       </p>
       <Pager
-        first={cursor !== null && { href: issuesUrl(kind), text: 'First' }}
-        next={next !== null && { href: issuesUrl(kind, cursorParameters(next)), text: 'More' }}
+        first={cursor !== null && { href: issuesUrl(code), text: 'First' }}
+        next={next !== null && { href: issuesUrl(code, cursorParameters(next)), text: 'More' }}
       />
     </PostForm>
   );

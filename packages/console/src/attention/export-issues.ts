@@ -1,11 +1,15 @@
-import { type Query, reasonText, whyUnreadable } from 'instep/operate/inside';
+import {
+  exportIssues,
+  type OpenIssue,
+  type OperateContext,
+  type SubjectIssueCode,
+} from 'instep/operate';
+import { reasonText } from 'instep/operate/inside';
 import { REASONS } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
-import type { IssueKind } from '../links/issue-links.tsx';
-import { type Cursor, type OpenIssue, readOpenIssues, teamOf } from './open-issues.ts';
 
 const COLUMNS = [
-  'problem',
+  'issue',
   'since',
   'team',
   'name',
@@ -20,27 +24,21 @@ const COLUMNS = [
 
 type Column = (typeof COLUMNS)[number];
 
-/** The open issues of a kind, or all of them. */
-export function exportedIssues(query: Query, kind: IssueKind | null): ExportedList<Column> {
-  return { name: 'attention', columns: COLUMNS, rows: issueRows(query, kind) };
-}
-
-const PAGE = 200;
-
-async function* issueRows(query: Query, kind: IssueKind | null) {
-  let cursor: Cursor | null = null;
-  do {
-    const page = await readOpenIssues(query, { kind, cursor, limit: PAGE });
-    yield* page.issues.map(rowOf);
-    cursor = page.next;
-  } while (cursor !== null);
+/** The open issues with a code, or all of them. */
+export function exportedIssues(
+  context: OperateContext,
+  code: SubjectIssueCode | null,
+): ExportedList<Column> {
+  async function* rows() {
+    for await (const issue of exportIssues(context, code)) yield rowOf(issue);
+  }
+  return { name: 'attention', columns: COLUMNS, rows: rows() };
 }
 
 function rowOf(issue: OpenIssue) {
-  const { kind, sinceMs, customerId } = issue;
-  const team = teamOf(issue);
+  const { code, sinceMs, customerId, team } = issue;
   const common = {
-    problem: kind,
+    issue: code,
     since: exportedTime(sinceMs),
     team: team?.id ?? null,
     name: team?.name ?? null,
@@ -48,22 +46,32 @@ function rowOf(issue: OpenIssue) {
     ...{ subscription: null, event: null, parked_events: null, is: null, should_be: null },
     reason: null,
   };
-  if ('event' in issue) {
-    const { eventId, subscriptionId } = issue.event;
-    const reason = reasonText(whyUnreadable(issue.event));
-    return { ...common, event: eventId, subscription: subscriptionId, reason };
+  switch (issue.code) {
+    case 'unreadable-event': {
+      const { event, reason } = issue.evidence;
+      const { eventId, subscriptionId } = event;
+      return {
+        ...common,
+        event: eventId,
+        subscription: subscriptionId,
+        reason: reasonText(reason),
+      };
+    }
+    case 'unknown-order':
+      return { ...common, subscription: issue.evidence.subscriptionId };
+    case 'parked-events': {
+      const { newest, events } = issue.evidence;
+      const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
+      return { ...common, event, subscription, parked_events: events };
+    }
+    default: {
+      const { cause, is, shouldBe } = issue.evidence;
+      return {
+        ...common,
+        reason: REASONS[cause],
+        is: is && JSON.stringify(is),
+        should_be: shouldBe && JSON.stringify(shouldBe),
+      };
+    }
   }
-  if ('ambiguity' in issue) return { ...common, subscription: issue.ambiguity.subscriptionId };
-  if ('parked' in issue) {
-    const { newest, parked } = issue;
-    const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
-    return { ...common, event, subscription, parked_events: parked.events };
-  }
-  const { problem, plan, shouldBe } = issue.finding;
-  return {
-    ...common,
-    reason: REASONS[problem],
-    is: plan && JSON.stringify(plan),
-    should_be: shouldBe && JSON.stringify(shouldBe),
-  };
 }

@@ -1,13 +1,16 @@
 import type { Child } from 'hono/jsx';
-import type { Action, RecordedAction } from 'instep/operate';
 import {
-  changeOf,
-  countText,
-  isSamePlan,
-  MAX_COUNTED_OF_CUSTOMER,
-  whyUnreadable,
-} from 'instep/operate/inside';
+  ACTIONS,
+  type Action,
+  type FoundIssue,
+  type OpenIssue,
+  type RecordedAction,
+  type Severity,
+  subscriptionOf,
+} from 'instep/operate';
+import { countText, isSamePlan, MAX_COUNTED_OF_CUSTOMER } from 'instep/operate/inside';
 import { recordedText } from '../actions/action-summary.tsx';
+import { subjectText } from '../actions/subject-link.tsx';
 import { REASONS } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
@@ -15,32 +18,14 @@ import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { type IssueKind, LINK_FIELD } from '../links/issue-links.tsx';
+import { ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
-import { type OpenIssue, subjectOf, teamOf } from './open-issues.ts';
 
-export const TONES: Readonly<Record<IssueKind, Tone>> = {
-  'out of sync': 'bad',
-  'changed by hand': 'bad',
-  'plan refused': 'bad',
-  'unknown customer': 'warning',
-  'customer without a team': 'warning',
-  parked: 'warning',
-  'unknown order': 'warning',
-  unreadable: 'bad',
-};
-
-/** What an operator can do about a kind of issue. */
-export const ACTIONS_OF: Readonly<Record<IssueKind, readonly Action[]>> = {
-  'out of sync': ['repair', 'compare', 'dismiss'],
-  'changed by hand': ['repair', 'compare', 'dismiss'],
-  'plan refused': ['repair', 'compare', 'dismiss'],
-  'unknown customer': ['link', 'compare', 'dismiss'],
-  'customer without a team': ['link', 'dismiss'],
-  parked: ['link', 'replay', 'dismiss'],
-  'unknown order': ['compare', 'dismiss'],
-  unreadable: ['replay', 'dismiss'],
+export const TONES: Readonly<Record<Severity, Tone>> = {
+  failure: 'bad',
+  warning: 'warning',
+  notice: 'quiet',
 };
 
 export const BUTTONS: Readonly<Record<Action, string>> = {
@@ -60,7 +45,7 @@ export const buttonKindOf = (action: Action) => (DANGERS.has(action) ? 'danger' 
 const COLUMNS = [
   'Select',
   'Team or customer',
-  'Problem',
+  'Issue',
   'Since',
   { name: 'Why', class: 'wide' },
   'Resolve',
@@ -78,7 +63,9 @@ export type IssueTableProps = {
 /** The rows of the list. The surrounding form sends those that are selected. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
   const rows = issues.map((issue, index) => issueCells(issue, `row-${index}`, state));
-  const ids = issues.map((issue) => ('event' in issue ? issue.event.eventId : issue.customerId));
+  const ids = issues.map((issue) =>
+    issue.code === 'unreadable-event' ? issue.evidence.event.eventId : issue.customerId,
+  );
   return <Table label="Issues" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
@@ -89,7 +76,7 @@ function issueCells(
   id: string,
   { areSelected, texts, failures }: RowState,
 ): Child[] {
-  const subject = subjectOf(issue);
+  const subject = subjectText(issue.subject);
   const input = { id, text: texts.get(subject), failure: failures.get(subject) };
   return [
     <input
@@ -100,7 +87,7 @@ function issueCells(
       aria-label={`Row of ${labelOf(subject)}`}
     />,
     <Who issue={issue} />,
-    <Badge tone={TONES[issue.kind]}>{issue.kind}</Badge>,
+    <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>,
     <Time ms={issue.sinceMs} />,
     <Why issue={issue} />,
     <Resolution issue={issue} subject={subject} {...input} />,
@@ -113,8 +100,8 @@ function labelOf(subject: string): string {
 }
 
 function Who({ issue }: { readonly issue: OpenIssue }) {
-  if ('event' in issue) return <EventLink event={issue.event} />;
-  const team = teamOf(issue);
+  if (issue.code === 'unreadable-event') return <EventLink event={issue.evidence.event} />;
+  const { team, customerId } = issue;
   return (
     <>
       {team !== null && (
@@ -124,33 +111,36 @@ function Who({ issue }: { readonly issue: OpenIssue }) {
           </a>
         </div>
       )}
-      {issue.customerId !== null && <CustomerLink customerId={issue.customerId} />}
+      {customerId !== null && <CustomerLink customerId={customerId} />}
     </>
   );
 }
 
 /** Why the issue is on the list, in a sentence. */
 export function Why({ issue }: { readonly issue: OpenIssue }) {
-  if ('event' in issue) {
-    return <ReasonText reason={whyUnreadable(issue.event)} />;
+  switch (issue.code) {
+    case 'unreadable-event':
+      return <ReasonText reason={issue.evidence.reason} />;
+    case 'unknown-order':
+      return (
+        <>
+          Subscription <Id text={issue.evidence.subscriptionId} /> has same-second events whose
+          order is unknown. The later arrival counts until Stripe is asked.
+        </>
+      );
+    case 'parked-events':
+      return <WhyParked {...issue} />;
+    default:
+      return <WhyFound {...issue} />;
   }
-  if ('ambiguity' in issue) {
-    return (
-      <>
-        Subscription <Id text={issue.ambiguity.subscriptionId} /> has same-second events whose order
-        is unknown. The later arrival counts until Stripe is asked.
-      </>
-    );
-  }
-  if ('parked' in issue) return <WhyParked {...issue} />;
-  return <WhyFound {...issue} />;
 }
 
-function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unknown }>) {
-  const { events } = parked;
+type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
+
+function WhyParked({ team, evidence: { events, newest } }: ParkedIssue) {
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
-  if (teams.length > 0) {
+  if (team !== null) {
     return (
       <>
         {count}, although the team is now linked to the customer. A running server replays them
@@ -158,11 +148,11 @@ function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unkno
       </>
     );
   }
-  const subscription = newest === null ? undefined : changeOf(newest)?.subscription;
+  const subscription = newest === null ? null : subscriptionOf(newest);
   return (
     <>
       No team is linked to this customer. {count}.
-      {subscription !== undefined && (
+      {subscription !== null && (
         <>
           {' '}
           The newest says <StatusBadge status={subscription.status} />
@@ -179,15 +169,14 @@ function WhyParked({ parked, newest, teams }: Extract<OpenIssue, { parked: unkno
   );
 }
 
-function WhyFound({ finding }: Extract<OpenIssue, { finding: unknown }>) {
-  const { problem, plan, shouldBe } = finding;
+function WhyFound({ evidence: { cause, is, shouldBe } }: FoundIssue) {
   return (
     <>
-      {REASONS[problem]}
-      {plan !== null && shouldBe !== null && (
+      {REASONS[cause]}
+      {is !== null && shouldBe !== null && (
         <>
-          {!isSamePlan(plan, shouldBe) && ' Repair would change:'}
-          <Changes is={plan} shouldBe={shouldBe} />
+          {!isSamePlan(is, shouldBe) && ' Repair would change:'}
+          <Changes is={is} shouldBe={shouldBe} />
         </>
       )}
     </>
@@ -207,7 +196,7 @@ type ResolutionProps = {
 /** The main action of a row, with its field. */
 function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
   const action = mainActionOf(issue);
-  const isOfTeam = issue.kind === 'unknown customer';
+  const isOfTeam = issue.code === 'unknown-customer';
   const isNotLinked = failure?.action === 'link';
   return (
     <>
@@ -236,7 +225,8 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
   );
 }
 
-function mainActionOf({ kind, teams }: OpenIssue): Action {
-  if (kind === 'parked' && teams.length > 0) return 'replay';
-  return ACTIONS_OF[kind][0] ?? 'dismiss';
+function mainActionOf({ code, team, remedies }: OpenIssue): Action {
+  if (code === 'parked-events' && team !== null) return 'replay';
+  const isFirst = (action: Action) => action === remedies[0];
+  return ACTIONS.find(isFirst) ?? 'dismiss';
 }

@@ -1,16 +1,20 @@
 import type { Child } from 'hono/jsx';
-import type { Query } from 'instep/operate/inside';
+import {
+  countIssues,
+  findIssues,
+  type IssueCounts,
+  type OpenIssue,
+  type OperateContext,
+} from 'instep/operate';
 import { Button } from '../components/form.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { issuesUrl } from '../links/issue-links.tsx';
-import { type IssueCounts, issueCountText, readIssueCounts } from './issue-counts.ts';
+import { issueCountText, issuesUrl } from '../links/issue-links.tsx';
 import { Why } from './issue-table.tsx';
-import { type OpenIssue, readOpenIssues } from './open-issues.ts';
 
 /** The issues of customers that have no team. */
-const KINDS = ['parked', 'customer without a team'] as const;
+const CODES = ['parked-events', 'customer-without-team'] as const;
 
 export type WaitingCustomers = {
   readonly counts: IssueCounts;
@@ -21,33 +25,32 @@ export type WaitingCustomers = {
 const MAX_SHOWN = 10;
 
 /** Reads which customers wait for a team. */
-export async function readWaitingCustomers(query: Query): Promise<WaitingCustomers> {
-  const request = { cursor: null, limit: MAX_SHOWN };
+export async function readWaitingCustomers(context: OperateContext): Promise<WaitingCustomers> {
   const [counts, ...pages] = await Promise.all([
-    readIssueCounts(query),
-    ...KINDS.map((kind) => readOpenIssues(query, { ...request, kind })),
+    countIssues(context),
+    ...CODES.map((code) => findIssues(context, { code, limit: MAX_SHOWN })),
   ]);
-  const issues = pages.flatMap((page) => page.issues).filter(({ teams }) => teams.length === 0);
+  const issues = pages.flatMap((page) => page.issues).filter(({ team }) => team === null);
   return { counts, issues: issues.slice(0, MAX_SHOWN) };
 }
 
 const TEXTS = {
-  parked: ['customer with parked events', 'customers with parked events'],
-  'customer without a team': ['customer with a subscription', 'customers with a subscription'],
+  'parked-events': ['customer with parked events', 'customers with parked events'],
+  'customer-without-team': ['customer with a subscription', 'customers with a subscription'],
 } as const;
 
 /** How many customers wait for a team, with links to the lists of them. */
 export function WaitingCounts({ counts }: Pick<WaitingCustomers, 'counts'>) {
-  const kinds = KINDS.filter((kind) => counts[kind] > 0);
-  if (kinds.length === 0) return <>No customer waits for a team.</>;
-  const isOne = kinds.reduce((sum, kind) => sum + counts[kind], 0) === 1;
+  const codes = CODES.filter((code) => counts[code].count > 0);
+  if (codes.length === 0) return <>No customer waits for a team.</>;
+  const isOne = codes.reduce((sum, code) => sum + counts[code].count, 0) === 1;
   return (
     <>
-      {kinds.map((kind, index) => (
+      {codes.map((code, index) => (
         <>
           {index > 0 && ' and '}
-          <a href={issuesUrl(kind)}>
-            {issueCountText(counts, kind)}&nbsp;{TEXTS[kind][counts[kind] === 1 ? 0 : 1]}
+          <a href={issuesUrl(code)}>
+            {issueCountText(counts[code])}&nbsp;{TEXTS[code][counts[code].count === 1 ? 0 : 1]}
           </a>
         </>
       ))}{' '}

@@ -74,7 +74,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const { formId } = await act(options, operatorOf(context.var), [
       { action: 'dismiss', subject },
     ]);
-    return context.redirect(issuesUrl('parked', { done: formId }), 303);
+    return context.redirect(issuesUrl('parked-events', { done: formId }), 303);
   });
 
   app.get('/:position/body', async (context) => {

@@ -1,18 +1,6 @@
-import type { SubjectIssueCode, TeamIssueCode } from 'instep/operate';
+import type { IssueCounts, SubjectIssueCode, TeamIssueCode } from 'instep/operate';
+import { countText } from 'instep/operate/inside';
 import { Button, PostForm } from '../components/form.tsx';
-
-/** The kinds of issues, in the order of the list. */
-export const ISSUE_KINDS = [
-  'out of sync',
-  'changed by hand',
-  'plan refused',
-  'unknown customer',
-  'customer without a team',
-  'parked',
-  'unknown order',
-  'unreadable',
-] as const;
-export type IssueKind = (typeof ISSUE_KINDS)[number];
 
 /** The name of each issue, in a list of issues or teams. */
 export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, string>> = {
@@ -27,12 +15,17 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'products-without-name': 'plan without a name',
 };
 
+/** `2`, or `100+` where counting stopped. */
+export function issueCountText({ count, isMore }: IssueCounts[SubjectIssueCode]): string {
+  return isMore ? countText(count, count) : countText(count);
+}
+
 /** The address of the list, or of a part of it. */
 export function issuesUrl(
-  kind: IssueKind | null,
+  code: SubjectIssueCode | null,
   others: Readonly<Record<string, string>> = {},
 ): string {
-  const parameters = new URLSearchParams({ ...(kind === null ? {} : { kind }), ...others });
+  const parameters = new URLSearchParams({ ...(code === null ? {} : { issue: code }), ...others });
   return parameters.size === 0 ? '/attention' : `/attention?${parameters}`;
 }
 

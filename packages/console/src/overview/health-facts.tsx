@@ -1,5 +1,5 @@
-import type { Progress, TeamCounts } from 'instep/operate';
-import { counted, countText, type LeasedJobState, MAX_COUNTED_PARKED } from 'instep/operate/inside';
+import type { HealthReport, Progress, TeamCounts } from 'instep/operate';
+import { counted, countText, MAX_COUNTED_PARKED } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
@@ -7,14 +7,14 @@ import { Table } from '../components/table.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { countBy } from '../teams/team-groups.ts';
-import type { SyncState } from './issues.tsx';
 
-type HealthFactsProps = { readonly state: SyncState; readonly nowMs: number };
+type HealthFactsProps = { readonly health: HealthReport; readonly nowMs: number };
 
 /** The figures behind the issues, shown even if there are no issues. */
-export function HealthFacts({ state, nowMs }: HealthFactsProps) {
-  const { health, counts, catchUp, reconciled } = state;
-  const { lastReceivedMs } = health;
+export function HealthFacts({ health, nowMs }: HealthFactsProps) {
+  const { issues, figures, catchUp, reconciled } = health;
+  const unknownOrders = issues.find(({ code }) => code === 'unknown-order')?.count ?? 0;
+  const { lastReceivedMs } = figures;
   return (
     <Facts
       facts={[
@@ -26,20 +26,20 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
         ],
         [
           'Parked events',
-          <a id="parked-events" href={issuesUrl('parked')}>
-            {countText(health.parkedEvents, MAX_COUNTED_PARKED)}
+          <a id="parked-events" href={issuesUrl('parked-events')}>
+            {countText(figures.parkedEvents, MAX_COUNTED_PARKED)}
           </a>,
         ],
         [
           'Unknown order',
-          <a id="unknown-order" href={issuesUrl('unknown order')}>
-            {counted(counts['unknown order'], 'subscription')}
+          <a id="unknown-order" href={issuesUrl('unknown-order')}>
+            {counted(unknownOrders, 'subscription')}
           </a>,
         ],
         [
           'Products without a name',
           <a id="products-without-name" href={teamsUrl({ issue: 'products-without-name' })}>
-            {countText(health.namelessProducts)}
+            {countText(figures.namelessProducts)}
           </a>,
         ],
         ['Last catch-up', <LastCatchUp job={catchUp} nowMs={nowMs} />],
@@ -54,7 +54,10 @@ export function HealthFacts({ state, nowMs }: HealthFactsProps) {
   );
 }
 
-type LastCatchUpProps = { readonly job: LeasedJobState | null; readonly nowMs: number };
+type LastCatchUpProps = {
+  readonly job: HealthReport['catchUp'];
+  readonly nowMs: number;
+};
 
 function LastCatchUp({ job, nowMs }: LastCatchUpProps) {
   if (job === null || job.startedAtMs === null) return <>never</>;

@@ -1,15 +1,11 @@
 import { Hono } from 'hono';
-import { type OperateContext, readRuns, readStatistics, readTeamCounts } from 'instep/operate';
 import {
-  commitNothing,
-  createWriteCheck,
-  outsideSpans,
-  readHealth,
-  readLastOrigins,
-  readLeasedJob,
-  readProgress,
-} from 'instep/operate/inside';
-import { countIssues } from '../attention/issue-counts.ts';
+  checkHealth,
+  type OperateContext,
+  readRuns,
+  readStatistics,
+  readTeamCounts,
+} from 'instep/operate';
 import { Live } from '../components/live.tsx';
 import { Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
@@ -18,23 +14,15 @@ import { DelayChart } from './delay-chart.tsx';
 import { EventsChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
-import { issuesOf, type SyncState } from './issues.tsx';
 import { Marks, marksOf } from './marks.tsx';
 import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage(options: OperateContext): Hono {
-  const { database, now, clockMs } = options;
-  const checkWrites = createWriteCheck({
-    // Events are committed by other connections, and perhaps by other processes.
-    lastCommitMs: () => Number.NEGATIVE_INFINITY,
-    commit: () => outsideSpans(() => commitNothing(database)),
-    clockMs,
-  });
   return new Hono().get('/', async (context) => {
     const range = rangeOf(context.req.query('range'));
     const isLive = context.req.query('live') !== 'off';
-    const overview = await readOverview({ ...options, checkWrites }, range, now());
+    const overview = await readOverview(options, range, options.now());
     return context.render(
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
@@ -44,41 +32,17 @@ export function overviewPage(options: OperateContext): Hono {
   });
 }
 
-type OverviewOptions = OperateContext & {
-  /** Rejects when the database commits no write. */
-  readonly checkWrites: () => Promise<void>;
-};
-
-async function readOverview(options: OverviewOptions, range: Range, nowMs: number) {
+async function readOverview(context: OperateContext, range: Range, nowMs: number) {
   const sinceMs = firstSlotMs(range, nowMs);
-  const request = { slotSeconds: range.slotSeconds, sinceMs };
-  const [{ rows, isComplete }, runs, counts, state] = await Promise.all([
-    readStatistics(options, request),
-    readRuns(options),
-    readTeamCounts(options),
-    readState(options),
+  const [{ rows, isComplete }, runs, counts, health] = await Promise.all([
+    readStatistics(context, { slotSeconds: range.slotSeconds, sinceMs }),
+    readRuns(context),
+    readTeamCounts(context),
+    checkHealth(context),
   ]);
   const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
   const slots = seriesOf(rows, range, nowMs);
-  return { slots, delays: delaysOf(rows), marks, isComplete, counts, state, nowMs };
-}
-
-async function readState(options: OverviewOptions): Promise<SyncState> {
-  const { keyMode, checkWrites } = options;
-  const { query } = options.database;
-  const [health, catchUp, reconcile, origins, areWritesCommitted] = await Promise.all([
-    readHealth(query),
-    readLeasedJob(query, 'catch-up'),
-    readLeasedJob(query, 'reconcile'),
-    readLastOrigins(query),
-    checkWrites().then(
-      () => true,
-      () => false,
-    ),
-  ]);
-  const counts = await countIssues(query, health);
-  const reconciled = readProgress(reconcile?.progress);
-  return { health, counts, catchUp, reconciled, origins, keyMode, areWritesCommitted };
+  return { slots, delays: delaysOf(rows), marks, isComplete, counts, health, nowMs };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };
@@ -91,16 +55,16 @@ function Overview({
   marks,
   isComplete,
   counts,
-  state,
+  health,
   nowMs,
   range,
   isLive,
 }: OverviewProps) {
-  const issues = issuesOf(state, nowMs);
-  const hasEvents = state.health.lastReceivedMs !== null;
+  const { issues, figures, reconciled } = health;
+  const hasEvents = figures.lastReceivedMs !== null;
   return (
     <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
-      {(issues.length > 0 || hasEvents) && <IssueList {...{ issues, state, nowMs }} />}
+      {(issues.length > 0 || hasEvents) && <IssueList {...{ issues, reconciled, nowMs }} />}
       {hasEvents ? (
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">
@@ -120,7 +84,7 @@ function Overview({
           <TeamStatuses counts={counts} nowMs={nowMs} />
         </Panel>
         <Panel title="Sync" id="panel-sync">
-          <HealthFacts state={state} nowMs={nowMs} />
+          <HealthFacts health={health} nowMs={nowMs} />
         </Panel>
       </div>
     </Live>

@@ -2,18 +2,18 @@ import { type Context, Hono } from 'hono';
 import {
   act,
   type CustomerHistory,
+  type FoundIssue,
   type NamedTeam,
   type OperateContext,
   type RecordedAction,
   readActed,
+  readTeamIssue,
 } from 'instep/operate';
 import {
   explainHistory,
-  type OpenFinding,
   pseudonymsWith,
   type ReconcileServices,
   readCustomers,
-  readFindingOf,
   readLinkedMs,
   readNamedTeam,
 } from 'instep/operate/inside';
@@ -81,13 +81,11 @@ export function teamPage(options: OperateContext, services: ReconcileServices): 
     const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
     const acted = await readActed(options, queryText(req.query('done')));
     // After the comparison, which stores what it finds.
-    const finding = await readFindingOf(query, team);
-    const isLinkable = team.customerId === null || finding?.problem === 'unknown customer';
-    const waiting = isLinkable ? await readWaitingCustomers(query) : null;
+    const issue = await readTeamIssue(options, team);
+    const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
+    const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
-    return render(
-      <TeamPage {...{ record, finding, waiting, entered, comparison, acted, limit }} />,
-    );
+    return render(<TeamPage {...{ record, issue, waiting, entered, comparison, acted, limit }} />);
   });
 
   app.get('/:id/export', async (context) => {
@@ -132,7 +130,7 @@ export function teamPage(options: OperateContext, services: ReconcileServices): 
 type TeamPageProps = {
   readonly record: TeamRecord;
   /** What the last comparison found, if it still holds. */
-  readonly finding: OpenFinding | null;
+  readonly issue: FoundIssue | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** The customer that was entered to be linked. */
@@ -144,7 +142,7 @@ type TeamPageProps = {
 };
 
 function TeamPage(props: TeamPageProps) {
-  const { record, finding, waiting, entered, comparison, acted, limit } = props;
+  const { record, issue, waiting, entered, comparison, acted, limit } = props;
   const { team, known, history, planSelection } = record;
   const { id, customerId } = team;
   const customer = customerId === null ? undefined : known.customers.get(customerId);
@@ -167,7 +165,7 @@ function TeamPage(props: TeamPageProps) {
         </span>
       </p>
       <TeamStatusPanel
-        {...{ team, finding, waiting, planSelection }}
+        {...{ team, issue, waiting, planSelection }}
         {...teamStatusOf(record)}
         isCompared={comparison !== null}
       />

@@ -1,10 +1,5 @@
-import type { NamedTeam, PlanSelection, SubscriptionEvent } from 'instep/operate';
-import {
-  GRANTING_STATUSES,
-  KIND_OF_PROBLEM,
-  type OpenFinding,
-  type StatusWith,
-} from 'instep/operate/inside';
+import type { FoundIssue, NamedTeam, PlanSelection, SubscriptionEvent } from 'instep/operate';
+import { GRANTING_STATUSES, type StatusWith } from 'instep/operate/inside';
 import { REASONS } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
@@ -13,6 +8,7 @@ import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import type { Since, TeamNote, TeamStatus } from './team-status.ts';
 import { LostPlanText } from './team-table.tsx';
 import { shortPlan } from './timeline.ts';
@@ -20,7 +16,7 @@ import { shortPlan } from './timeline.ts';
 type TeamStatusPanelProps = {
   readonly team: NamedTeam;
   /** What the last comparison found, if it still holds. */
-  readonly finding: OpenFinding | null;
+  readonly issue: FoundIssue | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** Whether the page shows a comparison with Stripe. */
@@ -31,26 +27,21 @@ type TeamStatusPanelProps = {
 };
 
 /** Why a team has its plan or none, readable within ten seconds. */
-export function TeamStatusPanel({
-  finding,
-  planSelection,
-  notes,
-  ...reason
-}: TeamStatusPanelProps) {
+export function TeamStatusPanel({ issue, planSelection, notes, ...reason }: TeamStatusPanelProps) {
   const { team, status } = reason;
   const { word, tone } = BADGES[status.kind];
   // Both compare the row with its events.
-  const isSaid = status.kind === 'changed by hand' && finding?.problem === status.kind;
+  const isSaid = status.kind === 'changed by hand' && issue?.code === 'changed-by-hand';
   return (
     <Panel title="Current plan" id="plan">
-      {finding === null || isSaid ? (
+      {issue === null || isSaid ? (
         <p class="lead">
           <Badge tone={tone}>{word}</Badge> <Reason {...reason} />
         </p>
       ) : (
         <>
           <p class="lead">
-            <Found finding={finding} isCompared={reason.isCompared} />
+            <Found issue={issue} isCompared={reason.isCompared} />
           </p>
           <p>
             <Reason {...reason} />
@@ -76,15 +67,14 @@ const BADGES = {
   'changed by hand': { word: 'changed by hand', tone: 'bad' },
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
-type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly finding: OpenFinding };
+type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: FoundIssue };
 
-/** A problem under the name that it has on the list of issues, and where to resolve it. */
-function Found({ finding: { problem }, isCompared }: FoundProps) {
-  const kind = KIND_OF_PROBLEM[problem];
+/** What the last comparison found, and where to resolve it. */
+function Found({ issue: { code, severity, evidence }, isCompared }: FoundProps) {
   return (
     <>
-      <Badge tone={TONES[kind]}>{kind}</Badge> {REASONS[problem]}{' '}
-      {problem === 'unknown customer' ? (
+      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> {REASONS[evidence.cause]}{' '}
+      {code === 'unknown-customer' ? (
         <a href="#link">Link another customer</a>
       ) : (
         <CompareLink isCompared={isCompared} />

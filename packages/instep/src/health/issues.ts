@@ -3,7 +3,7 @@ import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { Health } from './health.ts';
 
 /**
- * `failure`: events are lost or refused, or a team has a wrong plan. `warning`: somebody must decide, or
+ * `failure`: events are lost or refused, or a team has a wrong plan. `warning`: an operator must decide, or
  * something can become worse. `notice`: it is probably over soon.
  */
 export type Severity = 'failure' | 'warning' | 'notice';
@@ -186,7 +186,7 @@ export type SyncState = {
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
-  /** `null`: nobody has tried. */
+  /** `null`: not tried. */
   readonly areWritesCommitted: boolean | null;
 };
 
@@ -278,3 +278,6 @@ const WITHOUT_EVIDENCE = [
   'customer-without-team',
   'unknown-customer',
 ] as const satisfies readonly SubjectIssueCode[];
+
+/** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */
+export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = ['parked-events', ...WITHOUT_EVIDENCE];

@@ -1,8 +1,10 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
 import * as log from '../event-log/search.ts';
 import { tailLog } from '../event-log/search.ts';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
 import type { ReadContext } from './context.ts';
 import {
   type CustomerHistory,
@@ -93,6 +95,25 @@ export async function explainEvent(
   event: EventRow,
 ): Promise<ExplainedEvent> {
   return await explain(query, event, planSelection);
+}
+
+/**
+ * What an event or a snapshot says about its subscription; `null` when it was unreadable. Pure.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findEvents, openContext, subscriptionOf } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { events } = await findEvents(context);
+ * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
+ * await handler.close();
+ * ```
+ */
+export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
+  return changeOf(event)?.subscription ?? null;
 }
 
 export type TimelineRequest = {

@@ -1,7 +1,7 @@
 import type { TeamPlan } from '../core/transition.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
-import { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
+import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
   CODE_OF_CAUSE,
   type FindingCode,
@@ -67,6 +67,9 @@ export type IssueEvidence =
       readonly code: 'unreadable-event';
       readonly evidence: { readonly event: EventRow; readonly reason: Reason };
     };
+
+/** What a comparison with Stripe or with the event log found. */
+export type FoundIssue = Extract<OpenIssue, { readonly code: FindingCode }>;
 
 /** The start of a page: after the last row of the previous page. */
 export type IssueCursor = { readonly source: number; readonly after: string };
@@ -135,7 +138,7 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): OpenIssue {
+function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
   const { problem: cause, customerId, teamId, plan: is, shouldBe, sinceMs } = finding;
   const code = CODE_OF_CAUSE[cause];
   return {
@@ -294,13 +297,32 @@ export async function* exportIssues(
 export async function readTeamIssue(
   { database: { query } }: OperateContext,
   team: NamedTeam,
-): Promise<OpenIssue | null> {
+): Promise<FoundIssue | null> {
   const finding = await readFindingOf(query, team);
   return finding && issueOf(finding, [team]);
 }
 
-/** Counts the open issues of each code. */
-export async function countIssues(
+/**
+ * How many issues of each code are open.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { countIssues, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const counts = await countIssues(context);
+ * console.log(counts['out-of-sync'].count); // 0
+ * await handler.close();
+ * ```
+ */
+export async function countIssues({ database: { query } }: OperateContext): Promise<IssueCounts> {
+  return await countOpenIssues(query, await readHealth(query));
+}
+
+/** Counts the open issues of each code; those that the figures have are known. */
+export async function countOpenIssues(
   query: Query,
   { parkedCustomers, parkedEvents }: Pick<Health, 'parkedCustomers' | 'parkedEvents'>,
 ): Promise<IssueCounts> {

@@ -8,7 +8,7 @@ import { outsideSpans } from '../runtime/tracing.ts';
 import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
-import { countIssues } from './find-issues.ts';
+import { countOpenIssues } from './find-issues.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -84,7 +84,7 @@ export async function reportHealth(
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
   ]);
-  const counts = await countIssues(query, figures);
+  const counts = await countOpenIssues(query, figures);
   const issues = issuesOf({ ...known, health: figures, counts, origins, catchUp }, nowMs);
   const eventMode = origins[0]?.mode ?? null;
   return { issues, figures, eventMode, catchUp, reconciled: readProgress(reconcile?.progress) };

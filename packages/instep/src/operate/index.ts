@@ -29,6 +29,7 @@ export {
   type ModeEvidence,
   type Remedy,
   type Severity,
+  SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from '../health/issues.ts';
 export { TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
@@ -103,11 +104,14 @@ export {
   findEvents,
   followEvents,
   readTimeline,
+  subscriptionOf,
   type TimelineRequest,
 } from './events.ts';
 export {
+  countIssues,
   exportIssues,
   type FindIssuesRequest,
+  type FoundIssue,
   findIssues,
   type IssueCursor,
   type IssueEvidence,

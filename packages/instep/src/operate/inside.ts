@@ -6,12 +6,11 @@ export { decidingEvent, teamPlan } from '../core/plan-selection.ts';
 export { effectOf, GRANTING_STATUSES, type StatusWith } from '../core/status.ts';
 export { isSamePlan, NO_PLAN, PLAN_FIELDS } from '../core/transition.ts';
 export { readPageOfEvents } from '../event-log/event-page.ts';
-export { whyUnreadable } from '../event-log/explain.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export { pseudonymsWith } from '../event-log/redact.ts';
 export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
 export { countEvents, readEventsAt } from '../event-log/search-events.ts';
-export { MAX_COUNTED_PARKED, readHealth, readLastOrigins } from '../health/health.ts';
+export { MAX_COUNTED_PARKED } from '../health/health.ts';
 export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
 export { limitRate } from '../maintenance/rate-limiter.ts';
 export type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
@@ -22,17 +21,7 @@ export {
   reconcileCustomer,
 } from '../maintenance/reconcile/reconcile.ts';
 export type { Query } from '../postgres/database.ts';
-export { commitNothing } from '../postgres/database.ts';
 export { DatabaseBusy, DatabaseUnavailable } from '../postgres/errors.ts';
-export {
-  countFindings,
-  KIND_OF_PROBLEM,
-  MAX_COUNTED_FINDINGS,
-  type OpenFinding,
-  problemsOf,
-  readFindingOf,
-  readFindings,
-} from '../postgres/statements/findings.ts';
 export {
   readCustomerIdsOf,
   readCustomers,
@@ -46,28 +35,17 @@ export { durationOf, parseTimeSince } from '../runtime/duration.ts';
 export { InstepError } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export { isSameSecret } from '../runtime/same-secret.ts';
-export { outsideSpans } from '../runtime/tracing.ts';
-export { createWriteCheck } from '../server/health.ts';
 export {
   DELETED_TYPE,
   HANDLED_TYPES,
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
 } from '../stripe/handled-event-type.ts';
-export { type EventOrigin, type Mismatch, mismatchOf, originOfBody } from '../stripe/key-kind.ts';
+export { originOfBody } from '../stripe/key-kind.ts';
 export { changeOf } from '../stripe/parse-logged-event.ts';
 export { redactBody } from '../stripe/redact-body.ts';
 export { readLinkedMs } from './audit.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export { explainEvent, explainHistory } from './customer-history.ts';
 export { readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
-export {
-  countOtherIssues,
-  type LastingAmbiguity,
-  MAX_COUNTED_ISSUES,
-  MAX_COUNTED_OF_CUSTOMER,
-  type ParkedCustomer,
-  readLastingAmbiguities,
-  readParkedCustomers,
-  readUnreadablePositions,
-} from './open-issues.ts';
+export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';

@@ -19,23 +19,6 @@ export const PROBLEMS = [
 ] as const;
 export type Problem = (typeof PROBLEMS)[number];
 
-/** The name of each problem for operators. A team whose plan has another name differs from Stripe. */
-export const KIND_OF_PROBLEM = {
-  'missed event': 'out of sync',
-  'never seen': 'out of sync',
-  'no subscription': 'out of sync',
-  'another plan name': 'out of sync',
-  'changed by hand': 'changed by hand',
-  'plan refused': 'plan refused',
-  'unknown customer': 'unknown customer',
-  'customer without a team': 'customer without a team',
-} as const satisfies Record<Problem, string>;
-
-/** The problems with this name. */
-export function problemsOf(kind: string): Problem[] {
-  return PROBLEMS.filter((problem) => KIND_OF_PROBLEM[problem] === kind);
-}
-
 /** A problem that a comparison found. */
 export type FoundProblem = {
   readonly problem: Problem;
