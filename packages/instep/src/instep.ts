@@ -248,7 +248,6 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
   return { server, database };
 }
 
-/** Returns a check whether the schema fits and writes are committed. */
 function createDatabaseCheck(database: Database, pipeline: IngestPipeline): () => Promise<void> {
   const checkWrites = createWriteCheck({
     lastCommitMs: () => pipeline.lastCommitMs(),

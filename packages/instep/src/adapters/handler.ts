@@ -98,11 +98,9 @@ export type HandlerMethods = {
   close(): Promise<void>;
 };
 
-/** A service that opens on first use. */
 type LazyService = HandlerMethods & {
   /** Answers 503 while the service can't be opened; the log has the reason. */
   handle: Handler;
-  /** Whether the path is one of ours. */
   serves(path: string): boolean;
 };
 

@@ -8,7 +8,6 @@ import { type Columns, paint, printMessage, tableLine } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
 
-/** At least one check failed. */
 class DoctorFailed extends InstepError {
   readonly code = 'DOCTOR_FAILED';
 }

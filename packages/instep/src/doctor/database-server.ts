@@ -15,7 +15,6 @@ const LOW_FREE_BYTES = 1e9;
 
 type DatabaseServerOptions = {
   readonly query: Query;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   /** The free space on the disk of the embedded database; `null` for any other database. */
   readonly freeBytes: number | null;

@@ -14,7 +14,6 @@ type DatabaseOptions = {
   readonly config: DatabaseConfig;
   /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly stripeClock: ClockReading | null;
   readonly log: Omit<EventLogOptions, 'query' | 'nowMs'>;

@@ -25,7 +25,6 @@ type ExamineOptions = {
   readonly url: URL | null;
   /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
 };
 

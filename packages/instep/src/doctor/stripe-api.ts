@@ -19,7 +19,6 @@ type Answers = ReadonlyMap<Resource, Answer>;
 type StripeApiOptions = {
   readonly inspect: InspectResource;
   readonly expected: Expected;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
 };
 

@@ -24,12 +24,9 @@ export type PageOfEvents = {
 
 type PageRequest = {
   readonly filter: EventFilter;
-  /** Only events before this position; `null`: the newest events. */
   readonly before: number | null;
-  /** Instead of the newest events, those that follow this position. */
   readonly after?: number | null;
   readonly limit: number;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 

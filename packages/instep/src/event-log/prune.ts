@@ -53,10 +53,10 @@ type Pruned = {
 const BATCH = 500;
 
 /**
- * Whether the ordering rule no longer needs `event`: the state of its subscription is newer and known, and
- * the event is not of the last second before that state. That second stays complete, because it decides the
- * order if another event of the state's second arrives. If its own order depended on a pruned second, the
- * order can be ambiguous; a snapshot then decides.
+ * Whether the ordering rule no longer needs `event`: the deciding event of its subscription is newer and certain, and
+ * the event is not of the last tie group before that one. That group stays complete, because it helps if another
+ * event of the deciding event's second arrives. If its own order depended on a pruned group, the order can be
+ * ambiguous; a snapshot then decides.
  */
 const IS_NO_LONGER_NEEDED = `
   exists (

@@ -19,13 +19,10 @@ import { parseLog } from './decisions.ts';
 
 type RebuildOptions = {
   readonly planSelection: PlanSelection;
-  /** Only this team. */
   readonly teamId?: ApplicationId | undefined;
-  /** Yields the differences without repairing them. */
   readonly isDryRun: boolean;
   /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
   readonly wrongPlan?: TeamPlan;
-  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
   readonly onFailure?: (failure: RebuildFailure) => void;
 };
 

@@ -128,7 +128,6 @@ export async function boundsOf(
 type TailOptions = {
   /** Follows the events after this position. */
   readonly after: number;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 

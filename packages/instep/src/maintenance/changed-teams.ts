@@ -12,7 +12,6 @@ type ChangedTeamsOptions = {
   readonly query: Query;
   readonly planSelection: PlanSelection;
   readonly nonce: () => string;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 

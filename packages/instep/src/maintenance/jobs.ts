@@ -27,7 +27,6 @@ type JobsOptions = {
   /** Which of several subscriptions decides a team's plan. */
   readonly planSelection: PlanSelection;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
   /** How often missed events are read from Stripe's list; `null`: never. */

@@ -7,7 +7,6 @@ type RestOptions = {
   readonly job: string;
   readonly logger: Logger;
   readonly restMs: number;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs?: () => number;
 };
 

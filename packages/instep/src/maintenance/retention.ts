@@ -7,7 +7,6 @@ import { withLease } from './lease.ts';
 type RetentionOptions = {
   readonly query: Query;
   readonly retentionMs: number;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   /** This instance. */
   readonly holder: string;

@@ -14,9 +14,7 @@ import {
 
 type SumStatisticsOptions = {
   readonly database: Database;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 

@@ -9,9 +9,7 @@ export type GaugesOptions = {
   readonly queued: () => Queued;
   readonly poolUse: () => PoolUse;
   readonly readHealth: () => Promise<Health>;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
 };
 

@@ -29,7 +29,6 @@ type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
   readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'>;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
 };
 
@@ -112,7 +111,6 @@ async function preparePages(
 type TokenCheckOptions = {
   readonly token: string;
   readonly logger: Logger;
-  /** A monotonic clock, in milliseconds. */
   readonly clockMs: () => number;
   readonly wait: (delayMs: number) => Promise<void>;
 };

@@ -31,7 +31,6 @@ type WebhookOptions = {
   keyMode: Mode | null;
   instrumentation: Instrumentation;
   logger: Logger;
-  /** The current time in milliseconds since 1970. */
   now: () => number;
   /** A unique text, which makes every event without an id unique. */
   nonce: () => string;

@@ -128,7 +128,6 @@ type RunningDemo = {
   readonly url: string;
   readonly query: Query;
   readonly config: Config;
-  /** The subscriptions in the stand-in for Stripe's API. */
   readonly subscriptions: ApiCollection;
   readonly team: SignedInTeam;
 };
@@ -216,7 +215,6 @@ function print(text: string): void {
 const bold = (text: string) => paint('bold', text);
 const gray = (text: string) => paint('gray', text);
 
-/** The signed-in user and her team. */
 type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */
   readonly suffix: string;
