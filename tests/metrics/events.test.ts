@@ -76,10 +76,10 @@ test('the delivery delay is measured at the first delivery of an event', async (
 
 test('batches are measured', async () => {
   const values = await service.values();
-  const batches = values.get('instep_batch_events_count{lane="ready"}');
+  const batches = values.get('instep_batch_events_count{queue="ready"}');
   expect(batches).toBeGreaterThan(0);
-  expect(values.get('instep_batch_duration_seconds_count{lane="ready"}')).toBe(batches);
-  expect(values.get('instep_batch_events_sum{lane="ready"}')).toBeGreaterThanOrEqual(batches ?? 0);
+  expect(values.get('instep_batch_duration_seconds_count{queue="ready"}')).toBe(batches);
+  expect(values.get('instep_batch_events_sum{queue="ready"}')).toBeGreaterThanOrEqual(batches ?? 0);
 });
 
 test('shows queued events and counts refused ones', async () => {
@@ -91,13 +91,13 @@ test('shows queued events and counts refused ones', async () => {
   await whileHeld(service.database, lockTeam(teamId), async () => {
     answers.push(service.post(eventBody({ customerId })));
     await vi.waitFor(async () => {
-      expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(1);
+      expect(await service.value('instep_queued_events{queue="blocked"}')).toBe(1);
     }, 20_000);
     answers.push(
       ...Array.from({ length: MAX_QUEUED - 1 + 4 }, () => service.post(eventBody({ customerId }))),
     );
     await vi.waitFor(async () => {
-      expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(MAX_QUEUED);
+      expect(await service.value('instep_queued_events{queue="blocked"}')).toBe(MAX_QUEUED);
       expect(await failed()).toBe(4);
     }, 20_000);
   });
@@ -105,7 +105,7 @@ test('shows queued events and counts refused ones', async () => {
   expect(statuses.filter((status) => status === 503)).toHaveLength(4);
   const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
   expect(await service.value(`${answered},status="503"}`)).toBe(4);
-  expect(await service.value('instep_queued_events{lane="blocked"}')).toBe(0);
+  expect(await service.value('instep_queued_events{queue="blocked"}')).toBe(0);
 });
 
 test('counts requests that are refused before their body is read', async () => {
@@ -125,7 +125,7 @@ test('counts requests that are refused before their body is read', async () => {
     await untilWaiting(service.database);
     accepted.push(...Array.from({ length: MAX_QUEUED }, () => service.post(eventBody())));
     await vi.waitFor(async () => {
-      expect(await service.value('instep_queued_events{lane="ready"}')).toBe(MAX_QUEUED);
+      expect(await service.value('instep_queued_events{queue="ready"}')).toBe(MAX_QUEUED);
     }, 20_000);
     const url = `${service.url}/api/stripe/webhook`;
     for (const one of [url, url, `${url}?odd`]) {

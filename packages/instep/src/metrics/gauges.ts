@@ -32,14 +32,14 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         clockSkewSeconds(),
       ),
       gaugeBy(
-        'lane',
+        'queue',
         'instep_queued_events',
-        'Events waiting for a batch, by lane; the lane blocked is for teams that another transaction has locked.',
+        'Events waiting for a batch, by queue; the queue blocked is for teams that another transaction has locked.',
         { ready, blocked },
       ),
       gauge(
         'instep_queued_events_limit',
-        'Number of events that can wait in the lane ready. Further events get a 503.',
+        'Number of events that can wait in the queue ready. Further events get a 503.',
         limit,
       ),
       gaugeBy(

@@ -52,12 +52,12 @@ function createSeries() {
     ),
     batchSizes: new Histogram(
       'instep_batch_events',
-      'Events in one transaction, by lane.',
+      'Events in one transaction, by queue.',
       [1, 2, 5, 10, 20, 50, 100, 200, 500],
     ),
     batchDurations: new Histogram(
       'instep_batch_duration_seconds',
-      'Duration of the transactions that apply events, by lane.',
+      'Duration of the transactions that apply events, by queue.',
       [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
     ),
     apiCalls: new Histogram(
@@ -114,9 +114,9 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
     eventFailed(error) {
       eventFailures.increase({ code: error instanceof InstepError ? error.code : 'other' });
     },
-    batchEnded(lane, size, durationMs) {
-      series.batchSizes.observe(size, { lane });
-      series.batchDurations.observe(Math.max(0, durationMs) / 1_000, { lane });
+    batchEnded(queue, size, durationMs) {
+      series.batchSizes.observe(size, { queue });
+      series.batchDurations.observe(Math.max(0, durationMs) / 1_000, { queue });
     },
     apiCallEnded(path, result, durationMs) {
       series.apiCalls.observe(durationMs / 1_000, { path, result });

@@ -11,7 +11,7 @@ export type Instrumentation = {
   /** An event was refused, or could not be stored. Stripe sends it again. */
   eventFailed(error: unknown): void;
   /** A transaction with this many events has ended, whether it was committed or not. */
-  batchEnded(lane: string, size: number, durationMs: number): void;
+  batchEnded(queue: string, size: number, durationMs: number): void;
   /** A call to Stripe's API has ended; `result` is `done`, a status, `timeout` or `no answer`. */
   apiCallEnded(path: string, result: string, durationMs: number): void;
   jobEnded(job: string, result: 'done' | 'failed', durationMs: number): void;
