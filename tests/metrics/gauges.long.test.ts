@@ -1,5 +1,6 @@
 import type { Health } from 'instep/src/health/health.ts';
-import { createGauges } from 'instep/src/metrics/gauges.ts';
+import type { Issue } from 'instep/src/health/issues.ts';
+import { createGauges, type ObservedHealth } from 'instep/src/metrics/gauges.ts';
 import { expect, test } from 'vitest';
 
 const HEALTH: Health = {
@@ -18,7 +19,7 @@ const HEALTH: Health = {
 };
 
 /** The gauges of a database in this state. The test sets the clock. */
-function observed(readHealth: () => Promise<Health>) {
+function observed(readHealth: () => Promise<ObservedHealth>) {
   const clock = { nowMs: 1_000 };
   const readGauges = createGauges(
     {
@@ -52,7 +53,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const { clock, valuesOf } = observed(async () => {
     asked += 1;
-    return HEALTH;
+    return { figures: HEALTH, issues: [] };
   });
   const all = await Promise.all(Array.from({ length: 5 }, () => valuesOf('instep_parked_events')));
   expect(all).toEqual(Array.from({ length: 5 }, () => [7]));
@@ -63,9 +64,20 @@ test('concurrent scrapes share one read of the database, and a later scrape read
 });
 
 test('parked events of customers that a team had are a separate metric, for the alert', async () => {
-  const { valuesOf } = observed(async () => HEALTH);
+  const { valuesOf } = observed(async () => ({ figures: HEALTH, issues: [] }));
   expect(await valuesOf('instep_parked_events')).toEqual([7]);
   expect(await valuesOf('instep_known_customer_parked_events')).toEqual([1]);
+});
+
+test('issues are counted by code, and codes without issues are zeros', async () => {
+  const issue: Issue = {
+    ...{ code: 'out-of-sync', severity: 'failure', concerns: 'team' },
+    ...{ remedies: ['repair'], count: 3, isMore: false, evidence: {} },
+  };
+  const { valuesOf } = observed(async () => ({ figures: HEALTH, issues: [issue] }));
+  expect(await valuesOf('instep_issues{code="out-of-sync"}')).toEqual([3]);
+  expect(await valuesOf('instep_issues{code="plan-refused"}')).toEqual([0]);
+  expect(await valuesOf('instep_issues{code="writes-not-committed"}')).toEqual([]);
 });
 
 test('a pending read of the database is not repeated', async () => {

@@ -9,7 +9,6 @@ import {
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
 import type { ApplicationId } from './core/application-id.ts';
-import { readHealth } from './health/health.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
@@ -115,16 +114,19 @@ export async function openService(options: InstepOptions): Promise<Service> {
   await storePolicy(query, config.accessPolicy).catch((err) =>
     logger.warn({ err }, 'the access policy was not stored'),
   );
+  const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
-    readHealth: () => readHealth(query),
+    async readHealth() {
+      const { reportHealth } = await import('./operate/health.ts');
+      return await reportHealth(query, { keyMode, nowMs: now(), areWritesCommitted: null });
+    },
     now,
     clockMs: () => performance.now(),
   });
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
-  const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
   const pipeline = new IngestPipeline({
     database,
     api,

@@ -1,14 +1,18 @@
 import type { Health } from '../health/health.ts';
+import { ISSUES, type Issue } from '../health/issues.ts';
 import type { Queued } from '../ingest/pipeline.ts';
 import type { PoolUse } from '../postgres/database-pool.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { gauge, gaugeBy, type Metric } from './series.ts';
 
+/** What is known about the health of the whole service. */
+export type ObservedHealth = { readonly figures: Health; readonly issues: readonly Issue[] };
+
 export type GaugesOptions = {
   readonly queued: () => Queued;
   readonly poolUse: () => PoolUse;
-  readonly readHealth: () => Promise<Health>;
+  readonly readHealth: () => Promise<ObservedHealth>;
   readonly now: () => number;
   readonly clockMs: () => number;
 };
@@ -24,7 +28,8 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
     const { ready, blocked, limit } = queued();
     const { total, idle, waiting } = poolUse();
     const health = await readHealth();
-    const lastMs = health?.lastDeliveredMs ?? null;
+    const figures = health?.figures;
+    const lastMs = figures?.lastDeliveredMs ?? null;
     return [
       gauge(
         'instep_clock_skew_seconds',
@@ -58,25 +63,31 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         '1 if the database answered the last query for the health gauges within a second. The gauges below need it.',
         health === null ? 0 : 1,
       ),
+      gaugeBy(
+        'code',
+        'instep_issues',
+        'Open issues by code: the number of teams, customers, subscriptions or events that have it, and 1 for an issue of the service.',
+        health === null ? {} : issueCounts(health.issues),
+      ),
       gauge(
         'instep_parked_events',
         'Parked events, counted up to 10000: no team has their customer id.',
-        health?.parkedEvents,
+        figures?.parkedEvents,
       ),
       gauge(
         'instep_known_customer_parked_events',
         'Parked events of customers that once had a team, counted up to 10000.',
-        health?.parkedOfKnownCustomers,
+        figures?.parkedOfKnownCustomers,
       ),
       gauge(
         'instep_ambiguous_subscriptions',
         'Subscriptions whose same-second order has been ambiguous for ten minutes.',
-        health?.ambiguousSubscriptions,
+        figures?.ambiguousSubscriptions,
       ),
       gauge(
         'instep_nameless_products',
         'Products without a name. Teams with these products have no plan name either.',
-        health?.namelessProducts,
+        figures?.namelessProducts,
       ),
       gauge(
         'instep_last_event_age_seconds',
@@ -87,13 +98,21 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
   };
 }
 
+/** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */
+function issueCounts(issues: readonly Issue[]): Readonly<Record<string, number>> {
+  const { 'writes-not-committed': _, ...known } = ISSUES;
+  const counts = Object.fromEntries(Object.keys(known).map((code) => [code, 0]));
+  for (const { code, count } of issues) counts[code] = count;
+  return counts;
+}
+
 /** Reads at most every three seconds, and never twice at the same time; `null` when it fails. */
 function cachedHealth({ readHealth, clockMs }: GaugesOptions) {
-  let latest: Promise<Health> | null = null;
+  let latest: Promise<ObservedHealth> | null = null;
   let isPending = false;
   let freshUntilMs = 0;
 
-  function read(): Promise<Health> {
+  function read(): Promise<ObservedHealth> {
     if (latest !== null && (isPending || clockMs() < freshUntilMs)) return latest;
     freshUntilMs = clockMs() + HEALTH_LIFETIME_MS;
     isPending = true;
@@ -103,7 +122,7 @@ function cachedHealth({ readHealth, clockMs }: GaugesOptions) {
     return latest;
   }
 
-  return async (): Promise<Health | null> => {
+  return async (): Promise<ObservedHealth | null> => {
     try {
       return await withDeadline(read(), HEALTH_DEADLINE_MS);
     } catch (error) {
