@@ -26,7 +26,9 @@ beforeEach(async () => {
   account.fault = undefined;
   account.delayMs = undefined;
   account.calls.length = 0;
-  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
+  await query(
+    'truncate teams, instep.events, instep.subscriptions, instep.latest_states, instep.findings',
+  );
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -64,7 +66,8 @@ const linksAndLog = async () => [
   await query('select outcome from instep.events order by position'),
 ];
 
-const PRO = { planName: 'Pro', providerProductId: 'prod_pro', subscriptionStatus: 'trialing' };
+const PRO = { hasAccess: true, reason: 'trialing', planName: 'Pro', productId: 'prod_pro' };
+const ROW = { planName: 'Pro', providerProductId: 'prod_pro', subscriptionStatus: 'trialing' };
 
 describe('a completed checkout', () => {
   test.each([
@@ -72,8 +75,9 @@ describe('a completed checkout', () => {
     ['that has the customer', 'cus_1'],
   ])('gives a team %s the plan, although no event has arrived', async (_, customerId) => {
     const teamId = await newTeam(customerId);
-    const team = await complete(await checkOut(), teamId);
-    expect(team).toMatchObject({ id: teamId, customerId: 'cus_1', plan: PRO });
+    const access = await complete(await checkOut(), teamId);
+    expect(access).toMatchObject({ teamId, status: 'trialing', ...PRO });
+    expect(await account.planOf(teamId)).toMatchObject({ customerId: 'cus_1', plan: ROW });
     expect(callsForSessions()).toHaveLength(1);
   });
 
@@ -91,11 +95,11 @@ describe('a completed checkout', () => {
     const teamId = await newTeam();
     const metadata = { campaign: 'spring' };
     const sessionId = await checkOut({ clientReferenceId: 'user_7', metadata });
-    const team = await complete(sessionId, async (checkout) => {
+    const access = await complete(sessionId, async (checkout) => {
       expect(checkout).toEqual({ clientReferenceId: 'user_7', customerId: 'cus_1', metadata });
       return teamId;
     });
-    expect(team.plan).toMatchObject(PRO);
+    expect(access).toMatchObject(PRO);
   });
 
   test('decides the events that were parked until now, whichever is newer', async () => {
@@ -107,20 +111,29 @@ describe('a completed checkout', () => {
       received(eventBody({ ...fields, createdSeconds }), Date.now()),
     );
     await account.ingest(parked);
-    const { plan } = await complete(sessionId, teamId);
-    expect(plan).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
+    const access = await complete(sessionId, teamId);
+    expect(access).toMatchObject({ planName: 'Pro', reason: 'active' });
     const outcomes = await query<{ outcome: string }>(
       'select outcome from instep.events order by created_at',
     );
     expect(outcomes.map(({ outcome }) => outcome)).toEqual(['stale', 'applied', 'applied']);
   });
 
+  test('of a payment that is pending changes no plan, and says so', async () => {
+    const teamId = await newTeam();
+    const sessionId = await checkOut({}, { status: 'incomplete' });
+    const pending = { hasAccess: false, reason: 'incomplete', status: 'incomplete' };
+    expect(await complete(sessionId, teamId)).toMatchObject(pending);
+    const before = await linksAndLog();
+    expect(await complete(sessionId, teamId)).toMatchObject(pending);
+    expect(await linksAndLog()).toEqual(before);
+  });
+
   test('counts more than a subscription that ended just before it', async () => {
     const teamId = await newTeam('cus_1');
     const old = { customerId: 'cus_1', subscriptionId: 'sub_old', productId: 'prod_base' };
     await account.happen({ ...old, status: 'canceled', createdSeconds: nowSeconds() - 1 });
-    const { plan } = await complete(await checkOut(), teamId);
-    expect(plan).toMatchObject(PRO);
+    expect(await complete(await checkOut(), teamId)).toMatchObject(PRO);
   });
 
   test('waits for a team that another transaction has locked', async () => {
@@ -131,7 +144,7 @@ describe('a completed checkout', () => {
       ended = complete(sessionId, teamId);
       await expect.poll(() => callsForSessions().length).toBe(1);
     });
-    expect(await ended).toMatchObject({ plan: PRO });
+    expect(await ended).toMatchObject(PRO);
   });
 });
 
@@ -206,8 +219,7 @@ test.each([
   ['500 keys', Object.fromEntries(Array.from({ length: 500 }, (_, key) => [`key_${key}`, 'x']))],
 ])('metadata with %s names no team', async (_, metadata) => {
   const teamId = await newTeam();
-  const { plan } = await complete(await checkOut({ metadata }), teamId);
-  expect(plan).toMatchObject(PRO);
+  expect(await complete(await checkOut({ metadata }), teamId)).toMatchObject(PRO);
 });
 
 test('two teams that complete a checkout at the same moment: one gets the plan', async () => {
@@ -263,7 +275,8 @@ test('webhooks at the same moment, in any order, end with the newest state', asy
         .map((call) => [life.seed.next().value ?? 0, call] as const)
         .sort(([one], [other]) => one - other);
       await Promise.all(shuffled.map(([, call]) => call()));
-      await complete(sessionId, teamId);
+      const access = await complete(sessionId, teamId);
+      expect(access.status).toBe(life.statuses.at(-1));
       const effective = ['trialing', ...life.statuses].filter(
         (status) => !['past_due', 'paused'].includes(status),
       );
@@ -285,5 +298,5 @@ test('a crash before the commit changes nothing, and calling again completes it'
   expect(await codeOf(complete(sessionId, teamId))).toBe('DATABASE_UNAVAILABLE');
   await query('drop trigger crash on teams; drop function crash');
   expect(await linksAndLog()).toEqual(before);
-  expect(await complete(sessionId, teamId)).toMatchObject({ plan: PRO });
+  expect(await complete(sessionId, teamId)).toMatchObject(PRO);
 });

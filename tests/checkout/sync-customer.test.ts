@@ -18,7 +18,9 @@ afterAll(() => handler.close());
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
+  await query(
+    'truncate teams, instep.events, instep.subscriptions, instep.latest_states, instep.findings',
+  );
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -35,15 +37,15 @@ const trial = { customerId: 'cus_1', status: 'trialing', productId: 'prod_pro' }
 test('a team gets the plan of a subscription without events, and then nothing changes', async () => {
   const teamId = await account.addTeam('cus_1');
   await account.happen({ ...trial, createdSeconds: nowSeconds() - 60 }, 'missed');
-  const team = await handler.syncCustomer('cus_1');
-  expect(team).toMatchObject({
-    id: teamId,
+  const access = await handler.syncCustomer('cus_1');
+  expect(access).toMatchObject({ teamId, hasAccess: true, reason: 'trialing', planName: 'Pro' });
+  expect(await account.planOf(teamId)).toMatchObject({
     plan: { planName: 'Pro', subscriptionStatus: 'trialing' },
   });
   const log = 'select key, outcome from instep.events';
   const before = await query(log);
   expect(before).toHaveLength(1);
-  expect(await handler.syncCustomer('cus_1')).toEqual(team);
+  expect(await handler.syncCustomer('cus_1')).toEqual(access);
   expect(await query(log)).toEqual(before);
 });
 
@@ -55,12 +57,28 @@ test('the newest of several subscriptions decides, and missed ends count', async
     { ...old, status: 'canceled', createdSeconds: nowSeconds() - 300 },
     'missed',
   );
-  expect((await handler.syncCustomer('cus_1')).plan.subscriptionStatus).toBe('canceled');
+  expect(await handler.syncCustomer('cus_1')).toMatchObject({ reason: 'canceled' });
   await account.happen({ ...trial, createdSeconds: nowSeconds() - 60 }, 'missed');
-  expect((await handler.syncCustomer('cus_1')).plan).toMatchObject({
+  expect(await handler.syncCustomer('cus_1')).toMatchObject({
     planName: 'Pro',
-    subscriptionStatus: 'trialing',
+    reason: 'trialing',
   });
+});
+
+test('a missed status that changes no plan counts for the access, and the plan stays', async () => {
+  const teamId = await account.addTeam('cus_1');
+  await account.happen({ ...trial, status: 'active', createdSeconds: nowSeconds() - 900 });
+  await account.happen(
+    { ...trial, status: 'past_due', createdSeconds: nowSeconds() - 60 },
+    'missed',
+  );
+  const access = await handler.syncCustomer('cus_1');
+  expect(access).toMatchObject({ hasAccess: true, reason: 'past_due', status: 'past_due' });
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
+  const log = 'select key, outcome from instep.events';
+  const before = await query(log);
+  expect(await handler.syncCustomer('cus_1')).toEqual(access);
+  expect(await query(log)).toEqual(before);
 });
 
 test('events that were parked are decided', async () => {
@@ -68,15 +86,18 @@ test('events that were parked are decided', async () => {
   await account.ingest([received(body, Date.now())]);
   account.customers.set({ id: 'cus_1' });
   await account.addTeam('cus_1');
-  const { plan } = await handler.syncCustomer('cus_1');
-  expect(plan).toMatchObject({ planName: 'Pro', subscriptionStatus: 'trialing' });
+  expect(await handler.syncCustomer('cus_1')).toMatchObject({
+    planName: 'Pro',
+    reason: 'trialing',
+  });
 });
 
 test('a plan that the application wrote stays when Stripe has no subscription', async () => {
-  await account.addTeam('cus_1');
+  const teamId = await account.addTeam('cus_1');
   account.customers.set({ id: 'cus_1' });
   await query(`update teams set plan_name = 'Gift', subscription_status = 'active'`);
-  expect((await handler.syncCustomer('cus_1')).plan.planName).toBe('Gift');
+  await handler.syncCustomer('cus_1');
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gift' } });
 });
 
 test('a customer can be synced only if a team has it and Stripe knows it', async () => {
@@ -93,6 +114,6 @@ test('a handler completes a checkout on its own connections', async () => {
   const session = createCheckoutSession({ customerId: 'cus_1' });
   account.checkoutSessions.set(session);
   await account.happen({ ...trial, createdSeconds: nowSeconds() }, 'missed');
-  const team = await handler.completeCheckout(session.id, { teamId });
-  expect(team).toMatchObject({ customerId: 'cus_1', plan: { planName: 'Pro' } });
+  const access = await handler.completeCheckout(session.id, { teamId });
+  expect(access).toMatchObject({ teamId, planName: 'Pro' });
 });

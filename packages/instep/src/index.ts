@@ -31,7 +31,6 @@ export {
   DatabaseUnusable,
 } from './postgres/errors.ts';
 export { SchemaInUse, SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
-export type { Team } from './postgres/statements/teams.ts';
 export type {
   DeclaredTable,
   DeclaredTables,

@@ -19,7 +19,6 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from './postgre
 import { commitNothing, type Database, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
-import type { Team } from './postgres/statements/teams.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
@@ -48,9 +47,9 @@ export type Instep = {
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /** See `completeCheckout` of a handler. */
-  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<Team>;
+  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<TeamAccess>;
   /** See `syncCustomer` of a handler. */
-  syncCustomer(customerId: string): Promise<Team>;
+  syncCustomer(customerId: string): Promise<TeamAccess>;
   /** See `access` of a handler. */
   access(teamId: ApplicationId): Promise<TeamAccess | null>;
   /** Metrics of this process in the text format of Prometheus. */

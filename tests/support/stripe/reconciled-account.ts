@@ -1,7 +1,9 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { atEndOfFile } from '../end-of-file.ts';
@@ -35,6 +37,7 @@ type ReconciledAccount = {
 /** A database and an account at Stripe that can drift apart, for the tests of a file. */
 export async function openAccount(): Promise<ReconciledAccount> {
   const { url, database } = await createDatabase();
+  await makeAccessView(database, await recognizeTables(database.query, {}));
   const ingest = openPipeline(database, async (productId) => NAMES[productId] ?? null);
   const calls: string[] = [];
   const subscriptions = new ApiCollection();

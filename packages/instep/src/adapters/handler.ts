@@ -5,7 +5,6 @@ import { type Environment, readConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
-import type { Team } from '../postgres/statements/teams.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { limitLines } from '../runtime/line-limiter.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
@@ -68,20 +67,20 @@ export type HandlerMethods = {
   /**
    * Links the customer of a completed checkout to its team, and gives the team its plan at once: call it where
    * Stripe redirects the browser to. One call to Stripe and one transaction; calling it again changes nothing,
-   * and a webhook can arrive at any moment.
+   * and a webhook can arrive at any moment. Resolves with the team's access, as `syncCustomer` does.
    *
    * @throws InstepError with one of the codes `CHECKOUT_NOT_COMPLETE`, `CHECKOUT_OF_ANOTHER_TEAM`,
    * `TEAM_HAS_ANOTHER_CUSTOMER`, `NOT_FOUND`, `STRIPE_UNAVAILABLE`, `DEADLINE_EXCEEDED` (after 5 s) or
    * `DATABASE_…` (docs/errors.md)
    */
-  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<Team>;
+  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<TeamAccess>;
   /**
    * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now.
    *
    * @throws InstepError with one of the codes `CUSTOMER_WITHOUT_TEAM`, `CUSTOMER_UNKNOWN`, `STRIPE_UNAVAILABLE`,
    * `DEADLINE_EXCEEDED` (after 5 s) or `DATABASE_…` (docs/errors.md)
    */
-  syncCustomer(customerId: string): Promise<Team>;
+  syncCustomer(customerId: string): Promise<TeamAccess>;
   /**
    * Whether a team may use the product now, why, and until when (docs/access.md): a row of the view
    * `instep.team_access`. `null` if there is no team with this id.

@@ -1,13 +1,17 @@
+import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { NO_SUBSCRIPTIONS } from '../core/customer.ts';
+import type { ListedSubscription } from '../core/listed-subscription.ts';
+import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { driftOf, type Finding } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listing.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
+import { reconcileTeams, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-pages.ts';
+import { readLatestStates } from '../postgres/statements/latest-states.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import {
   isIdOfAnother,
@@ -55,10 +59,10 @@ export async function completeCheckout(
   services: CheckoutServices,
   sessionId: string,
   { teamId: given }: CompleteCheckoutRequest,
-): Promise<Team> {
+): Promise<TeamAccess> {
   return await withDeadline(complete(), DEADLINE_MS);
 
-  async function complete(): Promise<Team> {
+  async function complete(): Promise<TeamAccess> {
     const { checkout, snapshot, isCurrent } = await retrieveCheckout(services, sessionId);
     const { customerId, clientReferenceId, metadata } = checkout;
     const teamId =
@@ -72,7 +76,7 @@ export async function completeCheckout(
       if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
     }
     await decideParkedEvents(services, customerId);
-    return await requireTeam(services, team.id);
+    return await accessOf(team.id, services);
   }
 }
 
@@ -82,10 +86,13 @@ export async function completeCheckout(
  *
  * @throws SyncFailed, DeadlineExceeded after 5 s, or an error of the database
  */
-export async function syncCustomer(services: CheckoutServices, customerId: string): Promise<Team> {
+export async function syncCustomer(
+  services: CheckoutServices,
+  customerId: string,
+): Promise<TeamAccess> {
   return await withDeadline(sync(), DEADLINE_MS);
 
-  async function sync(): Promise<Team> {
+  async function sync(): Promise<TeamAccess> {
     const { query } = services.database;
     const teams = isPlausible(customerId) ? await readTeamsOf(query, [customerId]) : [];
     const [team] = teams;
@@ -102,10 +109,40 @@ export async function syncCustomer(services: CheckoutServices, customerId: strin
       const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
       const options = { ...services, isDryRun: false, onFinding };
       await reconcileTeams(teams, listed.subscriptions, options, signal);
+      await applyOtherStatuses(listed.subscriptions, customerId, services);
     });
     await decideParkedEvents(services, customerId);
-    return await requireTeam(services, team.id);
+    return await accessOf(team.id, services);
   }
+}
+
+/** Applies the statuses that change no plan, and so are no drift. They count for the access. */
+async function applyOtherStatuses(
+  listed: readonly ListedSubscription[],
+  customerId: string,
+  services: CheckoutServices,
+): Promise<void> {
+  const latest = (await readLatestStates(services.database.query, [customerId])).get(customerId);
+  const isNews = ({ subscriptionId, status, asOfSeconds }: ListedSubscription) => {
+    const known = latest?.get(subscriptionId)?.latest;
+    if (known === undefined) return true;
+    return known.status !== status && known.createdSeconds <= asOfSeconds;
+  };
+  const others = listed.filter((one) => effectOf(one.status) === 'none' && isNews(one));
+  const dated = others.map((one) => ({
+    listed: one,
+    seconds: one.endedSeconds ?? one.asOfSeconds,
+  }));
+  await services.ingest(dated.flatMap((one) => snapshotOf(one, services)));
+}
+
+async function accessOf(
+  teamId: ApplicationId,
+  { database }: CheckoutServices,
+): Promise<TeamAccess> {
+  const access = await readAccess(database.query, teamId);
+  if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
+  return access;
 }
 
 /** A completed checkout, with its subscription as a snapshot. */
@@ -135,6 +172,9 @@ async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
   async function isCurrent({ id, customerId: linkedTo, plan }: Team): Promise<boolean> {
     if (linkedTo !== customerId || listed === null) return false;
     const { customers, names } = await readCustomers(database.query, [customerId]);
+    const latest = await readLatestStates(database.query, [customerId]);
+    const { subscriptionId, status } = listed;
+    if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
     const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
     const team = { id, customerId, plan };
     return driftOf(team, known, [listed], { planSelection, names }) === null;

@@ -1,9 +1,9 @@
+import type { TeamAccess } from '../access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout as complete,
   syncCustomer as sync,
 } from '../checkout/checkout.ts';
-import type { Team } from '../postgres/statements/teams.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { recordActions, type Subject, subjectText } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
@@ -31,7 +31,7 @@ export async function completeCheckout(
   operator: Operator,
   sessionId: string,
   request: CompleteCheckoutRequest,
-): Promise<Team> {
+): Promise<TeamAccess> {
   const { teamId } = request;
   const id = typeof teamId === 'function' ? 'unknown' : String(teamId);
   const call = complete(context, sessionId, request);
@@ -60,7 +60,7 @@ export async function syncCustomer(
   context: OperateContext,
   operator: Operator,
   customerId: string,
-): Promise<Team> {
+): Promise<TeamAccess> {
   const subject = { kind: 'customer', id: customerId } as const;
   return await recorded(sync(context, customerId), 'sync', subject, context, operator);
 }
@@ -70,20 +70,20 @@ const MAX_SUBJECT_LENGTH = 300;
 
 /** Waits for the call, and records its result in the audit. */
 async function recorded(
-  call: Promise<Team>,
+  call: Promise<TeamAccess>,
   action: 'complete checkout' | 'sync',
   given: Subject,
   { database: { query }, nonce }: OperateContext,
   operator: Operator,
-): Promise<Team> {
+): Promise<TeamAccess> {
   const form = { formId: nonce(), operator, note: null };
   const storable = { ...given, id: given.id.toWellFormed().replaceAll('\0', '') };
   const subject = subjectText(storable).slice(0, MAX_SUBJECT_LENGTH);
   try {
-    const team = await call;
-    const result = { code: 'synced', teamId: team.id } as const;
+    const access = await call;
+    const result = { code: 'synced', teamId: access.teamId } as const;
     await recordActions(query, form, [{ subject, action, isDone: true, result }]);
-    return team;
+    return access;
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     const result = { code: 'failed', error: error.code } as const;

@@ -50,7 +50,7 @@ export function toSubscriptionJson(listed: ListedSubscription): Json {
   };
 }
 
-/** The details that the view `instep.team_subscriptions` shows, from any API version. */
+/** The details that the views show, from any API version. */
 function detailsOf(listed: Json): JsonObject {
   const subscription = asObject(listed) ?? {};
   const items = asObject(subscription.items)?.data;
@@ -59,7 +59,8 @@ function detailsOf(listed: Json): JsonObject {
   const { id = null, currency = null, unit_amount: amount = price.amount ?? null } = price;
   return {
     ...pick(subscription, 'cancel_at', 'cancel_at_period_end', 'current_period_end', 'trial_end'),
-    ...pick(subscription, 'currency', 'quantity'),
+    ...pick(subscription, 'currency', 'default_payment_method', 'default_source'),
+    ...pick(subscription, 'pause_collection', 'quantity', 'trial_settings'),
     item: pick(item, 'current_period_end', 'quantity'),
     price: { id, currency, unit_amount: amount },
   };

@@ -28,7 +28,7 @@ import {
   problemOf,
 } from './drift.ts';
 import { listCustomer } from './listing.ts';
-import type { Counts, ReconcileOptions } from './progress.ts';
+import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
 
 /** The problems that comparing a team with its subscriptions finds. */
 const TEAM_PROBLEMS = PROBLEMS.filter(
@@ -161,7 +161,8 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
   const { database, ingest, planSelection, logger } = options;
   try {
     if (cause === 'no subscription') await clear(drift, options);
-    else if (snapshots.length > 0) await ingest(snapshots.flatMap((one) => toEvent(one, options)));
+    else if (snapshots.length > 0)
+      await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
     else {
       const rebuilt = { planSelection, teamId: team.id, isDryRun: false, wrongPlan: team.plan };
       await drain(rebuild(database, rebuilt));
@@ -186,9 +187,10 @@ async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions):
   });
 }
 
-function toEvent(
+/** What Stripe listed as an event for the ingest pipeline; none if it can't be read. */
+export function snapshotOf(
   { listed, seconds }: DatedSubscription,
-  { now, nonce }: ReconcileOptions,
+  { now, nonce }: Pick<ReconcileServices, 'now' | 'nonce'>,
 ): ReceivedEvent[] {
   const takenAtMs = now();
   const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs, nonce };
