@@ -9,7 +9,7 @@ import {
   remedyFor,
   TablesUnknown,
 } from './errors.ts';
-import { Pools } from './pools.ts';
+import { Pools, type ServerTimeouts } from './pools.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
@@ -62,68 +62,106 @@ const MAX_CALLS = 5;
 /** The server's own timeout comes first. This one is for a server that does not answer at all. */
 const ANSWER_MARGIN_MS = 500;
 
+// Deciding and then writing requires that each statement sees everything that was committed before it
+// began. Plans are made once, for any number of values, and use indexes, because a table that was small can
+// have grown.
+const BEGIN_DECIDING = `
+    begin isolation level read committed;
+    set local plan_cache_mode = force_generic_plan;
+    set local enable_seqscan = off`;
+
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { statementTimeoutMs } = options;
-  const statements = new Statements(() => findApplicationTables(queryNow, options.tables ?? {}));
-  const { searchPath } = options;
-  const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
-  const timeouts = {
-    statement_timeout: statementTimeoutMs,
-    lock_timeout: Math.ceil(statementTimeoutMs / 2),
-    idle_in_transaction_session_timeout: statementTimeoutMs * 2,
-  };
-  const pools = new Pools({
-    connections: options.connections,
-    existing: options.existing,
-    onConnectionError: options.onConnectionError,
-    timeouts,
-    settings,
-    pool: {
-      max: options.maxConnections,
-      application_name: 'instep',
-      pipeline: true,
-      keepAlive: true,
-      // An idle connection must not keep alive a process that has nothing else to do.
-      allowExitOnIdle: true,
-    },
-  });
+  return new PooledDatabase(options);
+}
 
-  function send<Result>(name: string, start: () => Promise<Result>): Promise<Result> {
-    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-    return inSpan(name, { kind: 'CLIENT', attributes }, () =>
-      withDeadline(start(), statementTimeoutMs + ANSWER_MARGIN_MS),
+class PooledDatabase implements Database {
+  #options: DatabaseOptions;
+  #statements: Statements;
+  #timeouts: ServerTimeouts;
+  #pools: Pools;
+  /** For a connection that is not ours alone. A pooler shares it among many clients, so only `set local` is safe. */
+  #setLocally: string;
+  /** The last statement of each connection that does not pipeline. */
+  #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
+
+  constructor(options: DatabaseOptions) {
+    const { statementTimeoutMs, searchPath, tables = {} } = options;
+    this.#options = options;
+    this.#statements = new Statements(() =>
+      findApplicationTables(
+        (statement, values) =>
+          this.#withConnection((client) => this.#runAlone(client, statement, values)),
+        tables,
+      ),
     );
+    this.#timeouts = {
+      statement_timeout: statementTimeoutMs,
+      lock_timeout: Math.ceil(statementTimeoutMs / 2),
+      idle_in_transaction_session_timeout: statementTimeoutMs * 2,
+    };
+    const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
+    this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
+    this.#pools = new Pools({
+      connections: options.connections,
+      existing: options.existing,
+      onConnectionError: options.onConnectionError,
+      timeouts: this.#timeouts,
+      settings,
+      pool: {
+        max: options.maxConnections,
+        application_name: 'instep',
+        pipeline: true,
+        keepAlive: true,
+        // An idle connection must not keep alive a process that has nothing else to do.
+        allowExitOnIdle: true,
+      },
+    });
   }
 
-  const lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
+  readonly query: Query = (statement, values) =>
+    this.#run((client) => this.#runAlone(client, statement, values));
 
-  /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
-  function inOrder<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
-    if (client.pipeline) return start();
-    const started = (lastStatements.get(client) ?? Promise.resolve()).then(start, start);
-    lastStatements.set(client, started);
-    return started;
-  }
+  readonly transaction = <Result>(
+    work: Work<Result>,
+    { timeoutMs }: TransactionOptions = {},
+  ): Promise<Result> =>
+    this.#run((client) => this.#transact(client, BEGIN_DECIDING, work, timeoutMs));
 
-  async function connect(): Promise<pg.PoolClient> {
-    try {
-      return await pools.connect();
-    } catch (error) {
-      if (options.ensureRunning === undefined) throw databaseError(error);
+  readonly poolUse = (): PoolUse => this.#pools.use();
+
+  readonly close = (): Promise<void> => this.#pools.close();
+
+  /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
+  async #run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    for (let calls = 1; ; calls += 1) {
+      const { tables } = this.#statements;
+      try {
+        return await this.#withConnection(work);
+      } catch (error) {
+        if (calls === MAX_CALLS || !(await this.#isWorthRepeating(error, tables))) throw error;
+      }
     }
-    try {
-      await options.ensureRunning();
-      return await pools.connect();
-    } catch (error) {
-      throw databaseError(error);
+  }
+
+  async #isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
+    switch (remedyFor(error)) {
+      case 'repeat':
+        return true;
+      case 'unprepare':
+        this.#statements.stopPreparing();
+        return true;
+      case 'find tables':
+        if (tables === null && !(error instanceof TablesUnknown)) return false;
+        return await this.#statements.findTables(tables);
+      case 'give up':
+      case 'blame the event':
+        return false;
     }
   }
 
-  async function withConnection<Result>(
-    work: (client: pg.PoolClient) => Promise<Result>,
-  ): Promise<Result> {
-    const client = await connect();
+  async #withConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
+    const client = await this.#connect();
     try {
       const result = await work(client);
       client.release();
@@ -131,51 +169,41 @@ export function openDatabase(options: DatabaseOptions): Database {
     } catch (cause) {
       const error = databaseError(cause);
       if (isOfOneEvent(error)) client.release();
-      else void pools.discard(client);
+      else void this.#pools.discard(client);
       throw error;
     }
   }
 
-  function queryOn(client: pg.PoolClient): Query {
-    return <Row extends object>(
-      statement: NamedStatement | string,
-      values?: readonly unknown[],
-    ) => {
-      if (typeof statement === 'string') {
-        return send('query', async () => {
-          const plain = { text: statement, types: columnValues };
-          const copy = values && [...values];
-          return (await inOrder(client, () => client.query<Row & pg.QueryResultRow>(plain, copy)))
-            .rows;
-        });
-      }
-      return send(statement.name, async () => {
-        const { values = [], isNeeded } = statement;
-        const text = statements.textOf(statement.text);
-        if (text === null) throw new TablesUnknown("the app's tables are not known yet");
-        if (isNeeded && statements.tables && !isNeeded(statements.tables)) return [];
-        const name = statements.preparedNameOf(statement.name, text);
-        const prepared = { name, text, values: [...values], types: columnValues };
-        const { rows } = await inOrder(client, () =>
-          client.query<Row & pg.QueryResultRow>(prepared),
-        );
-        // V8 treats a result's array as long-lived, together with everything that stays in it.
-        return rows.splice(0);
-      });
-    };
+  async #connect(): Promise<pg.PoolClient> {
+    const { ensureRunning } = this.#options;
+    try {
+      return await this.#pools.connect();
+    } catch (error) {
+      if (ensureRunning === undefined) throw databaseError(error);
+    }
+    try {
+      await ensureRunning();
+      return await this.#pools.connect();
+    } catch (error) {
+      throw databaseError(error);
+    }
   }
 
-  // Deciding and then writing requires that each statement sees everything that was committed before it
-  // began. Plans are made once, for any number of values, and use indexes, because a table that was small can
-  // have grown.
-  const beginDeciding = `
-    begin isolation level read committed;
-    set local plan_cache_mode = force_generic_plan;
-    set local enable_seqscan = off`;
-  // A pooler shares the session among many clients, so only `set local` is safe there.
-  const setLocally = setStatements('set local', { ...timeouts, ...settings });
+  async #runAlone<Row extends object>(
+    client: pg.PoolClient,
+    statement: NamedStatement | string,
+    values?: readonly unknown[],
+  ): Promise<Row[]> {
+    if (this.#pools.isOurs(client)) return await this.#queryOn(client)<Row>(statement, values);
+    const { rows } = await this.#transact(client, 'begin', async (query, atCommit) => {
+      const rows = query<Row>(statement, values);
+      atCommit(rows);
+      return { rows };
+    });
+    return await rows;
+  }
 
-  async function transact<Result>(
+  async #transact<Result>(
     client: pg.PoolClient,
     begin: string,
     work: Work<Result>,
@@ -188,83 +216,80 @@ export function openDatabase(options: DatabaseOptions): Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = [begin, ...(pools.isOurs(client) ? [] : [setLocally])];
+    const start = [begin, ...(this.#pools.isOurs(client) ? [] : [this.#setLocally])];
     for (const name of ['statement_timeout', 'lock_timeout'] as const) {
-      const isShorter = timeoutMs !== undefined && timeoutMs < timeouts[name];
+      const isShorter = timeoutMs !== undefined && timeoutMs < this.#timeouts[name];
       if (isShorter) start.push(`set local ${name} = ${timeoutMs}`);
     }
-    atCommit(send('begin', () => inOrder(client, () => client.query(start.join(';\n')))));
+    atCommit(this.#send('begin', client, () => client.query(start.join(';\n'))));
     let result: Result;
     try {
-      result = await work(queryOn(client), atCommit);
+      result = await work(this.#queryOn(client), atCommit);
     } catch (cause) {
       await Promise.allSettled(inFlight);
       const error = databaseError(cause);
-      if (isOfOneEvent(error)) {
-        await send('rollback', () => inOrder(client, () => client.query('rollback')));
-      }
+      if (isOfOneEvent(error)) await this.#send('rollback', client, () => client.query('rollback'));
       throw error;
     }
     // If a statement has failed, the commit rolls back, and that statement's error is the reason.
-    const committed = send('commit', () => inOrder(client, () => commit(client)));
+    const committed = this.#send('commit', client, () => commit(client));
     for (const end of await Promise.allSettled([...inFlight, committed])) {
       if (end.status === 'rejected') throw end.reason;
     }
     return result;
   }
 
-  async function runAlone<Row extends object>(
-    client: pg.PoolClient,
-    statement: NamedStatement | string,
-    values?: readonly unknown[],
-  ): Promise<Row[]> {
-    if (pools.isOurs(client)) return await queryOn(client)<Row>(statement, values);
-    const { rows } = await transact(client, 'begin', async (query, atCommit) => {
-      const rows = query<Row>(statement, values);
-      atCommit(rows);
-      return { rows };
-    });
-    return await rows;
-  }
-
-  const queryNow: Query = (statement, values) =>
-    withConnection((client) => runAlone(client, statement, values));
-
-  /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
-  async function run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    for (let calls = 1; ; calls += 1) {
-      const { tables } = statements;
-      try {
-        return await withConnection(work);
-      } catch (error) {
-        if (calls === MAX_CALLS || !(await isWorthRepeating(error, tables))) throw error;
+  #queryOn(client: pg.PoolClient): Query {
+    return async <Row extends object>(
+      statement: NamedStatement | string,
+      values?: readonly unknown[],
+    ) => {
+      if (typeof statement === 'string') {
+        const plain = { text: statement, types: columnValues };
+        const copy = values && [...values];
+        const { rows } = await this.#send('query', client, () =>
+          client.query<Row & pg.QueryResultRow>(plain, copy),
+        );
+        return rows;
       }
-    }
+      const { values: given = [], isNeeded } = statement;
+      const text = this.#statements.textOf(statement.text);
+      if (text === null) throw new TablesUnknown("the app's tables are not known yet");
+      const { tables } = this.#statements;
+      if (isNeeded && tables && !isNeeded(tables)) return [];
+      const name = this.#statements.preparedNameOf(statement.name, text);
+      const prepared = { name, text, values: [...given], types: columnValues };
+      const { rows } = await this.#send(statement.name, client, () =>
+        client.query<Row & pg.QueryResultRow>(prepared),
+      );
+      // V8 treats a result's array as long-lived, together with everything that stays in it.
+      return rows.splice(0);
+    };
   }
 
-  async function isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
-    switch (remedyFor(error)) {
-      case 'repeat':
-        return true;
-      case 'unprepare':
-        statements.stopPreparing();
-        return true;
-      case 'find tables':
-        if (tables === null && !(error instanceof TablesUnknown)) return false;
-        return await statements.findTables(tables);
-      case 'give up':
-      case 'blame the event':
-        return false;
-    }
+  /** Sends a statement, in a span and with a deadline for its response. */
+  #send<Result>(
+    name: string,
+    client: pg.PoolClient,
+    start: () => Promise<Result>,
+  ): Promise<Result> {
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+    return inSpan(name, { kind: 'CLIENT', attributes }, () =>
+      withDeadline(
+        this.#inOrder(client, start),
+        this.#options.statementTimeoutMs + ANSWER_MARGIN_MS,
+      ),
+    );
   }
 
-  return {
-    query: (statement, values) => run((client) => runAlone(client, statement, values)),
-    transaction: (work, { timeoutMs } = {}) =>
-      run((client) => transact(client, beginDeciding, work, timeoutMs)),
-    poolUse: () => pools.use(),
-    close: () => pools.close(),
-  };
+  /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
+  #inOrder<Result>(client: pg.PoolClient, start: () => Promise<Result>): Promise<Result> {
+    if (client.pipeline) return start();
+    const last = this.#lastStatements.get(client) ?? Promise.resolve();
+    const started = last.then(start, start);
+    this.#lastStatements.set(client, started);
+    return started;
+  }
 }
 
 /**

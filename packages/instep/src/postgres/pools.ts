@@ -11,7 +11,7 @@ import { PrimaryFinder } from './primary-finder.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
-type ServerTimeouts = {
+export type ServerTimeouts = {
   readonly statement_timeout: number;
   readonly lock_timeout: number;
   readonly idle_in_transaction_session_timeout: number;
