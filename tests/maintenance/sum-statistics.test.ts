@@ -316,6 +316,20 @@ describe.each(postgresServers)('$name', (server) => {
     }
   });
 
+  test('examines parked events in turn, however many wait', async () => {
+    const waiting = { ageMs: 0, delaySeconds: 3, deliveries: 1, outcome: 'parked' } as const;
+    const entries = Array.from({ length: 2_500 }, () => entryOf(waiting));
+    await logEvents(store.database.query, entries);
+    await sumLogTwice();
+    expect(await totals(60)).toMatchObject({ applied: 0, parked: 2_500 });
+    await store.database.query(
+      `update instep.events set outcome = 'applied'
+        where position = (select max(position) from instep.events)`,
+    );
+    for (let run = 0; run < 3; run += 1) await sumLog(store.database);
+    expect(await totals(60)).toMatchObject({ applied: 1, parked: 2_499 });
+  });
+
   test('adds a long log from its newest event backward, and reports until it is complete', async () => {
     const oldest = await logMany(store.database, 25_000);
     const options = { database: store.database, now: () => NOW_MS, clockMs: () => 0 };

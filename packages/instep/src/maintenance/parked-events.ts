@@ -20,7 +20,7 @@ type ParkedEventsOptions = {
 
 const BATCH = 200;
 
-const MAX_LOAD = 0.02;
+const MAX_LOAD = 0.002;
 const LONGEST_PAUSE_MS = 5_000;
 
 /**

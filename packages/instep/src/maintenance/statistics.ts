@@ -129,21 +129,33 @@ export async function addToStatistics(
   return row?.count ?? 0;
 }
 
+/** How many parked events are examined at once, so that the cost does not grow with the number that wait. */
+const EXAMINED = 1_000;
+
 /**
- * Moves events that were parked when they were summed to their present outcome, or removes them
- * when they have been deleted since.
+ * Moves events that were parked when they were summed to their present outcome, or removes them when they have
+ * been deleted since or are too old to be shown. Examines the next ones after a position, and returns the position
+ * to continue after: 0 to start again.
  */
-export async function moveDecided(query: Query, nowMs: number): Promise<void> {
-  await query({
+export async function moveDecided(query: Query, after: number, nowMs: number): Promise<number> {
+  const [row] = await query<{ count: number; last: number }>({
     name: 'move_decided',
     text: `
-      with decided as (
+      with examined as materialized (
+        select position,
+               received_at,
+               -- A subquery rather than a join, which would read the whole log.
+               (select outcome from instep.events where position = remembered.position) as outcome
+          from instep.statistics_parked as remembered
+         where position > $3
+         order by position
+         limit ${EXAMINED}
+      ), decided as (
         delete from instep.statistics_parked as remembered
-         using instep.statistics_parked as same
-          left join instep.events as event using (position)
-         where remembered.position = same.position
-           and event.outcome is distinct from 'parked'
-        returning remembered.received_at, remembered.delay_bucket, event.outcome
+         using examined
+         where remembered.position = examined.position
+           and (examined.outcome is distinct from 'parked' or examined.received_at < $4)
+        returning remembered.received_at, remembered.delay_bucket, examined.outcome
       ), changes as (
         select received_at, 'parked' as outcome, delay_bucket, -1 as change
           from decided
@@ -151,10 +163,12 @@ export async function moveDecided(query: Query, nowMs: number): Promise<void> {
         select received_at, outcome, delay_bucket, 1
           from decided
          where outcome is not null
-      )
-      ${ADD_CHANGES}`,
-    values: [new Date(nowMs), SLOTS_SECONDS],
+      ), moved as (${ADD_CHANGES})
+      select count(*) as count, coalesce(max(position), 0) as last
+        from examined`,
+    values: [new Date(nowMs), SLOTS_SECONDS, after, new Date(nowMs - LONGEST_KEPT_MS)],
   });
+  return row === undefined || row.count < EXAMINED ? 0 : row.last;
 }
 
 /** Deletes what is too old to be shown. */
@@ -162,15 +176,11 @@ export async function deleteOldStatistics(query: Query, nowMs: number): Promise<
   await query({
     name: 'delete_old_statistics',
     text: `
-      with forgotten as (
-        delete from instep.statistics_parked
-         where received_at < $3
-      )
       delete from instep.statistics
        using unnest($2::integer[]) as slot (seconds)
        where slot_seconds = slot.seconds
          and starts_at < $1::timestamptz - slot.seconds * ${KEPT_SLOTS} * interval '1 second'`,
-    values: [new Date(nowMs), SLOTS_SECONDS, new Date(nowMs - LONGEST_KEPT_MS)],
+    values: [new Date(nowMs), SLOTS_SECONDS],
   });
 }
 

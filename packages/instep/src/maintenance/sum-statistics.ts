@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { readNewestPosition } from '../event-log/search.ts';
-import { type PositionRange, readPositionRange } from '../event-log/search-events.ts';
+import { readPositionRange } from '../event-log/search-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { pause, rest } from '../runtime/pause.ts';
 import {
@@ -40,8 +40,14 @@ const WRITERS_DEADLINE_MS = 10_000;
 
 const integer = v.pipe(v.number(), v.integer());
 
-/** The part of the log that is in the sums. */
-const progressShape = v.object({ after: integer, upTo: integer });
+/** The part of the log that is in the sums, and the parked events in it that were examined last. */
+const progressShape = v.object({
+  after: integer,
+  upTo: integer,
+  examinedUpTo: v.optional(integer, 0),
+});
+
+type Summed = v.InferOutput<typeof progressShape>;
 
 /**
  * Adds events to the statistics: those since the last run, and then older ones, backward from the first
@@ -53,12 +59,13 @@ export async function sumStatistics(
   { database, now, clockMs }: SumStatisticsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  let summed = v.is(progressShape, run.progress) ? run.progress : null;
+  const saved = v.safeParse(progressShape, run.progress);
+  let summed = saved.success ? saved.output : null;
   for (;;) {
     const settled = await readSettledPosition(database.query, clockMs, signal);
     if (settled === null) return;
     const startedAtMs = performance.now();
-    const range: PositionRange = await database.transaction(async (query) => {
+    const range: Summed = await database.transaction(async (query) => {
       const range = await sumStep(query, summed, settled, now());
       await run.saveProgress(range, query);
       return range;
@@ -72,20 +79,20 @@ export async function sumStatistics(
 /** One step in each direction. Returns what is in the sums then. */
 async function sumStep(
   query: Query,
-  summed: PositionRange | null,
+  summed: Summed | null,
   settled: number,
   nowMs: number,
-): Promise<PositionRange> {
+): Promise<Summed> {
   const isNew = summed === null || (await areStatisticsLost(query, nowMs));
   if (isNew) await forgetParked(query);
   const { after, upTo } = isNew ? { after: settled, upTo: settled } : summed;
 
-  await moveDecided(query, nowMs);
+  const examinedUpTo = await moveDecided(query, summed?.examinedUpTo ?? 0, nowMs);
   const ahead = { after: upTo, upTo: Math.max(upTo, Math.min(settled, upTo + STEP)) };
   await addToStatistics(query, ahead, nowMs);
   const beginning = await sumBack(query, after, nowMs);
   await deleteOldStatistics(query, nowMs);
-  return { after: beginning, upTo: ahead.upTo };
+  return { after: beginning, upTo: ahead.upTo, examinedUpTo };
 }
 
 /** Adds the last events up to a position. Returns the position after which all are added now. */
