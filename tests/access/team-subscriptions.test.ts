@@ -70,6 +70,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
         ...DETAILS,
         cancel_at_period_end: true,
         changed_at: at(2_000),
+        current_status: 'trialing',
       },
     ]);
   });
@@ -117,6 +118,14 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     await deliver({ ...second, status: 'active' }, NEW);
     await deliver({ ...second, status: 'past_due' }, { ...NEW, trial_end: 1 });
     expect(await read(customerId)).toMatchObject([{ status: 'active', ...DETAILS }]);
+  });
+
+  test('shows the status of the latest event too', async () => {
+    const { customerId } = await store.addTeam();
+    await deliver({ customerId, createdSeconds: 2_000, status: 'active' }, NEW);
+    await deliver({ customerId, createdSeconds: 3_000, status: 'past_due' }, NEW);
+    const expected = { status: 'active', current_status: 'past_due', changed_at: at(2_000) };
+    expect(await read(customerId)).toMatchObject([expected]);
   });
 
   test.each([

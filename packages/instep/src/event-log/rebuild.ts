@@ -1,11 +1,13 @@
 import type { ApplicationId } from '../core/application-id.ts';
-import { isSameState, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
+import { isSameState, NO_SUBSCRIPTIONS } from '../core/customer.ts';
+import { NO_LATEST_STATES } from '../core/latest-state.ts';
 import { customerAfter } from '../core/ordering-rule.ts';
 import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
@@ -16,6 +18,7 @@ import {
 } from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
+import { outdatedStates } from './latest-states.ts';
 
 type RebuildOptions = {
   readonly planSelection: PlanSelection;
@@ -76,10 +79,11 @@ async function rebuildCustomer(
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
-  const customer = customerAfter(
-    log.map(({ change }) => change),
-    planSelection,
-  );
+  const changes = log.map(({ change }) => change);
+  const customer = customerAfter(changes, planSelection);
+  const known = (await readLatestStates(query, [customerId])).get(customerId) ?? NO_LATEST_STATES;
+  const latestStates = outdatedStates(changes, customer, known);
+  if (!isDryRun) await writeLatestStates(query, latestStates);
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);
@@ -95,7 +99,13 @@ async function rebuildCustomer(
   );
   const isKept = ({ plan }: LinkedTeam) =>
     !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);
-  const differences = teams.flatMap((team) => difference(team, plan, states, isKept(team)));
+  const subscriptionIds = new Set([
+    ...states.map(({ deciding }) => deciding.subscriptionId),
+    ...latestStates.map(({ latest }) => latest.subscriptionId),
+  ]);
+  const differences = teams.flatMap((team) =>
+    difference(team, plan, [...subscriptionIds], isKept(team)),
+  );
   if (!isDryRun && differences.length > 0) {
     if (states.length > 0) await writeSubscriptions(query, states);
     const repaired = teams.filter((team) => !isKept(team));
@@ -109,12 +119,11 @@ async function rebuildCustomer(
 function difference(
   team: LinkedTeam,
   shouldBe: TeamPlan,
-  states: readonly SubscriptionState[],
+  subscriptionIds: readonly (string | null)[],
   isKept: boolean,
 ): Difference[] {
   const { id: teamId, customerId, plan: is } = team;
-  if (isSamePlan(is, shouldBe) && states.length === 0) return [];
-  const subscriptionIds = states.map(({ deciding }) => deciding.subscriptionId);
+  if (isSamePlan(is, shouldBe) && subscriptionIds.length === 0) return [];
   const isRowKept = isKept && !isSamePlan(is, shouldBe);
   return [{ teamId, customerId, is, shouldBe, isKept: isRowKept, subscriptionIds }];
 }

@@ -53,4 +53,38 @@ values ('newest', false);
 
 -- The policy of a running instance, as text.
 alter table instep.runs add column access_policy text;
+
+-- As before, and with the status of the latest event.
+create or replace view instep.team_subscriptions as
+select state.customer_id,
+       nullif(state.subscription_id, '') as subscription_id,
+       state.status,
+       state.product_id,
+       coalesce(state.plan_name, products.name) as plan_name,
+       price_id,
+       unit_amount,
+       currency,
+       newest.quantity,
+       newest.current_period_end,
+       newest.trial_end,
+       newest.cancel_at,
+       newest.cancel_at_period_end,
+       state.created_at as changed_at,
+       coalesce(latest.status, state.status) as current_status
+  from instep.subscriptions as state
+  left join instep.latest_states as latest
+    on latest.customer_id = state.customer_id
+   and latest.subscription_id = state.subscription_id
+  left join instep.products on products.product_id = state.product_id
+  left join lateral (
+         select details.*
+           from instep.events as event
+          cross join lateral instep.subscription_details(event.body) as details
+          where event.customer_id = state.customer_id
+            and event.subscription_id is not distinct from nullif(state.subscription_id, '')
+            and event.created_at = state.created_at
+            and event.outcome in ('applied', 'stale', 'unchanged')
+          order by details.status = state.status desc nulls last, event.position desc
+          limit 1
+       ) as newest on true;
 `;

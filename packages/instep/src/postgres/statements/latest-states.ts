@@ -99,3 +99,31 @@ export async function writeLatestStates(
     ),
   });
 }
+
+/** Customers with states that a migration made and that were not read from the log yet. */
+export async function readCustomersNotFromLog(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_not_from_log',
+    text: `
+      select distinct customer_id as "customerId"
+        from instep.latest_states
+       where not is_from_log
+       order by customer_id
+       limit $1`,
+    values: [limit],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
+/** Marks all states of a customer as read from the log. */
+export async function noteStatesFromLog(query: Query, customerId: string): Promise<void> {
+  await query({
+    name: 'note_states_from_log',
+    text: `
+      update instep.latest_states
+         set is_from_log = true
+       where customer_id = $1
+         and not is_from_log`,
+    values: [customerId],
+  });
+}

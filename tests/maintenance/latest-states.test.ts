@@ -1,0 +1,71 @@
+import { readAccess } from 'instep/src/access/team-access.ts';
+import { createLatestStatesJob } from 'instep/src/maintenance/latest-states.ts';
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const at = (seconds: number) => new Date(seconds * 1_000);
+
+describe.each(postgresServers)('the job latest-states on $name', (server) => {
+  const store = useDatabase(server);
+  const run = () =>
+    createLatestStatesJob(store.database, () => performance.now())(new AbortController().signal);
+
+  beforeAll(async () => {
+    await makeAccessView(store.database, await recognizeTables(store.database.query, {}));
+  });
+
+  /** Makes the rows of a customer as the migration made them. */
+  const forget = (customerId: string) =>
+    store.database.query(
+      `update instep.latest_states as latest
+          set status = state.status, created_at = state.created_at, since = state.created_at,
+              is_settled = false, is_from_log = false, quantity = null
+         from instep.subscriptions as state
+        where latest.customer_id = $1
+          and state.customer_id = latest.customer_id`,
+      [customerId],
+    );
+
+  async function addPastDueTeam() {
+    const { teamId, customerId } = await store.addTeam();
+    const ingest = openPipeline(store.database);
+    await ingest([receivedEvent({ customerId, createdSeconds: 1_000, status: 'active' })]);
+    await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'past_due' })]);
+    await ingest([receivedEvent({ customerId, createdSeconds: 3_000, status: 'past_due' })]);
+    await forget(customerId);
+    return { teamId, customerId, ingest };
+  }
+
+  test('reads the latest states from the log', async () => {
+    const { teamId } = await addPastDueTeam();
+    expect(await readAccess(store.database.query, teamId)).toMatchObject({ status: 'active' });
+    await run();
+    const expected = { status: 'past_due', since: at(2_000), quantity: 1 };
+    expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+  });
+
+  test('an event that arrives before the job counts in its place', async () => {
+    const { teamId, customerId, ingest } = await addPastDueTeam();
+    await ingest([receivedEvent({ customerId, createdSeconds: 1_500, status: 'trialing' })]);
+    const expected = { status: 'past_due', since: at(2_000) };
+    expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+    await run();
+    expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+  });
+
+  test('a row without any event in the log stays as it is', async () => {
+    const { teamId, customerId } = await addPastDueTeam();
+    await store.database.query('delete from instep.events where customer_id = $1', [customerId]);
+    await run();
+    expect(await readAccess(store.database.query, teamId)).toMatchObject({ status: 'active' });
+    const left = await store.database.query(
+      'select customer_id from instep.latest_states where not is_from_log',
+    );
+    expect(left).toEqual([]);
+  });
+});
