@@ -43,6 +43,9 @@ test('shows the columns and the grants, with which a role that owns nothing can 
       `grant update ("stripeSubscriptionId", "stripeProductId", "planName", "subscriptionStatus", "updatedAt") on app."Team" to ${role};`,
     ]);
 
+    const linking = await runInstep(['tables'], { ...environment, LINK_BY_METADATA: 'teamId' });
+    expect(linking.stdout).toContain('grant update ("stripeCustomerId", "stripeSubscriptionId"');
+
     await database.query(stdout.match(/^grant .*;$/gm)?.join('\n') ?? '');
     await database.query(`
       insert into app."Team" (id, "stripeCustomerId")

@@ -97,6 +97,13 @@ describe('privileges', () => {
       expect(issuesOf(await examine())).toContain(
         `failure privileges: ${role} lacks truncate on instep.listed_subscriptions, update ${PLAN} on public.teams`,
       );
+      await query(`
+        grant truncate on instep.listed_subscriptions to ${role};
+        grant update ${PLAN} on public.teams to ${role}`);
+      const linking = { DATABASE_URL: url.href, LINK_BY_METADATA: 'teamId' };
+      expect(issuesOf(await account.examine(linking))).toContain(
+        `failure privileges: ${role} lacks update (provider_customer_id) on public.teams`,
+      );
     } finally {
       await query(`drop owned by ${role}; drop role ${role}`);
     }

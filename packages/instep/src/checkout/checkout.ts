@@ -24,12 +24,15 @@ import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
+import { TEAM_KEY, teamNamedIn } from '../stripe/metadata.ts';
 import { makeSnapshot, parseListedSubscription } from '../stripe/subscription-snapshot.ts';
 import { SyncFailed, type SyncFailedCode } from './sync-failed.ts';
 
 /** What `completeCheckout` and `syncCustomer` work with. */
 export type CheckoutServices = ReconcileServices & {
   readonly api: Pick<StripeApi, 'retrieveCheckoutSession'>;
+  /** The key of metadata that names a team; `teamId` by default. */
+  readonly linkByMetadata?: string | null;
 };
 
 /** The parts of a Checkout Session that can name its team. */
@@ -45,9 +48,6 @@ const DEADLINE_MS = 5_000;
 
 /** The rest is for the name of a product and for the database. */
 const STRIPE_DEADLINE_MS = 2_500;
-
-/** The key of metadata that names a team. */
-const TEAM_KEY = 'teamId';
 
 /**
  * Links the customer of a completed checkout to its team, and gives the team the plan: one transaction after
@@ -189,13 +189,13 @@ const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', 
 
 /** @throws SyncFailed if the metadata of the session or of the subscription names another team */
 async function checkMetadata(
-  { database: { query } }: CheckoutServices,
+  { database: { query }, linkByMetadata }: CheckoutServices,
   { metadata, subscriptionMetadata }: CompleteCheckout,
   teamId: ApplicationId,
 ): Promise<void> {
-  for (const { [TEAM_KEY]: named } of [metadata, subscriptionMetadata]) {
-    if (named === undefined || !isPlausible(named)) continue;
-    if (await isIdOfAnother(query, teamId, named)) {
+  for (const one of [metadata, subscriptionMetadata]) {
+    const named = teamNamedIn({ metadata: one }, linkByMetadata ?? TEAM_KEY);
+    if (named !== null && (await isIdOfAnother(query, teamId, named))) {
       const message = `the metadata of the checkout names team ${named}, not team ${teamId}`;
       throw new SyncFailed('CHECKOUT_OF_ANOTHER_TEAM', message);
     }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readLinkByMetadata } from '../config/config.ts';
 import { quoteRole } from '../doctor/schema.ts';
 import {
   neededPrivileges,
@@ -40,9 +41,9 @@ async function tables({ role, json = false }: Options): Promise<void> {
     };
   });
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
-  const grants = [...new Set(found.flatMap(neededPrivileges))].map(
-    (privilege) => `grant ${privilege} to ${roleName};`,
-  );
+  const use = { linksTeams: readLinkByMetadata(process.env) !== null };
+  const needed = found.flatMap((table) => neededPrivileges(table, use));
+  const grants = [...new Set(needed)].map((privilege) => `grant ${privilege} to ${roleName};`);
   process.stdout.write(json ? jsonOf(recognition, grants, hidden) : textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;
 }

@@ -1,4 +1,4 @@
-import { readApiConfig, readPlanSelection } from '../config/config.ts';
+import { readApiConfig, readLinkByMetadata, readPlanSelection } from '../config/config.ts';
 import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { withDatabase } from './with-database.ts';
@@ -15,6 +15,7 @@ export async function withOperator<Result>(
       database,
       stripeApi: readApiConfig(process.env),
       planSelection: readPlanSelection(process.env),
+      linkByMetadata: readLinkByMetadata(process.env),
       maxQueued: MAX_QUEUED,
       logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
       now: Date.now,

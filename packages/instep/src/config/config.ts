@@ -56,6 +56,13 @@ const addressVariables = {
 
 const planVariables = { TEAM_PLAN: oneOf('newest', 'best') };
 
+/** A key of metadata at Stripe has up to 40 characters. */
+const linkVariables = {
+  LINK_BY_METADATA: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w.-]{1,40}$/, 'must be a key of metadata, such as teamId')),
+  ),
+};
+
 const MAX_GRACE_MS = 366 * 86_400_000;
 
 const accessVariables = {
@@ -143,6 +150,7 @@ const serverVariables = {
   LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
   ...planVariables,
   ...accessVariables,
+  ...linkVariables,
   ...retentionVariables,
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
@@ -200,6 +208,7 @@ export function readConfig(environment: Environment) {
     logLevel: value.LOG_LEVEL,
     planSelection: value.TEAM_PLAN,
     accessPolicy: toAccessPolicy(value),
+    linkByMetadata: value.LINK_BY_METADATA ?? null,
     eventRetentionMs: value.EVENT_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     reconcileIntervalMs: value.RECONCILE_INTERVAL,
@@ -221,6 +230,11 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 
 export function readPlanSelection(environment: Environment) {
   return readVariables(v.object(planVariables), environment).TEAM_PLAN;
+}
+
+/** The key of metadata that names a customer's team; `null`: teams are not linked by it. */
+export function readLinkByMetadata(environment: Environment): string | null {
+  return readVariables(v.object(linkVariables), environment).LINK_BY_METADATA ?? null;
 }
 
 export function readAccessPolicy(environment: Environment): AccessPolicy {

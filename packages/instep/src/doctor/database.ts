@@ -2,7 +2,11 @@ import type { DatabaseConfig } from '../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
+import {
+  type Recognition,
+  recognizeTables,
+  type TableUse,
+} from '../postgres/tables/recognize-tables.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
@@ -12,6 +16,7 @@ import { checkPrivileges, checkRowSecurity, checkSchemaVersion, checkTables } fr
 
 type DatabaseOptions = {
   readonly config: DatabaseConfig;
+  readonly use: TableUse;
   /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
   readonly now: () => number;
@@ -79,7 +84,7 @@ function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
 
 /** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(query: Query, options: DatabaseOptions): AsyncGenerator<Check> {
-  const { now, log, config } = options;
+  const { now, log, config, use } = options;
   let recognition: Recognition | undefined;
   yield* await safely('users and teams', CHECK_URL, async () => {
     recognition = await recognizeTables(query, config.tables);
@@ -87,7 +92,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   });
   if (recognition === undefined) return;
   const tables = recognition;
-  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables));
+  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables, use));
   yield* await safely('row security', CHECK_URL, () => checkRowSecurity(query, tables));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;

@@ -6,6 +6,7 @@ import {
   readAuthSecrets,
   readConfig,
   readDatabaseConfig,
+  readLinkByMetadata,
   readOperationsConfig,
   readWebhookSecrets,
   weakSecrets,
@@ -34,7 +35,7 @@ const CONFIGURE_FIRST = 'correct the configuration first';
 export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   const { environment, url, notice, now } = options;
   const settings = readSettings(environment);
-  const { api, database } = settings;
+  const { api, database, linksTeams } = settings;
   yield* checkConfiguration(settings);
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
@@ -54,6 +55,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   else
     yield* checkDatabase({
       config: database,
+      use: { linksTeams },
       notice,
       now,
       stripeClock,
@@ -79,6 +81,7 @@ function readSettings(environment: Environment) {
   attempt(readConfig);
   return {
     database: attempt(readDatabaseConfig),
+    linksTeams: attempt(readLinkByMetadata) !== null,
     api: attempt(readApiConfig),
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),

@@ -4,6 +4,7 @@ import {
   lackingPrivileges,
   type Recognition,
   type RecognizedTable,
+  type TableUse,
 } from '../postgres/tables/recognize-tables.ts';
 import { findHiddenRows } from '../postgres/tables/row-security.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -12,12 +13,13 @@ import { type Check, failure, ok, warning } from './check.ts';
 export async function checkPrivileges(
   query: Query,
   { users, teams }: Recognition,
+  use: TableUse,
 ): Promise<Check[]> {
   const own = await readLackingPrivileges(query, {
     createsTables: users === null && teams === null,
   });
   const tables = [users, teams].filter((table) => table !== null);
-  const lacking = [...own.privileges, ...tables.flatMap(lackingPrivileges)];
+  const lacking = [...own.privileges, ...tables.flatMap((table) => lackingPrivileges(table, use))];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
   const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
   const finding = `${own.role} lacks ${lacking.join(', ')}`;

@@ -6,7 +6,7 @@ import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
+import { DatabaseBusy, DatabaseRefused, databaseError, remedyFor } from '../postgres/errors.ts';
 import {
   deleteRepeated,
   type LogEntry,
@@ -18,12 +18,14 @@ import { readLatestStates, writeLatestStates } from '../postgres/statements/late
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
+  type AvailableTeams,
   type LinkedTeam,
   type LinkRefusal,
   linkAvailableTeam,
   lockAvailableTeams,
   writePlans,
 } from '../postgres/statements/teams.ts';
+import { teamNamedIn } from '../stripe/metadata.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
@@ -34,6 +36,10 @@ type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
 type ApplyOptions = {
   readonly planSelection: PlanSelection;
   readonly names: Names;
+  /** The key of a subscription's metadata by which a customer without a team is linked; `null`: by none. */
+  readonly linkByMetadata?: string | null;
+  /** Gets the teams that were linked by metadata. */
+  readonly onLinked?: (teams: readonly LinkedTeam[]) => void;
   /** Gets the changes of teams before they are written. */
   readonly onChanges?: (changes: readonly PlanChange[]) => void;
 };
@@ -70,10 +76,11 @@ export async function applyBatch(
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const unlinked = await linkTeams(query, events);
-  const [{ teams, lockedCustomerIds }, stored] = await Promise.all([
+  const [available, stored] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
+  const { teams, lockedCustomerIds } = await linkByMetadata(query, events, available, options);
   const isSkipped = (event: EventWithProductName) =>
     unlinked.has(event) ||
     (event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId));
@@ -99,6 +106,52 @@ async function linkTeams(
     if (result !== 'linked') unlinked.set(event, result === 'locked' ? null : result);
   }
   return unlinked;
+}
+
+/**
+ * Links customers without a team to the teams that the metadata of their subscriptions names, if those have no
+ * customer. Where that is not possible, the event waits for a team as without the setting.
+ */
+async function linkByMetadata(
+  query: Query,
+  events: readonly EventWithProductName[],
+  available: AvailableTeams,
+  { linkByMetadata: key, onLinked }: ApplyOptions,
+): Promise<AvailableTeams> {
+  if (!key) return available;
+  const withTeam = new Set(available.teams.map(({ customerId }) => customerId));
+  const lockedCustomerIds = new Set(available.lockedCustomerIds);
+  const namedTeams = new Map<string, string>();
+  for (const event of events) {
+    if (event.kind === 'unreadable') continue;
+    const { customerId } = event.subscription;
+    const teamId = teamNamedIn(event.after, key);
+    if (teamId === null || withTeam.has(customerId) || lockedCustomerIds.has(customerId)) continue;
+    namedTeams.set(customerId, teamId);
+  }
+  const linked: string[] = [];
+  for (const [customerId, teamId] of namedTeams) {
+    const result = await tryToLink(query, teamId, customerId);
+    if (result === 'linked') linked.push(customerId);
+    if (result === 'locked') lockedCustomerIds.add(customerId);
+  }
+  if (linked.length === 0) return { ...available, lockedCustomerIds };
+  const { teams } = await lockAvailableTeams(query, linked);
+  onLinked?.(teams);
+  return { teams: [...available.teams, ...teams], lockedCustomerIds };
+}
+
+/** Links a team, unless the application refuses it: the event is stored in any case. */
+async function tryToLink(query: Query, teamId: string, customerId: string) {
+  await query('savepoint before_link');
+  try {
+    return await linkAvailableTeam(query, teamId, customerId);
+  } catch (error) {
+    const cause = databaseError(error);
+    if (cause instanceof DatabaseBusy || remedyFor(cause) !== 'blame the event') throw error;
+    await query('rollback to savepoint before_link');
+    return null;
+  }
 }
 
 /** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */

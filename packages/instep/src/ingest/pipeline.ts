@@ -9,6 +9,7 @@ import {
 } from '../postgres/errors.ts';
 import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
+import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
@@ -34,6 +35,8 @@ export type IngestPipelineOptions = {
   readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
   readonly planSelection: PlanSelection;
+  /** The key of a subscription's metadata by which a customer without a team is linked. None by default. */
+  readonly linkByMetadata?: string | null | undefined;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
@@ -270,8 +273,9 @@ export class IngestPipeline {
     events: readonly EventWithProductName[],
     timeoutMs: number | undefined,
   ): Promise<readonly Result[]> {
-    const { database, planSelection, logger } = this.#options;
+    const { database, planSelection, linkByMetadata = null, logger } = this.#options;
     const [event, ...others] = events;
+    let linked: readonly LinkedTeam[] = [];
     let results: readonly Result[] = [];
     let changes: readonly PlanChange[] = [];
     const apply = (names: Names) =>
@@ -280,20 +284,28 @@ export class IngestPipeline {
           const onChanges = (before: readonly PlanChange[]) => {
             changes = before;
           };
-          const how = { planSelection, names, onChanges };
+          const onLinked = (teams: readonly LinkedTeam[]) => {
+            linked = teams;
+          };
+          linked = [];
+          const how = { planSelection, names, linkByMetadata, onLinked, onChanges };
           results = await applyBatch({ query, atCommit }, events, how);
           return results;
         },
         { timeoutMs },
       );
     try {
-      return await apply('everywhere').catch(async (error: unknown) => {
+      const stored = await apply('everywhere').catch(async (error: unknown) => {
         if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
         // The application's column may be too short for the name, and a plan must never wait for its name.
         const stored = await apply(isUntranslatable(error) ? 'nowhere' : 'not in teams');
         logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
         return stored;
       });
+      for (const { id: teamId, customerId } of linked) {
+        logger.info({ teamId, customerId }, 'team linked by metadata');
+      }
+      return stored;
     } catch (error) {
       if (others.length > 0 || event === undefined || event.kind === 'unreadable') throw error;
       if (error instanceof DatabaseRefused) error.teamIds = results[0]?.teamIds ?? [];

@@ -3,6 +3,7 @@ import {
   type Environment,
   readApiConfig,
   readDatabaseConfig,
+  readLinkByMetadata,
   readPlanSelection,
 } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
@@ -27,6 +28,8 @@ export type OperateContext = {
   readonly nameOf: NameOf;
   /** @internal */
   readonly planSelection: PlanSelection;
+  /** The key of metadata that links teams; `null`: none does. @internal */
+  readonly linkByMetadata?: string | null;
   /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. @internal */
   readonly keyMode: Mode | null;
   /** @internal */
@@ -110,6 +113,7 @@ async function contextOn(
   logger: Logger,
 ): Promise<OperateContext> {
   const planSelection = readPlanSelection(environment);
+  const linkByMetadata = readLinkByMetadata(environment);
   const stripeApi = readApiConfig(environment);
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
@@ -132,6 +136,7 @@ async function contextOn(
     database,
     stripeApi,
     planSelection,
+    linkByMetadata,
     maxQueued: MAX_QUEUED,
     logger,
     now: Date.now,
@@ -141,7 +146,7 @@ async function contextOn(
 
 type ContextOptions = Pick<
   OperateContext,
-  'database' | 'planSelection' | 'logger' | 'now' | 'close'
+  'database' | 'planSelection' | 'linkByMetadata' | 'logger' | 'now' | 'close'
 > & {
   readonly stripeApi: Parameters<typeof createStripeApi>[0];
   readonly maxQueued: number;
@@ -153,9 +158,8 @@ export function createContext({
   maxQueued,
   ...services
 }: ContextOptions): OperateContext {
-  const { database, logger, planSelection } = services;
   const api = createStripeApi(stripeApi);
-  const pipeline = new IngestPipeline({ database, api, logger, planSelection, maxQueued });
+  const pipeline = new IngestPipeline({ ...services, api, maxQueued });
   const { ingest, nameOf } = pipeline;
   const { mode: keyMode } = keyKindOf(stripeApi.secretKey);
   const clockMs = () => performance.now();

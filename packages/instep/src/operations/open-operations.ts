@@ -27,7 +27,8 @@ export type Operations = {
 
 type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
-  readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'>;
+  readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'> &
+    Partial<Pick<Config, 'linkByMetadata'>>;
   readonly logger: Logger;
   readonly now: () => number;
 };
@@ -67,9 +68,16 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
     });
-    const { stripeApi, planSelection, maxQueuedEvents: maxQueued } = config;
-    const close = async () => undefined;
-    return createContext({ database, stripeApi, planSelection, maxQueued, logger, now, close });
+    return createContext({
+      database,
+      stripeApi: config.stripeApi,
+      planSelection: config.planSelection,
+      linkByMetadata: config.linkByMetadata ?? null,
+      maxQueued: config.maxQueuedEvents,
+      logger,
+      now,
+      close: async () => undefined,
+    });
   }
 
   return {

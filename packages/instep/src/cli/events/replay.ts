@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readLinkByMetadata } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
@@ -72,6 +73,7 @@ function openPipeline({ database, planSelection }: ReadContext): Ingest {
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
     planSelection,
+    linkByMetadata: readLinkByMetadata(process.env),
     maxQueued: Number.MAX_SAFE_INTEGER,
   });
   return ingest;

@@ -87,7 +87,7 @@ export async function lockTeams(
 }
 
 /** The teams that could be locked without waiting. */
-type AvailableTeams = {
+export type AvailableTeams = {
   readonly teams: readonly LinkedTeam[];
   /** The customers with a team that another transaction has locked. */
   readonly lockedCustomerIds: ReadonlySet<string>;

@@ -256,9 +256,18 @@ function unfitness(
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
+/** What Instep does with the tables, beyond reading them and writing plans. */
+export type TableUse = {
+  /** Whether it links teams by itself. */
+  readonly linksTeams: boolean;
+};
+
 /** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
-export function neededPrivileges({ role, table, columns }: RecognizedTable): string[] {
-  const written = role === 'teams' ? columns.filter(isWritten) : [];
+export function neededPrivileges(
+  { role, table, columns }: RecognizedTable,
+  use: TableUse,
+): string[] {
+  const written = role === 'teams' ? columns.filter((one) => isWritten(one, use)) : [];
   return [
     `usage on schema ${table.schemaSql}`,
     ...onColumns('select', columns, table),
@@ -267,14 +276,17 @@ export function neededPrivileges({ role, table, columns }: RecognizedTable): str
 }
 
 /** The needed privileges that the role lacks, except on columns that Instep can do without. */
-export function lackingPrivileges({ role, table, columns }: RecognizedTable): string[] {
+export function lackingPrivileges(
+  { role, table, columns }: RecognizedTable,
+  use: TableUse,
+): string[] {
   const needed = columns.filter(({ isOptional }) => !isOptional);
   const unreadable = needed.filter(({ column }) => column?.canRead === false);
-  const unwritable = role === 'users' ? [] : needed.filter(isWritten).filter(isUnwritable);
+  const written = role === 'users' ? [] : needed.filter((one) => isWritten(one, use));
   return [
     ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
     ...selectOn(table, unreadable, needed),
-    ...onColumns('update', unwritable, table),
+    ...onColumns('update', written.filter(isUnwritable), table),
   ];
 }
 
@@ -300,8 +312,9 @@ function selectOn(
 
 const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
 
-function isWritten({ field, column }: RecognizedColumn): boolean {
-  return WRITTEN.includes(field) && column?.isUpdatable === true;
+function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
+  const isLink = linksTeams && field === 'providerCustomerId';
+  return (isLink || WRITTEN.includes(field)) && column?.isUpdatable === true;
 }
 
 const isUnwritable = ({ column }: RecognizedColumn) => column?.canWrite === false;

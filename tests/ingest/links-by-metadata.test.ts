@@ -1,0 +1,123 @@
+import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { describe, expect, test } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
+  const store = useDatabase(server);
+  const lines: string[] = [];
+
+  function openPipeline(linkByMetadata: string | null = 'teamId') {
+    return new IngestPipeline({
+      database: store.database,
+      api: { retrieveProductName: async () => null },
+      logger: createLogger('info', { write: (line) => lines.push(line) }),
+      planSelection: 'newest',
+      linkByMetadata,
+      maxQueued: 1_000,
+    }).ingest;
+  }
+
+  const newTeam = (customerId: string | null = null) =>
+    addTeam(store.database.query, { name: 'Acme', customerId });
+
+  /** An event of a subscription with this metadata. */
+  function eventWith(metadata: unknown, customerId: string, status = 'active') {
+    const event = JSON.parse(
+      eventBody({ customerId, subscriptionId: `sub_${customerId}`, status }),
+    );
+    event.data.object.metadata = metadata;
+    return received(JSON.stringify(event));
+  }
+
+  const rowOf = async (id: ApplicationId) => {
+    const team = await readTeam(store.database.query, id);
+    return [team?.customerId ?? null, team?.plan.subscriptionStatus ?? null];
+  };
+
+  test('an event links its customer to the team that it names, and decides its plan', async () => {
+    const customerId = store.newCustomer();
+    const teamId = await newTeam();
+    const event = eventWith({ teamId: String(teamId) }, customerId);
+    expect(await openPipeline()([event])).toEqual([{ outcome: 'applied', teamIds: [teamId] }]);
+    expect(await rowOf(teamId)).toEqual([customerId, 'active']);
+    expect(lines.join()).toContain('team linked by metadata');
+    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'duplicate' }]);
+  });
+
+  test('without the setting, the event waits for a team', async () => {
+    const teamId = await newTeam();
+    const event = eventWith({ teamId: String(teamId) }, store.newCustomer());
+    expect(await openPipeline(null)([event])).toMatchObject([{ outcome: 'parked' }]);
+    expect(await rowOf(teamId)).toEqual([null, null]);
+  });
+
+  test('a team that has another customer is never changed', async () => {
+    const own = store.newCustomer();
+    const teamId = await newTeam(own);
+    const event = eventWith({ teamId: String(teamId) }, store.newCustomer());
+    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+    expect(await rowOf(teamId)).toEqual([own, null]);
+  });
+
+  test('a customer that has a team stays with it', async () => {
+    const customerId = store.newCustomer();
+    const [own, other] = [await newTeam(customerId), await newTeam()];
+    const event = eventWith({ teamId: String(other) }, customerId);
+    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'applied', teamIds: [own] }]);
+    expect(await rowOf(other)).toEqual([null, null]);
+  });
+
+  test.each([
+    ['no team', { teamId: '999999999' }],
+    ['an injection', { teamId: "1'; drop table teams; --" }],
+    ['a fraction', { teamId: '1.5' }],
+    ['a number', { teamId: 1 }],
+    ['an object', { teamId: { id: 1 } }],
+    ['NUL', { teamId: '1\0' }],
+    ['a lone surrogate', { teamId: '1\ud800' }],
+    ['nothing', { teamId: '' }],
+    ['a megabyte', { teamId: '1'.repeat(1_000_000) }],
+    ['another key', { TeamId: '1', __proto__: { teamId: '1' } }],
+    ['500 keys', Object.fromEntries(Array.from({ length: 500 }, (_, key) => [`key${key}`, '1']))],
+    ['a list', ['1']],
+    ['null', null],
+  ])('metadata with %s changes nothing', async (_, metadata) => {
+    const teamId = await newTeam();
+    const event = eventWith(metadata, store.newCustomer());
+    expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+    expect(await rowOf(teamId)).toEqual([null, null]);
+  });
+
+  test('of two customers that name one team at the same moment, one gets it', async () => {
+    const teamId = await newTeam();
+    const events = [store.newCustomer(), store.newCustomer()].map((customerId) =>
+      eventWith({ teamId: String(teamId) }, customerId),
+    );
+    const results = await Promise.all(events.map((event) => openPipeline()([event])));
+    const outcomes = results.flat().map(({ outcome }) => outcome);
+    expect(outcomes.sort()).toEqual(['applied', 'parked']);
+  });
+
+  test('if the application refuses the link, the event is stored, and others are applied', async () => {
+    const { query } = store.database;
+    const [teamId, otherId] = [await newTeam(), await newTeam()];
+    await query(`
+      create function refuse() returns trigger language plpgsql as
+      $$begin raise exception 'refused'; end$$;
+      create trigger refuse before update on teams for each row
+        when (old.id = ${teamId}) execute function refuse()`);
+    const customers = [store.newCustomer(), store.newCustomer()] as const;
+    const results = await openPipeline()([
+      eventWith({ teamId: String(teamId) }, customers[0]),
+      eventWith({ teamId: String(otherId) }, customers[1]),
+    ]);
+    await query('drop trigger refuse on teams; drop function refuse');
+    expect(results).toMatchObject([{ outcome: 'parked' }, { outcome: 'applied' }]);
+    expect(await rowOf(otherId)).toEqual([customers[1], 'active']);
+  });
+});
