@@ -335,7 +335,7 @@ describe('a team that is out of sync', () => {
     await compareAll();
     account.fault = () => ({ status: 403 });
     const { text } = await send([['one', `repair team:${teamId}`]]);
-    expect(text).toContain("Stripe's API refused the request or did not answer.");
+    expect(text).toContain('STRIPE_SECRET_KEY lacks permission');
     expect(text).toContain('An event was missed.');
   });
 

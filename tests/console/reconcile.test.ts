@@ -173,7 +173,7 @@ describe('an interruption is explained', () => {
     account.delayMs = 5_000;
     await pages.post('/reconcile', { mode: 'repair' });
     await pages.closePages();
-    expect((await pages.get('/reconcile')).text).toContain('Stopped before it was done.');
+    expect((await pages.get('/reconcile')).text).toContain('The server was stopped.');
     const [walk] = await account.database.query<{ holder: string | null }>(
       "select holder from instep.leased_jobs where name = 'reconcile'",
     );

@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import { jsxRenderer } from 'hono/jsx-renderer';
 import type { OperateContext } from 'instep/operate';
-import { Background, limitRate } from 'instep/operate/inside';
 import { type Access, access } from './access/access.tsx';
 import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';
@@ -12,6 +11,7 @@ import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
+import { ReconcileRun } from './reconcile/run.ts';
 import { renderWithoutAsyncStorage } from './render-without-async-storage.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
@@ -28,13 +28,11 @@ export type Pages = Hono<ConsoleEnv> & { close(): Promise<void> };
 
 export function createPages(options: PagesOptions): Pages {
   renderWithoutAsyncStorage();
-  const { database, logger, basePath } = options;
+  const { logger, basePath } = options;
   const app = new Hono<ConsoleEnv>({
     getPath: (request) => pathBelow(basePath, request.url) ?? '',
   });
-  const background = new Background();
-  // Shares its limit with maintenance.
-  const services = { ...options, api: limitRate(options.api, database.query) };
+  const run = new ReconcileRun(options);
   if (basePath !== '') app.use(addBasePath(basePath));
   app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options.keyMode));
   app.use(safeHeaders, withinDeadline, smallBody);
@@ -42,17 +40,17 @@ export function createPages(options: PagesOptions): Pages {
   app.route('/', access(options));
   app.use(logActions(logger));
   app.route('/', overviewPage(options));
-  app.route('/attention', attentionPages(services));
+  app.route('/attention', attentionPages(options));
   app.route('/actions', actionsPage(options));
-  app.route('/teams', teamPages(options, services));
+  app.route('/teams', teamPages(options));
   app.route('/events', eventPages(options));
   app.route('/search', searchPage(options));
-  app.route('/reconcile', reconcilePages(options, services, background));
+  app.route('/reconcile', reconcilePages(options, run));
   app.notFound((context) => answerProblem(context, notFound()));
   app.onError(createErrorHandler(logger));
   return Object.assign(app, {
     async close() {
-      await background.stop();
+      await run.stop();
       await options.close();
     },
   });

@@ -1,11 +1,11 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { InstepError } from 'instep/operate';
 import {
   DatabaseBusy,
   DatabaseUnavailable,
   DeadlineExceeded,
-  InstepError,
   type Logger,
 } from 'instep/operate/inside';
 import { Notice } from './components/panels.tsx';

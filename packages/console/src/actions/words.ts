@@ -1,4 +1,10 @@
-import type { ActionResult, Problem, ReplayOutcomes, Subject } from 'instep/operate';
+import type {
+  ActionResult,
+  InstepErrorCode,
+  Problem,
+  ReplayOutcomes,
+  Subject,
+} from 'instep/operate';
 import { counted } from 'instep/operate/inside';
 import { quoted } from '../components/text.tsx';
 
@@ -79,7 +85,13 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
   }
 }
 
-function failureText(code: Extract<ActionResult, { code: 'failed' }>['error']): string {
+/** Why an action failed. */
+export function failureText(code: InstepErrorCode): string {
+  if (code === 'STRIPE_KEY_FORBIDDEN') {
+    return 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.';
+  }
+  if (code === 'SHUTTING_DOWN') return 'The server was stopped.';
+  if (code === 'RECONCILIATION_RUNNING') return 'Another reconciliation is running.';
   if (code === 'DEADLINE_EXCEEDED') return "Stripe's API did not answer in time.";
   const isOfStripe = ['RECONCILIATION_FAILED', 'STRIPE_API_FAILED', 'STRIPE_UNAVAILABLE'].includes(
     code,

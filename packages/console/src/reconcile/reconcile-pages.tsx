@@ -1,39 +1,17 @@
 import { Hono } from 'hono';
-import type { OperateContext } from 'instep/operate';
-import {
-  type Background,
-  type ReconcileServices,
-  readLeasedJob,
-  readProgress,
-} from 'instep/operate/inside';
+import { type OperateContext, readReconciliation } from 'instep/operate';
 import { exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
-import { isDryRunDone, ReconcileRun } from './run.ts';
-import { type OtherRuns, RunStatus, shownOf } from './run-status.tsx';
+import { isDryRunDone, type ReconcileRun } from './run.ts';
+import { RunStatus, shownOf } from './run-status.tsx';
 import { readTeamsOfFindings } from './teams-of-findings.ts';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
-export function reconcilePages(
-  options: OperateContext,
-  services: ReconcileServices,
-  background: Background,
-): Hono {
-  const { database, now } = options;
-  const { query } = database;
-  const run = new ReconcileRun(services, background);
-  const app = new Hono();
-
-  /** The runs of other instances and those before the last restart. */
-  async function readOtherRuns(): Promise<OtherRuns> {
-    const job = await readLeasedJob(query, 'reconcile');
-    return {
-      isRunning: job?.isHeld === true && run.state.kind !== 'running',
-      progress: readProgress(job?.progress),
-      endedAtMs: job?.endedAtMs ?? null,
-    };
-  }
+export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono<ConsoleEnv> {
+  const app = new Hono<ConsoleEnv>();
 
   app.get('/', async ({ render }) =>
     render(
@@ -44,25 +22,31 @@ export function reconcilePages(
     ),
   );
 
+  /** The reconciliation of another instance, or one before the last restart. */
+  async function readOthers() {
+    const { isRunning, ...last } = await readReconciliation(options);
+    return { isRunning: isRunning && run.state.kind !== 'running', ...last };
+  }
+
   async function runStatus() {
     const { state } = run;
     const teams = await readTeamsOfFindings(
-      query,
+      options,
       state.kind === 'none' ? [] : isDryRunDone(state) ? state.found.first : shownOf(state.found),
     );
-    return <RunStatus {...{ state, teams }} others={await readOtherRuns()} nowMs={now()} />;
+    return <RunStatus {...{ state, teams }} others={await readOthers()} nowMs={options.now()} />;
   }
 
   app.get('/run', async ({ render }) => render(await runStatus()));
 
   app.get('/repair', async ({ render }) =>
-    render(<RepairQuestion toRepair={await readToRepair(query, run.state)} />),
+    render(<RepairQuestion toRepair={await readToRepair(options, run.state)} />),
   );
 
-  app.post('/', async ({ req, redirect }) => {
-    const { mode } = await req.parseBody();
-    run.start(mode !== 'repair');
-    return redirect('/reconcile', 303);
+  app.post('/', async (context) => {
+    const { mode } = await context.req.parseBody();
+    run.start(operatorOf(context.var), mode !== 'repair');
+    return context.redirect('/reconcile', 303);
   });
 
   app.get('/findings', (context) => {

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
-import type { DriftFinding } from 'instep/operate';
-import { counted, type Query } from 'instep/operate/inside';
+import type { DriftFinding, OperateContext } from 'instep/operate';
+import { counted } from 'instep/operate/inside';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
@@ -21,9 +21,12 @@ type ToRepair = {
 const MAX_LISTED = 50;
 
 /** Reads what a repair would change; `null` unless this process has finished a dry run. */
-export async function readToRepair(query: Query, state: RunState): Promise<ToRepair | null> {
+export async function readToRepair(
+  context: OperateContext,
+  state: RunState,
+): Promise<ToRepair | null> {
   if (!isDryRunDone(state)) return null;
-  const teams = await readTeamsOfFindings(query, state.found.first);
+  const teams = await readTeamsOfFindings(context, state.found.first);
   const { open, count } = openDrifts(state, teams);
   return { first: open.slice(0, MAX_LISTED), teams, count };
 }

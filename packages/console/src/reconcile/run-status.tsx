@@ -1,11 +1,12 @@
-import type { Counts, Progress, StepProgress } from 'instep/operate';
+import type { Counts, Progress, Reconciliation, StepProgress } from 'instep/operate';
 import { counted, countText } from 'instep/operate/inside';
+import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
-import { capitalized, Time } from '../components/text.tsx';
+import { Time } from '../components/text.tsx';
 import { FindingTable } from './finding-table.tsx';
 import { type Found, isDryRunDone, type RunState } from './run.ts';
 import { isStillWrong, type TeamsById } from './teams-of-findings.ts';
@@ -32,19 +33,12 @@ export function StartForm({ mode, isDisabled }: StartFormProps) {
   );
 }
 
-/** The reconciliations that this process did not start. */
-export type OtherRuns = {
-  readonly isRunning: boolean;
-  /** The progress of the last one; `null` when there was none. */
-  readonly progress: Progress | null;
-  readonly endedAtMs: number | null;
-};
-
 type RunStatusProps = {
   readonly state: RunState;
   /** The teams of the findings on the page. */
   readonly teams: TeamsById;
-  readonly others: OtherRuns;
+  /** The last reconciliation that this process did not start. */
+  readonly others: Reconciliation;
   readonly nowMs: number;
 };
 
@@ -72,6 +66,8 @@ export function RunStatus({ state, teams, others, nowMs }: RunStatusProps) {
   );
 }
 
+const FAILED = 'The server log has the reason.';
+
 type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
   readonly state: Exclude<RunState, { kind: 'none' }>;
 };
@@ -93,7 +89,7 @@ function OwnRun({ state, teams }: OwnRunProps) {
       {state.kind === 'running' && <ProgressBar progress={state.progress} />}
       {state.kind === 'failed' && (
         <Notice kind="error" title="Reconciliation failed">
-          {capitalized(state.reason)}. The findings so far are below.
+          {state.error === null ? FAILED : failureText(state.error)} The findings so far are below.
         </Notice>
       )}
       {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
@@ -177,7 +173,7 @@ function progressText(progress: Progress | null): string {
   return `${mode}: ${counted(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
 }
 
-function LastRun({ progress, endedAtMs }: OtherRuns) {
+function LastRun({ progress, endedAtMs }: Reconciliation) {
   if (progress === null) {
     return (
       <Notice kind="empty" title="No reconciliation yet">

@@ -1,10 +1,13 @@
-import type { Counts, Finding, StepProgress } from 'instep/operate';
 import {
-  type Background,
+  type Counts,
+  type Finding,
   InstepError,
-  type ReconcileServices,
-  reconcile,
-} from 'instep/operate/inside';
+  type InstepErrorCode,
+  type OperateContext,
+  type Operator,
+  reconcileTeams,
+  type StepProgress,
+} from 'instep/operate';
 
 /** All findings are counted, but only the first ones are kept. */
 export type Found = { readonly first: readonly Finding[]; readonly count: number };
@@ -14,7 +17,11 @@ export type RunState =
   | { readonly kind: 'none' }
   | (Begun & { readonly kind: 'running'; readonly progress: StepProgress | null })
   | (Begun & { readonly kind: 'done'; readonly endedAtMs: number; readonly counts: Counts })
-  | (Begun & { readonly kind: 'failed'; readonly endedAtMs: number; readonly reason: string });
+  | (Begun & {
+      readonly kind: 'failed';
+      readonly endedAtMs: number;
+      readonly error: InstepErrorCode | null;
+    });
 
 type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
 
@@ -31,13 +38,13 @@ const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
 /** Runs one reconciliation at a time in this process. No request waits for it. */
 export class ReconcileRun {
-  readonly #services: ReconcileServices;
-  readonly #background: Background;
+  readonly #context: OperateContext;
+  readonly #stopping = new AbortController();
   #state: RunState = { kind: 'none' };
+  #running = Promise.resolve();
 
-  constructor(services: ReconcileServices, background: Background) {
-    this.#services = services;
-    this.#background = background;
+  constructor(context: OperateContext) {
+    this.#context = context;
   }
 
   get state(): RunState {
@@ -45,33 +52,37 @@ export class ReconcileRun {
   }
 
   /** Starts a reconciliation, unless one is running. */
-  start(isDryRun: boolean): void {
+  start(operator: Operator, isDryRun: boolean): void {
     if (this.#state.kind === 'running') return;
     const found = { first: [], count: 0 };
-    const startedAtMs = this.#services.now();
+    const startedAtMs = this.#context.now();
     this.#state = { kind: 'running', isDryRun, startedAtMs, found, progress: null };
-    this.#background.start((signal) => this.#run(isDryRun, signal));
+    this.#running = this.#run(operator, isDryRun);
   }
 
-  async #run(isDryRun: boolean, stopping: AbortSignal): Promise<void> {
-    const { now, logger } = this.#services;
-    const options = {
-      ...this.#services,
+  /** Aborts the reconciliation, and waits until it has ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+  }
+
+  async #run(operator: Operator, isDryRun: boolean): Promise<void> {
+    const { now, logger } = this.#context;
+    const request = {
       isDryRun,
-      resume: 'no',
       onFinding: (finding: Finding) => this.#find(finding),
       onProgress: (progress: StepProgress) => this.#update({ progress }),
-    } as const;
-    const signal = AbortSignal.any([stopping, AbortSignal.timeout(DEADLINE_MS)]);
+      signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
+    };
     try {
-      const counts = await reconcile(options, signal);
+      const counts = await reconcileTeams(this.#context, operator, request);
       logger.info({ isDryRun, ...counts }, 'reconciled');
       this.#end({ kind: 'done', endedAtMs: now(), counts });
-    } catch (error) {
-      logger.warn({ isDryRun, err: error }, 'reconciliation failed');
-      const isOurs = error instanceof InstepError;
-      const reason = isOurs ? error.message : "the server's log has the error";
-      this.#end({ kind: 'failed', endedAtMs: now(), reason });
+    } catch (err) {
+      logger.warn({ isDryRun, err }, 'reconciliation failed');
+      const code = err instanceof InstepError ? err.code : null;
+      const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : code;
+      this.#end({ kind: 'failed', endedAtMs: now(), error });
     }
   }
 

@@ -1,18 +1,23 @@
-import type { ApplicationId, DriftFinding, Finding, NamedTeam } from 'instep/operate';
-import { isSamePlan, type Query, readNamedTeamsOf } from 'instep/operate/inside';
+import {
+  type ApplicationId,
+  type DriftFinding,
+  type Finding,
+  type NamedTeam,
+  type OperateContext,
+  teamsOfCustomers,
+} from 'instep/operate';
+import { isSamePlan } from 'instep/operate/inside';
 
 /** Teams by id. */
 export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;
 
-const MAX_TEAMS_OF_FINDINGS = 20_000;
-
 /** Reads the teams that have the findings' customers now. */
 export async function readTeamsOfFindings(
-  query: Query,
+  context: OperateContext,
   findings: readonly Finding[],
 ): Promise<TeamsById> {
   const customerIds = findings.map(({ customerId }) => customerId);
-  const teams = await readNamedTeamsOf(query, customerIds, MAX_TEAMS_OF_FINDINGS);
+  const teams = await teamsOfCustomers(context, customerIds);
   return new Map(teams.map((team) => [team.id, team]));
 }
 

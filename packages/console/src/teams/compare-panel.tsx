@@ -1,12 +1,12 @@
-import type { NamedTeam, RecordedAction } from 'instep/operate';
+import type { Comparison, NamedTeam, RecordedAction } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
+import { resultText } from '../actions/words.ts';
 import { Button, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
-import { capitalized, Time, UntrustedText } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
 import { CauseText } from '../reconcile/finding-table.tsx';
-import type { Comparison } from './compare-team.ts';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -20,7 +20,7 @@ type ComparePanelProps = {
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
 export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: ComparePanelProps) {
   const isCompared = comparison !== null;
-  const canRepair = comparison?.kind === 'compared' && comparison.finding?.kind === 'drift';
+  const canRepair = comparison?.code === 'out-of-sync';
   return (
     <Panel title="Comparison with Stripe" id="comparison">
       {isCompared ? (
@@ -50,28 +50,32 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
 }
 
 function Result({ comparison }: { readonly comparison: Comparison }) {
-  if (comparison.kind === 'failed') {
-    const reason = `${capitalized(comparison.reason)}.`;
-    return (
-      <Notice kind="error" title="Comparison failed">
-        {reason} Nothing was changed.
-      </Notice>
-    );
+  switch (comparison.code) {
+    case 'in-sync':
+    case 'repaired':
+      return <p>The team is in sync with Stripe. No action needed.</p>;
+    case 'unknown-customer':
+      return (
+        <p>
+          Stripe does not know customer <UntrustedText text={comparison.customerId} />.{' '}
+          <a href="#link">Link another customer</a>. If Stripe knows none of your customers, check
+          the account and the mode of STRIPE_SECRET_KEY.
+        </p>
+      );
+    case 'out-of-sync':
+      return <Differences {...comparison} />;
+    default:
+      return (
+        <Notice kind="error" title="Comparison failed">
+          {resultText('team', comparison)}
+        </Notice>
+      );
   }
-  const { finding } = comparison;
-  if (finding === null || finding.kind === 'unrecorded') {
-    return <p>The team is in sync with Stripe. No action needed.</p>;
-  }
-  if (finding.kind !== 'drift') {
-    return (
-      <p>
-        Stripe does not know customer <UntrustedText text={finding.customerId} />.{' '}
-        <a href="#link">Link another customer</a>. If Stripe knows none of your customers, check the
-        account and the mode of STRIPE_SECRET_KEY.
-      </p>
-    );
-  }
-  const { sinceSeconds, is, shouldBe } = finding;
+}
+
+type DifferencesProps = Extract<Comparison, { readonly code: 'out-of-sync' }>;
+
+function Differences({ is, shouldBe, sinceSeconds, ...finding }: DifferencesProps) {
   return (
     <>
       <p>

@@ -1,7 +1,9 @@
 import { type Context, Hono } from 'hono';
 import {
   act,
+  type Comparison,
   type CustomerHistory,
+  compareTeam,
   type FoundIssue,
   type NamedTeam,
   type OperateContext,
@@ -12,7 +14,6 @@ import {
 import {
   explainHistory,
   pseudonymsWith,
-  type ReconcileServices,
   readCustomers,
   readLinkedMs,
   readNamedTeam,
@@ -28,7 +29,6 @@ import { notFound } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
-import { type Comparison, compareTeam } from './compare-team.ts';
 import { exportTeam } from './export-team.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
 import { type LinkFailure, LinkPanel } from './link-panel.tsx';
@@ -40,7 +40,7 @@ const NOTHING_KNOWN = { known: { customers: new Map(), names: new Map() }, linke
 const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
-export function teamPage(options: OperateContext, services: ReconcileServices): Hono<ConsoleEnv> {
+export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   const { database, planSelection, now, nonce, logger } = options;
   const { query } = database;
   const app = new Hono<ConsoleEnv>();
@@ -78,7 +78,7 @@ export function teamPage(options: OperateContext, services: ReconcileServices): 
     if (before !== null) return render(<OlderPage {...part} />);
     const record = await readRecord(team, history);
     const isCompared = req.query('compare') !== undefined;
-    const comparison = isCompared ? await compareTeam(team, services, { isDryRun: true }) : null;
+    const comparison = isCompared ? await compareTeam(options, team.id) : null;
     const acted = await readActed(options, queryText(req.query('done')));
     // After the comparison, which stores what it finds.
     const issue = await readTeamIssue(options, team);

@@ -7,7 +7,7 @@ import {
   type TeamFilter,
   type TeamsStart,
 } from 'instep/operate';
-import { counted, countText, type ReconcileServices } from 'instep/operate/inside';
+import { counted, countText } from 'instep/operate/inside';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
@@ -34,7 +34,7 @@ const LIMIT = 50;
 const MAX_SORTED = 10_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
-export function teamPages(options: OperateContext, services: ReconcileServices): Hono {
+export function teamPages(options: OperateContext): Hono {
   const { now } = options;
   const app = new Hono();
   app.get('/', async (context) => {
@@ -78,7 +78,7 @@ export function teamPages(options: OperateContext, services: ReconcileServices):
       </Page>,
     );
   });
-  return app.route('/', teamPage(options, services));
+  return app.route('/', teamPage(options));
 }
 
 /** The number of teams where the page has all of them: the counts of the filters can be older. */

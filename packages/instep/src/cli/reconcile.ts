@@ -74,7 +74,7 @@ function withHint(cause: unknown): unknown {
   if (cause instanceof NothingToResume) {
     return new NothingToResume(`${cause.message}: run without --resume`, { cause });
   }
-  if (cause instanceof ReconciliationFailed && cause.isResumable) {
+  if (cause instanceof ReconciliationFailed) {
     const hint = 'continue with `instep reconcile --resume`';
     return new ReconciliationFailed(`${cause.message}: ${hint}`, { cause });
   }

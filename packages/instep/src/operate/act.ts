@@ -5,6 +5,7 @@ import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+import { limitRate } from '../maintenance/rate-limiter.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
@@ -276,7 +277,7 @@ async function askForOrder(subscriptionId: string, context: OperateContext): Pro
   const state = customers.get(customerIds[0] ?? '')?.get(subscriptionId);
   if (state?.order !== 'ambiguous') return done({ code: 'order-known' });
   const ambiguous = { subscriptionId, createdSeconds: state.deciding.createdSeconds };
-  const { retrieveSubscription } = context.api;
+  const { retrieveSubscription } = limitRate(context.api, query);
   const options = { ...context, query, retrieveSubscription };
   switch (await takeSnapshot(ambiguous, options, AbortSignal.timeout(DEADLINE_MS))) {
     case 'answered':

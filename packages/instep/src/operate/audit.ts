@@ -56,12 +56,8 @@ export type ActionResult =
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
-  | {
-      readonly code: 'out-of-sync' | 'repaired';
-      readonly is: TeamPlan;
-      readonly shouldBe: TeamPlan;
-      readonly cause: Problem;
-    }
+  | ({ readonly code: 'out-of-sync' } & ComparedPlans)
+  | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }
   | { readonly code: 'unknown-subscription' }
@@ -76,6 +72,12 @@ export type ActionResult =
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
+
+type ComparedPlans = {
+  readonly is: TeamPlan;
+  readonly shouldBe: TeamPlan;
+  readonly cause: Problem;
+};
 
 /** How many events had each outcome when they were replayed. */
 export type ReplayOutcomes = Readonly<

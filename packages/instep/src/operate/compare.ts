@@ -4,32 +4,44 @@ import {
   type RebuildFailure,
   rebuild as rebuildLog,
 } from '../event-log/rebuild.ts';
+import { readLeasedJob } from '../maintenance/lease.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
-import type { Finding } from '../maintenance/reconcile/drift.ts';
-import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+import {
+  type Counts,
+  type Progress,
+  type Resume,
+  readProgress,
+  type StepProgress,
+} from '../maintenance/reconcile/progress.ts';
 import {
   ReconciliationFailed,
   reconcile,
   reconcileCustomer,
+  StripeKeyForbidden,
 } from '../maintenance/reconcile/reconcile.ts';
 import { type ActionResult, recordActions } from './audit.ts';
 import type { OperateContext, Operator, ReadContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
-export type Comparison = Extract<
-  ActionResult,
-  {
-    code:
-      | 'in-sync'
-      | 'out-of-sync'
-      | 'repaired'
-      | 'unknown-customer'
-      | 'no-such-team'
-      | 'not-linked'
-      | 'failed';
-  }
->;
+export type Comparison =
+  | OutOfSync
+  | Extract<
+      ActionResult,
+      {
+        code:
+          | 'in-sync'
+          | 'repaired'
+          | 'unknown-customer'
+          | 'no-such-team'
+          | 'not-linked'
+          | 'failed';
+      }
+    >;
+
+type OutOfSync = Extract<ActionResult, { code: 'out-of-sync' }> &
+  Pick<DriftFinding, 'cause' | 'subscriptionIds' | 'sinceSeconds'>;
 
 /** Shorter than the deadline of a request. */
 export const DEADLINE_MS = 8_000;
@@ -69,10 +81,12 @@ export async function compareOrRepair(
   const onFinding = (finding: Finding) => void findings.push(finding);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   try {
-    await reconcileCustomer(team.customerId, { ...context, isDryRun, onFinding }, signal);
+    const services = { ...context, api: limitRate(context.api, context.database.query) };
+    await reconcileCustomer(team.customerId, { ...services, isDryRun, onFinding }, signal);
   } catch (error) {
     if (signal.aborted) return { code: 'failed', error: 'DEADLINE_EXCEEDED' };
-    if (!(error instanceof ReconciliationFailed)) throw error;
+    const isOfStripe = error instanceof ReconciliationFailed || error instanceof StripeKeyForbidden;
+    if (!isOfStripe) throw error;
     return { code: 'failed', error: error.code };
   }
   const finding = findings.find((one) => 'teamId' in one && one.teamId === team.id);
@@ -80,8 +94,9 @@ export async function compareOrRepair(
     return { code: 'unknown-customer', customerId: finding.customerId };
   }
   if (finding?.kind !== 'drift') return { code: 'in-sync' };
-  const { is, shouldBe, cause, isRepaired } = finding;
-  return { code: isRepaired ? 'repaired' : 'out-of-sync', is, shouldBe, cause };
+  const { is, shouldBe, cause, isRepaired, subscriptionIds, sinceSeconds } = finding;
+  if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
+  return { code: 'out-of-sync', is, shouldBe, cause, subscriptionIds, sinceSeconds };
 }
 
 export type ReconcileRequest = {
@@ -100,7 +115,8 @@ export type ReconcileRequest = {
  * Compares all teams with Stripe, or those of one customer, and repairs them. It can take hours; only one runs
  * at a time.
  *
- * @throws InstepError: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED` or `NOTHING_TO_RESUME`
+ * @throws InstepError: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED`, `STRIPE_KEY_FORBIDDEN` or
+ * `NOTHING_TO_RESUME`
  * @example
  * ```ts
  * import { createHandler } from 'instep';
@@ -145,6 +161,41 @@ export async function reconcileTeams(
     await recordActions(database.query, form, [{ subject, action: 'reconcile', isDone, result }]);
   }
   return counts;
+}
+
+/** The last reconciliation of all teams, in whichever process it runs. */
+export type Reconciliation = {
+  readonly isRunning: boolean;
+  /** `null`: there was none. */
+  readonly progress: Progress | null;
+  /** In milliseconds since 1970; `null` until it has ended. */
+  readonly endedAtMs: number | null;
+};
+
+/**
+ * How far the last reconciliation of all teams is.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readReconciliation } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { isRunning, progress } = await readReconciliation(context);
+ * console.log(isRunning, progress?.counts.drifts); // false undefined
+ * await handler.close();
+ * ```
+ */
+export async function readReconciliation({
+  database: { query },
+}: ReadContext): Promise<Reconciliation> {
+  const job = await readLeasedJob(query, 'reconcile');
+  return {
+    isRunning: job?.isHeld === true,
+    progress: readProgress(job?.progress),
+    endedAtMs: job?.endedAtMs ?? null,
+  };
 }
 
 export type RebuildRequest = {

@@ -107,6 +107,31 @@ export async function findCustomers(
   return await findByCustomer(query, id, limit);
 }
 
+/**
+ * The teams that have these customers now, in the order of their ids.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, teamsOfCustomers } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const teams = await teamsOfCustomers(context, ['cus_123', 'cus_456']);
+ * console.log(teams.length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function teamsOfCustomers(
+  { database: { query } }: ReadContext,
+  customerIds: readonly string[],
+  limit = MAX_TEAMS_OF_CUSTOMERS,
+): Promise<NamedTeam[]> {
+  return await readNamedTeamsOf(query, customerIds, limit);
+}
+
+const MAX_TEAMS_OF_CUSTOMERS = 20_000;
+
 async function findByCustomer(query: Query, id: string, limit: number): Promise<FoundCustomers> {
   const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
   return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };

@@ -47,6 +47,7 @@ export {
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
+export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 export type { Mode } from '../stripe/key-kind.ts';
 export {
   ACTIONS,
@@ -83,6 +84,8 @@ export {
   compareTeam,
   type RebuildRequest,
   type ReconcileRequest,
+  type Reconciliation,
+  readReconciliation,
   rebuildTeams,
   reconcileTeams,
 } from './compare.ts';
@@ -128,6 +131,7 @@ export {
   type PageOfTeams,
   readTeam,
   type TeamsStart,
+  teamsOfCustomers,
 } from './find-teams.ts';
 export { checkHealth, type HealthReport } from './health.ts';
 export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';

@@ -11,15 +11,6 @@ export { pseudonymsWith } from '../event-log/redact.ts';
 export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
 export { countEvents, readEventsAt } from '../event-log/search-events.ts';
 export { MAX_COUNTED_PARKED } from '../health/health.ts';
-export { type LeasedJobState, readLeasedJob } from '../maintenance/lease.ts';
-export { limitRate } from '../maintenance/rate-limiter.ts';
-export type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-export { readProgress } from '../maintenance/reconcile/progress.ts';
-export {
-  ReconciliationFailed,
-  reconcile,
-  reconcileCustomer,
-} from '../maintenance/reconcile/reconcile.ts';
 export type { Query } from '../postgres/database.ts';
 export { DatabaseBusy, DatabaseUnavailable } from '../postgres/errors.ts';
 export {
@@ -28,11 +19,9 @@ export {
   type StoredCustomers,
 } from '../postgres/statements/subscriptions.ts';
 export { readTeam } from '../postgres/statements/teams.ts';
-export { Background } from '../runtime/background.ts';
 export { counted, countText, durationText } from '../runtime/count-text.ts';
 export { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 export { durationOf, parseTimeSince } from '../runtime/duration.ts';
-export { InstepError } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export { isSameSecret } from '../runtime/same-secret.ts';
 export {
@@ -47,5 +36,5 @@ export { redactBody } from '../stripe/redact-body.ts';
 export { readLinkedMs } from './audit.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export { explainEvent, explainHistory } from './customer-history.ts';
-export { readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
+export { readNamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';

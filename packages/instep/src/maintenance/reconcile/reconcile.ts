@@ -58,7 +58,7 @@ const JOB = 'reconcile';
 /**
  * Reconciles all teams now.
  *
- * @throws ReconciliationRunning, NothingToResume or ReconciliationFailed
+ * @throws ReconciliationRunning, NothingToResume, ReconciliationFailed or StripeKeyForbidden
  */
 export async function reconcile(
   options: ReconcileOptions & { readonly resume: Resume },
@@ -245,7 +245,7 @@ async function rememberUnlisted(
   }
 }
 
-/** Reconciles the teams of one customer. @throws ReconciliationFailed */
+/** Reconciles the teams of one customer. @throws ReconciliationFailed or StripeKeyForbidden */
 export async function reconcileCustomer(
   customerId: string,
   options: ReconcileOptions,
@@ -279,18 +279,14 @@ export async function reconcileCustomer(
 /** A reconciliation was stopped, or Stripe's API failed. The repairs made until then stay. */
 export class ReconciliationFailed extends InstepError {
   readonly code = 'RECONCILIATION_FAILED';
-  /** Whether another reconciliation with the same options can continue it. */
-  readonly isResumable: boolean;
-
-  constructor(message: string, { isResumable = true, ...options }: FailureOptions) {
-    super(message, options);
-    this.isResumable = isResumable;
-  }
 }
 
-type FailureOptions = { readonly cause: Error; readonly isResumable?: boolean };
+/** The API key lacks permission, so that no reconciliation can be done with it. */
+export class StripeKeyForbidden extends InstepError {
+  readonly code = 'STRIPE_KEY_FORBIDDEN';
+}
 
-/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
+/** Waits for a reconciliation. @throws ReconciliationFailed, StripeKeyForbidden, or an error that is not Stripe's */
 async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
@@ -298,7 +294,7 @@ async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
     if (cause instanceof Stopped) throw new ReconciliationFailed(cause.message, { cause });
     if (cause instanceof StripeApiFailed && cause.isForbidden) {
       const message = 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers';
-      throw new ReconciliationFailed(message, { cause, isResumable: false });
+      throw new StripeKeyForbidden(message, { cause });
     }
     if (cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded) {
       throw new ReconciliationFailed(`Stripe's API failed: ${cause.message}`, { cause });
@@ -317,11 +313,10 @@ export function createComparison(services: ReconcileServices) {
       await reconcileCustomer(customerId, options, signal);
       return true;
     } catch (error) {
-      if (!(error instanceof ReconciliationFailed)) throw error;
+      if (error instanceof StripeKeyForbidden) return false;
       // Stripe refuses the id, for example an empty one.
-      if (isRefusedByStripe(error.cause)) return true;
-      if (error.isResumable) throw error;
-      return false;
+      if (error instanceof ReconciliationFailed && isRefusedByStripe(error.cause)) return true;
+      throw error;
     }
   };
 }
