@@ -10,6 +10,9 @@ const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(
 
 const timesShape = v.object({ created: seconds, ended_at: seconds });
 
+/** More than any error of a clock. */
+const MAX_AHEAD_SECONDS = 60 * 60;
+
 /** Parses a subscription from Stripe's list; `null` when its shape is unknown. */
 export function parseListedSubscription(
   listed: Json,
@@ -19,14 +22,17 @@ export function parseListedSubscription(
   const subscription = parseChange(text, 0)?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
   const times = v.parse(timesShape, listed);
+  // The time of a test clock can be years ahead. As the date of a snapshot, it would overrule all real events.
+  const past = (time: number | null | undefined) =>
+    time != null && time > asOfSeconds + MAX_AHEAD_SECONDS ? asOfSeconds : (time ?? null);
   return {
     customerId: subscription.customerId,
     subscriptionId: subscription.subscriptionId,
     status: subscription.status,
     productId: subscription.productId,
     planName: subscription.planName,
-    beganSeconds: times.created ?? null,
-    endedSeconds: times.ended_at ?? null,
+    beganSeconds: past(times.created),
+    endedSeconds: past(times.ended_at),
     details: detailsOf(listed),
     asOfSeconds,
   };

@@ -7,6 +7,8 @@ export type ApiObject = {
   readonly subscription?: unknown;
   readonly status?: unknown;
   readonly type?: unknown;
+  /** The test clock of a customer or a subscription; without one, its times are real. */
+  readonly test_clock?: unknown;
 };
 
 /** The API's objects of one kind. They can change at any time, even while a list of them is read. */
@@ -91,6 +93,12 @@ function filtersOf(kind: string, parameters: URLSearchParams): Filter[] {
     /^types\[\d*\]$/.test(name) ? value : [],
   );
   if (types.length > 0) filters.push(({ type }) => types.includes(String(type)));
+  const clock = parameters.get('test_clock');
+  // Stripe leaves out what belongs to a test clock, unless it is asked for the clock or the customer.
+  const hasClocks = kind === 'subscription' || kind === 'customer';
+  if (hasClocks && !(clock === null && parameters.has('customer'))) {
+    filters.push(({ test_clock }) => (test_clock ?? null) === clock);
+  }
   const status = parameters.get('status');
   if (kind === 'subscription' && status === null) {
     filters.push((object) => !ENDED.has(String(object.status)));

@@ -14,6 +14,8 @@ export type SubscriptionEventFields = {
   readonly createdSeconds?: number | undefined;
   /** Default: derived from the other fields, so the same fields are the same event. */
   readonly eventId?: string | undefined;
+  /** The subscription's test clock. Stripe's lists leave it out unless they are asked for the clock or the customer. */
+  readonly testClockId?: string | undefined;
   /** The values that the event replaced, as Stripe names them in `previous_attributes`. */
   readonly previousAttributes?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -90,6 +92,7 @@ export function createSubscriptionEvent(
         livemode: false,
         metadata: {},
         status,
+        test_clock: fields.testClockId ?? null,
       },
       ...(previousAttributes && { previous_attributes: previousAttributes }),
     },

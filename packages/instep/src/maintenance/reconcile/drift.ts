@@ -95,10 +95,16 @@ function driftWithoutSubscription(team: LinkedTeam): Drift | null {
   return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
 }
 
-/** Whether something newer has arrived since the listing. */
+/** Longer than it takes to compare all teams with a list. */
+const LATEST_SECONDS = 24 * 60 * 60;
+
+/**
+ * Whether something newer has arrived since the listing. An event from further ahead comes from a test clock or a wrong
+ * clock, and does not show that the listing is old.
+ */
 function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Customer): boolean {
-  const state = known.get(subscriptionId);
-  return state !== undefined && state.deciding.createdSeconds > asOfSeconds;
+  const aheadSeconds = (known.get(subscriptionId)?.deciding.createdSeconds ?? 0) - asOfSeconds;
+  return aheadSeconds > 0 && aheadSeconds <= LATEST_SECONDS;
 }
 
 /** Whether we know the subscription as it is listed. Old API versions have a name and no product. */

@@ -5,7 +5,12 @@ import {
   forgetOldFindings,
   storeFindings,
 } from '../../postgres/statements/findings.ts';
-import { countLinkedTeams, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
+import {
+  countLinkedTeams,
+  type LinkedTeam,
+  readLinkedTeams,
+  readTeamsOf,
+} from '../../postgres/statements/teams.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
@@ -139,6 +144,11 @@ export async function reconcileAll(
     }
   }
 
+  const compared = new Set<ApplicationId>();
+  const onFinding = (finding: Finding) => {
+    if ('teamId' in finding) compared.add(finding.teamId);
+    options.onFinding(finding);
+  };
   for (;;) {
     if (signal.aborted) throw new Stopped();
     const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
@@ -147,7 +157,7 @@ export async function reconcileAll(
     if (last === undefined) break;
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
-    const found = await reconcileTeams(teams, listed, options, signal);
+    const found = await reconcileTeams(teams, listed, { ...options, onFinding }, signal);
     const withSubscription = new Set(listed.map(({ customerId }) => customerId));
     const without = customerIds.filter((customerId) => !withSubscription.has(customerId));
     if (!isDryRun) await noteAsked(query, without);
@@ -160,7 +170,7 @@ export async function reconcileAll(
     await save({}, {});
     report('customers', customers);
   }
-  const unmatched = await findUnmatchedSubscriptions(options, onPage, signal);
+  const unmatched = await findUnmatchedSubscriptions(options, compared, onPage, signal);
   const counts = added(progress.counts, unmatched);
   // Before the list is deleted, which is in use if another instance has taken over.
   await run.complete({ ...progress, counts, phase: 'done' });
@@ -181,15 +191,20 @@ async function createReporter({ database, onProgress }: ReconcileOptions) {
 
 const PAGE = 500;
 
+/** With more, the key belongs to another account. */
+const MAX_ASKED = 100;
+
 /**
  * Finds customers with a subscription that no team has, and teams whose customer Stripe does not know. For
- * the latter it reads the list of all customers, because many have no subscription.
+ * the latter it reads the list of all customers, because many have no subscription. The lists leave out the customers
+ * of test clocks, so Stripe is then asked about each one that is left.
  */
 async function findUnmatchedSubscriptions(
   options: ReconcileOptions,
+  compared: ReadonlySet<ApplicationId>,
   onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
-): Promise<Pick<Counts, 'customersWithoutTeam' | 'unknownCustomers'>> {
+): Promise<Counts> {
   const { onFinding } = options;
   const { query } = options.database;
   const store = (found: readonly FoundProblem[]) =>
@@ -208,20 +223,54 @@ async function findUnmatchedSubscriptions(
   }
 
   await rememberUnlisted(options, onPage, signal);
-  let unknownCustomers = 0;
+  let counts: Counts = { ...NOTHING_COUNTED, customersWithoutTeam };
+  let toAsk = MAX_ASKED;
   for (let afterId: ApplicationId | null | undefined = null; afterId !== undefined; ) {
     const page: Awaited<ReturnType<typeof readUnlistedTeams>> = await readUnlistedTeams(query, {
       afterId,
       limit: PAGE,
     });
-    for (const { id: teamId, customerId } of page) {
+    const unknown: typeof page = [];
+    for (const team of page) {
+      toAsk -= 1;
+      const found = toAsk < 0 ? null : await compareUnlisted(team, compared, options, signal);
+      if (found === null) unknown.push(team);
+      else counts = added(counts, found);
+    }
+    for (const { id: teamId, customerId } of unknown) {
       onFinding({ kind: 'unknown customer', teamId, customerId });
     }
-    await store(page.map(({ id, customerId }) => unmatched(customerId, id)));
-    unknownCustomers += page.length;
+    await store(unknown.map(({ id, customerId }) => unmatched(customerId, id)));
+    counts = added(counts, { unknownCustomers: unknown.length });
     afterId = page.at(-1)?.id;
   }
-  return { customersWithoutTeam, unknownCustomers };
+  return counts;
+}
+
+/**
+ * Compares a team with its customer's own list of subscriptions; `null` if Stripe does not know the customer. A team
+ * with a finding was compared like this before.
+ */
+async function compareUnlisted(
+  { id, customerId }: Pick<LinkedTeam, 'id' | 'customerId'>,
+  compared: ReadonlySet<ApplicationId>,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Partial<Counts> | null> {
+  try {
+    const listed = await listCustomer(customerId, options, signal);
+    if (listed === null) return null;
+    const { subscriptions, unreadable } = listed;
+    if (compared.has(id)) return { unreadable };
+    const teams = await readTeamsOf(options.database.query, [customerId]);
+    const own = teams.filter((team) => team.id === id);
+    const { teams: _, ...found } = await reconcileTeams(own, subscriptions, options, signal);
+    return { ...found, unreadable, subscriptions: subscriptions.length };
+  } catch (error) {
+    // Stripe refuses the id, for example an empty one.
+    if (isRefusedByStripe(error)) return null;
+    throw error;
+  }
 }
 
 /** Reads the list of customers until every customer of a team is found. */
