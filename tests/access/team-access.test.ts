@@ -4,7 +4,7 @@ import type { AccessPolicy } from 'instep/src/core/access-policy.ts';
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -28,7 +28,6 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
   const makeView = async () =>
     makeAccessView(store.database, await recognizeTables(store.database.query, {}));
 
-  beforeAll(makeView);
   beforeEach(() => storePolicy(store.database.query, DEFAULTS));
 
   /** Delivers an event with these members in its subscription. */

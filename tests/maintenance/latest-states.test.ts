@@ -1,8 +1,6 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
 import { createLatestStatesJob } from 'instep/src/maintenance/latest-states.ts';
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -14,10 +12,6 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
   const store = useDatabase(server);
   const run = () =>
     createLatestStatesJob(store.database, () => performance.now())(new AbortController().signal);
-
-  beforeAll(async () => {
-    await makeAccessView(store.database, await recognizeTables(store.database.query, {}));
-  });
 
   /** Makes the rows of a customer as the migration made them. */
   const forget = (customerId: string) =>

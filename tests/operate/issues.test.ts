@@ -25,7 +25,8 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
-                        instep.products, instep.operator_actions, instep.dismissed_events`);
+                        instep.latest_states, instep.products, instep.operator_actions,
+                        instep.dismissed_events`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });
@@ -160,4 +161,28 @@ test('an issue of the service offers no action on a subject, and any other one d
     const has = remedies.some((remedy) => actions.includes(remedy));
     expect(has).toBe(concerns !== 'service');
   }
+});
+
+test('a team that keeps its plan although a payment is due for long is an issue', async () => {
+  const acme = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await addTeam(query, { name: 'Young', customerId: 'cus_2' });
+  const day = 86_400;
+  await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(60 * day) });
+  await deliver({ customerId: 'cus_2', createdSeconds: secondsAgo(60 * day) });
+  const dueSeconds = secondsAgo(15 * day);
+  await deliver({ customerId: 'cus_1', createdSeconds: dueSeconds, status: 'past_due' });
+  await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(day), status: 'past_due' });
+  await deliver({ customerId: 'cus_2', createdSeconds: secondsAgo(13 * day), status: 'past_due' });
+  expect(await codes()).toEqual(['payment-due']);
+  expect((await findIssues(context)).issues).toMatchObject([
+    {
+      code: 'payment-due',
+      subject: { kind: 'team', id: String(acme) },
+      sinceMs: dueSeconds * 1_000,
+      evidence: { subscriptionId: 'sub_1' },
+    },
+  ]);
+
+  await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(10) });
+  expect(await codes()).toEqual([]);
 });

@@ -1,6 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { MIGRATIONS, migrate } from 'instep/src/postgres/migrate.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
@@ -61,5 +63,6 @@ export async function createDatabase(
   const url = await createEmptyDatabase(server);
   const database = connect(url);
   await migrate(database);
+  await makeAccessView(database, await recognizeTables(database.query, {}));
   return { url, database };
 }

@@ -58,6 +58,7 @@ function rowOf(issue: OpenIssue) {
       };
     }
     case 'unknown-order':
+    case 'payment-due':
       return { ...common, subscription: issue.evidence.subscriptionId };
     case 'parked-events': {
       const { newest, events } = issue.evidence;

@@ -128,6 +128,15 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
           order is unknown. The later arrival counts until Stripe is asked.
         </>
       );
+    case 'payment-due':
+      return (
+        <>
+          The team keeps its plan, although a payment for subscription{' '}
+          <Id text={issue.evidence.subscriptionId} /> is due. Stripe says{' '}
+          <StatusBadge status="past_due" />. Cancel the subscription at Stripe, or set
+          PAST_DUE_GRACE.
+        </>
+      );
     case 'parked-events':
       return <WhyParked {...issue} />;
     default:

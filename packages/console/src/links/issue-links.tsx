@@ -12,6 +12,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'parked-events': 'parked events',
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
+  'payment-due': 'payment due',
   'products-without-name': 'plan without a name',
 };
 

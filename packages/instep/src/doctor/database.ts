@@ -1,4 +1,5 @@
 import type { DatabaseConfig } from '../config/config.ts';
+import type { AccessPolicy } from '../core/access-policy.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
@@ -7,6 +8,7 @@ import {
   recognizeTables,
   type TableUse,
 } from '../postgres/tables/recognize-tables.ts';
+import { checkAccess } from './access.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabaseServer } from './database-server.ts';
@@ -17,6 +19,8 @@ import { checkPrivileges, checkRowSecurity, checkSchemaVersion, checkTables } fr
 type DatabaseOptions = {
   readonly config: DatabaseConfig;
   readonly use: TableUse;
+  /** `null`: invalid. */
+  readonly accessPolicy: AccessPolicy | null;
   /** Shows a message to the user, such as the location of the files. */
   readonly notice: (message: string) => void;
   readonly now: () => number;
@@ -84,7 +88,7 @@ function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
 
 /** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(query: Query, options: DatabaseOptions): AsyncGenerator<Check> {
-  const { now, log, config, use } = options;
+  const { now, log, config, use, accessPolicy } = options;
   let recognition: Recognition | undefined;
   yield* await safely('users and teams', CHECK_URL, async () => {
     recognition = await recognizeTables(query, config.tables);
@@ -110,6 +114,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
     );
     return;
   }
+  yield* await safely('access', SEE_PRIVILEGES, () => checkAccess(query, tables, accessPolicy));
   const logOptions = { ...log, query, nowMs: now() };
   yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(logOptions));
 }

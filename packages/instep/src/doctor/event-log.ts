@@ -98,6 +98,11 @@ const CHECKS: Readonly<Record<IssueCode, { readonly name: string; readonly advic
     advice:
       'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
   },
+  'payment-due': {
+    name: 'payments',
+    advice:
+      'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
+  },
 };
 
 /** What a check shows if it finds no issue; nothing by default. */

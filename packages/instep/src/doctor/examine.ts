@@ -2,6 +2,7 @@ import {
   ConfigInvalid,
   type ConfigProblem,
   type Environment,
+  readAccessPolicy,
   readApiConfig,
   readAuthSecrets,
   readConfig,
@@ -56,6 +57,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
     yield* checkDatabase({
       config: database,
       use: { linksTeams },
+      accessPolicy: settings.accessPolicy,
       notice,
       now,
       stripeClock,
@@ -85,6 +87,7 @@ function readSettings(environment: Environment) {
     api: attempt(readApiConfig),
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),
+    accessPolicy: attempt(readAccessPolicy),
     operations: attempt(readOperationsConfig),
     problems: [...problems.values()],
   };

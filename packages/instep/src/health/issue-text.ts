@@ -1,6 +1,6 @@
 import { counted, countText } from '../runtime/count-text.ts';
 import { durationOf } from '../runtime/duration.ts';
-import type { Issue } from './issues.ts';
+import { type Issue, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**
  * What is wrong, in a sentence without a period. Whoever shows it adds what to do.
@@ -58,6 +58,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'customer')} with a subscription but without a team`;
     case 'unknown-customer':
       return `${subjects(issue, 'team')} with a customer that Stripe does not know`;
+    case 'payment-due':
+      return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
   }
 }
 

@@ -24,7 +24,8 @@ export type Remedy =
   | 'match-key-and-secret'
   | 'separate-modes'
   | 'register-own-account'
-  | 'upgrade';
+  | 'upgrade'
+  | 'collect-payment';
 
 /** What every issue with one code has in common. */
 export type IssueKind = {
@@ -38,6 +39,9 @@ const DRIFTED = {
   concerns: 'team',
   remedies: ['repair', 'compare', 'dismiss'],
 } as const;
+
+/** After this time, a team that keeps its plan although a payment is due needs attention. */
+export const PAYMENT_DUE_DAYS = 14;
 
 /** Everything that can be wrong, in the order in which it should be looked at. */
 export const ISSUES = {
@@ -104,6 +108,11 @@ export const ISSUES = {
     concerns: 'team',
     remedies: ['link', 'compare', 'dismiss'],
   },
+  'payment-due': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['dismiss', 'collect-payment'],
+  },
 } as const satisfies Record<string, IssueKind>;
 
 export type IssueCode = keyof typeof ISSUES;
@@ -116,7 +125,7 @@ export type SubjectIssueCode = {
 /** The issues that comparisons with Stripe and with the event log find. */
 export type FindingCode = Exclude<
   SubjectIssueCode,
-  'parked-events' | 'unknown-order' | 'unreadable-event'
+  'parked-events' | 'unknown-order' | 'unreadable-event' | 'payment-due'
 >;
 
 /** The issue for each cause. A team whose plan has another name differs from Stripe. */
@@ -277,6 +286,7 @@ const WITHOUT_EVIDENCE = [
   'plan-refused',
   'customer-without-team',
   'unknown-customer',
+  'payment-due',
 ] as const satisfies readonly SubjectIssueCode[];
 
 /** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */

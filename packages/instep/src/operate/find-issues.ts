@@ -26,9 +26,11 @@ import type { OperateContext } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
   countOtherIssues,
+  type DuePayment,
   type LastingAmbiguity,
   MAX_COUNTED_ISSUES,
   type ParkedCustomer,
+  readDuePayments,
   readLastingAmbiguities,
   readParkedCustomers,
   readUnreadablePositions,
@@ -63,6 +65,10 @@ export type IssueEvidence =
       readonly evidence: { readonly events: number; readonly newest: EventRow | null };
     }
   | { readonly code: 'unknown-order'; readonly evidence: { readonly subscriptionId: string } }
+  | {
+      readonly code: 'payment-due';
+      readonly evidence: { readonly subscriptionId: string; readonly planName: string | null };
+    }
   | {
       readonly code: 'unreadable-event';
       readonly evidence: { readonly event: EventRow; readonly reason: Reason };
@@ -136,6 +142,13 @@ const SOURCES: readonly Source[] = [
       }));
     },
   },
+  {
+    codes: ['payment-due'],
+    async read(query, { after: afterCustomerId, limit }) {
+      const found = await readDuePayments(query, { afterCustomerId, limit });
+      return await withTeams(query, found, paymentIssue);
+    },
+  },
 ];
 
 function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
@@ -174,6 +187,21 @@ function orderIssue(
   const code = 'unknown-order';
   const subject = { kind: 'subscription', id: subscriptionId } as const;
   const evidence = { subscriptionId };
+  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
+}
+
+function paymentIssue(
+  { customerId, subscriptionId, sinceMs }: DuePayment,
+  teams: readonly NamedTeam[],
+): OpenIssue {
+  const isOwn = ({ plan }: NamedTeam) => plan.providerSubscriptionId === subscriptionId;
+  const team = teams.find(isOwn) ?? null;
+  const code = 'payment-due';
+  const subject =
+    team === null
+      ? ({ kind: 'customer', id: customerId } as const)
+      : ({ kind: 'team', id: String(team.id) } as const);
+  const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
   return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
 }
 
@@ -326,7 +354,7 @@ export async function countOpenIssues(
   query: Query,
   { parkedCustomers, parkedEvents }: Pick<Health, 'parkedCustomers' | 'parkedEvents'>,
 ): Promise<IssueCounts> {
-  const [findings, { ambiguities, unreadable }] = await Promise.all([
+  const [findings, { ambiguities, duePayments, unreadable }] = await Promise.all([
     countFindings(query),
     countOtherIssues(query),
   ]);
@@ -345,6 +373,7 @@ export async function countOpenIssues(
     'customer-without-team': found('customer-without-team'),
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'unknown-order': other(ambiguities),
+    'payment-due': other(duePayments),
     'unreadable-event': other(unreadable),
   };
 }

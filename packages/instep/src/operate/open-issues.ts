@@ -1,3 +1,4 @@
+import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/findings.ts';
@@ -132,8 +133,55 @@ export async function readUnreadablePositions(
   return rows.map(({ position }) => position);
 }
 
+/** A team that keeps its plan, although a payment has been due for long. */
+export type DuePayment = {
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  /** The first past-due event since the last payment. */
+  readonly sinceMs: number;
+};
+
+const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
+        from instep.latest_states as latest
+       where status = 'past_due'
+         and since < now() - interval '${PAYMENT_DUE_DAYS} days'
+         and exists (
+               select
+                 from ${teams.rows} as teams
+                where provider_customer_id = latest.customer_id
+                  and provider_subscription_id = latest.subscription_id
+                  and ${isNotDismissed("'team:' || teams.id", 'latest.since')}
+             )`;
+
+const READ_DUE_PAYMENTS = (tables: ApplicationTables) => `
+      select customer_id as "customerId",
+             subscription_id as "subscriptionId",
+             (extract(epoch from since) * 1000)::bigint as "sinceMs"
+      ${DUE_PAYMENTS(tables)}
+         and customer_id > $1
+       order by customer_id
+       fetch first $2 rows with ties`;
+
+/** The payments that have been due for long, ordered by customer. */
+export async function readDuePayments(
+  query: Query,
+  { afterCustomerId, limit }: CustomerPage,
+): Promise<DuePayment[]> {
+  return await query<DuePayment>({
+    name: 'read_due_payments',
+    text: READ_DUE_PAYMENTS,
+    values: [afterCustomerId, limit],
+  });
+}
+
 /** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;
+
+type OtherCounts = {
+  readonly ambiguities: number;
+  readonly duePayments: number;
+  readonly unreadable: number;
+};
 
 const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
       select (
@@ -142,14 +190,16 @@ const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
              ) as ambiguities,
              (
                select count(*)
+                 from (select ${DUE_PAYMENTS(tables)} limit ${MAX_COUNTED_ISSUES}) as found
+             ) as "duePayments",
+             (
+               select count(*)
                  from (select ${UNREADABLE_EVENTS} limit ${MAX_COUNTED_ISSUES}) as found
              ) as unreadable`;
 
-/** How many ambiguous orders and unreadable events there are. */
-export async function countOtherIssues(
-  query: Query,
-): Promise<{ readonly ambiguities: number; readonly unreadable: number }> {
-  const [row] = await query<{ ambiguities: number; unreadable: number }>({
+/** How many ambiguous orders, due payments and unreadable events there are. */
+export async function countOtherIssues(query: Query): Promise<OtherCounts> {
+  const [row] = await query<OtherCounts>({
     name: 'count_other_issues',
     text: COUNT_OTHER_ISSUES,
   });

@@ -1,0 +1,47 @@
+import { storePolicy } from 'instep/src/access/policy.ts';
+import { noteRun } from 'instep/src/maintenance/runs.ts';
+import { expect, test } from 'vitest';
+import { openExaminedAccount } from '../support/stripe/examined-account.ts';
+
+async function openAccount() {
+  const account = await openExaminedAccount();
+  const checkOf = async (more: Readonly<Record<string, string>> = {}) => {
+    const { checks } = await account.examine(more);
+    return checks.find(({ name }) => name === 'access');
+  };
+  return { ...account, checkOf };
+}
+
+test('shows the policy', async () => {
+  const { checkOf } = await openAccount();
+  const finding = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
+  expect(await checkOf()).toMatchObject({ state: 'ok', finding });
+});
+
+test('warns of another policy than that of the environment', async () => {
+  const { database, checkOf } = await openAccount();
+  const policy = {
+    planSelection: 'newest',
+    pastDueGraceMs: 86_400_000,
+    keepsPaused: true,
+  } as const;
+  await storePolicy(database.query, policy);
+  expect(await checkOf()).toMatchObject({ state: 'warning' });
+  const own = { PAST_DUE_GRACE: '1d', PAUSED_ACCESS: 'keep' };
+  expect(await checkOf(own)).toMatchObject({ state: 'ok' });
+});
+
+test('warns of two instances with different policies', async () => {
+  const { database, checkOf } = await openAccount();
+  for (const accessPolicy of ['one', 'another']) {
+    await noteRun(database.query, { runId: null, version: '1.0.0', accessPolicy });
+  }
+  const finding = expect.stringContaining('another; one');
+  expect(await checkOf()).toMatchObject({ state: 'warning', finding });
+});
+
+test('fails when the view is missing', async () => {
+  const { database, checkOf } = await openAccount();
+  await database.query('drop view instep.team_access');
+  expect(await checkOf()).toMatchObject({ state: 'failure' });
+});
