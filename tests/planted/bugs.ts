@@ -45,8 +45,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Tie groups.
   bug('the tie groups beside an ambiguous one are not read', DECIDE, [
-    "one.order !== 'known' || hasOtherLast",
-    'hasOtherLast',
+    '    ...uncertainOf(events, stored.customers, customers),\n    ...withUncertainLatest,\n',
+    '',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [
     'new EventHistory(stored.logged.flatMap(({ change }) => change ?? []))',

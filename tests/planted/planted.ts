@@ -20,7 +20,7 @@ const STORE: readonly Detector[] = [
 ];
 
 const UNIT: readonly Detector[] = [
-  'tests/ingest/observed-keys.test.ts',
+  'tests/ingest/outdated-snapshots.test.ts',
   'tests/ingest/recognize.test.ts',
   'tests/ingest/relinked-teams.test.ts',
   'tests/ingest/application-plans.test.ts',
