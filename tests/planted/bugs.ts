@@ -127,8 +127,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the log is read before the lock',
     'ingest/apply-batch.ts',
     [
-      '  const [{ teams, lockedCustomerIds }, stored]',
-      '  const early = await readStored(query, events, customerIds);\n  const [{ teams, lockedCustomerIds }, stored]',
+      '  const [available, stored]',
+      '  const early = await readStored(query, events, customerIds);\n  const [available, stored]',
     ],
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),

@@ -61,9 +61,10 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. The tie groups beside an ambiguous one and missing product names take one
- * more each, and so does a team to link. On an app's own pool that does not pipeline, each statement takes one. Returns the results in the order
- * of the events; `null` for an event that was skipped because another transaction has locked its team.
+ * read what is stored; decide, write and commit. The tie groups beside an ambiguous one and missing product names
+ * take one more each, and so does a team to link. On an app's own pool that does not pipeline, each statement takes
+ * one. Returns the results in the order of the events; `null` for an event that was skipped because another
+ * transaction has locked its team.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
