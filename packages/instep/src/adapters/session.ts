@@ -23,7 +23,7 @@ export type ReadSessionOptions = {
  * ```
  */
 export async function readSession(
-  request: { readonly headers: Pick<Headers, 'get'> },
+  request: { headers: Pick<Headers, 'get'> },
   { environment = process.env, now = Date.now }: ReadSessionOptions = {},
 ): Promise<Session | null> {
   const keys = secretKeys(readAuthSecrets(environment));

@@ -5,7 +5,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 export type Data = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Writes a command's data to standard output. */
-export function printData(data: Data, { json }: { readonly json?: boolean }): void {
+export function printData(data: Data, { json }: { json?: boolean }): void {
   process.stdout.write(json ? `${JSON.stringify(data)}\n` : `${lines(data).join('\n')}\n`);
 }
 

@@ -7,9 +7,9 @@ export type Progress = {
 };
 
 type ProgressOptions = {
-  readonly unit: string;
+  unit: string;
   /** The exact or estimated total; `null` when it is unknown. */
-  readonly total: number | null;
+  total: number | null;
 };
 
 const WIDTH = 30;
@@ -19,7 +19,7 @@ const INTERVAL_MS = 100;
 export function createProgress(options: ProgressOptions): Progress {
   if (!process.stdout.isTTY) return { show: () => undefined, clear: () => undefined };
   let shownAtMs = Number.NEGATIVE_INFINITY;
-  let began: { readonly done: number; readonly atMs: number } | undefined;
+  let began: { done: number; atMs: number } | undefined;
   return {
     show(done) {
       const nowMs = performance.now();

@@ -13,9 +13,9 @@ const onConnectionError = (error: Error) =>
   printMessage(`database connection lost: ${error.message}`);
 
 type Server = {
-  readonly server: DatabaseServer;
+  server: DatabaseServer;
   /** Migrates the database. Returns the migrations that it ran. */
-  readonly prepare: () => Promise<string[]>;
+  prepare: () => Promise<string[]>;
 };
 
 /** Runs work on the configured database server, and releases the server afterward. */

@@ -281,11 +281,7 @@ export function readWebhookTarget(environment: Environment) {
  * for (const warning of configWarnings({ authSecrets: ['short'] })) console.warn(warning);
  * ```
  */
-export function configWarnings({
-  authSecrets,
-}: {
-  readonly authSecrets: readonly string[];
-}): string[] {
+export function configWarnings({ authSecrets }: { authSecrets: readonly string[] }): string[] {
   return weakSecrets(authSecrets).map(problemText);
 }
 

@@ -42,7 +42,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 const SECRET = /SECRET|TOKEN/;
 
 /** A schema that names its variables. */
-type Variables = v.GenericSchema & { readonly entries: v.ObjectEntries };
+type Variables = v.GenericSchema & { entries: v.ObjectEntries };
 
 /** @throws ConfigInvalid with all problems at once, one for each variable */
 export function readVariables<Schema extends Variables>(

@@ -14,12 +14,12 @@ const MINIMUM_FREE_BYTES = 256e6;
 const LOW_FREE_BYTES = 1e9;
 
 type DatabaseServerOptions = {
-  readonly query: Query;
-  readonly now: () => number;
+  query: Query;
+  now: () => number;
   /** The free space on the disk of the embedded database; `null` for any other database. */
-  readonly freeBytes: number | null;
+  freeBytes: number | null;
   /** `null` when Stripe's API gave no answer. */
-  readonly stripeClock: ClockReading | null;
+  stripeClock: ClockReading | null;
 };
 
 /** How fast the server answers, its version, its durability and its disk. */

@@ -17,15 +17,15 @@ import { checkHosts } from './hosts.ts';
 import { checkPrivileges, checkRowSecurity, checkSchemaVersion, checkTables } from './schema.ts';
 
 type DatabaseOptions = {
-  readonly config: DatabaseConfig;
-  readonly use: TableUse;
+  config: DatabaseConfig;
+  use: TableUse;
   /** `null`: invalid. */
-  readonly accessPolicy: AccessPolicy | null;
+  accessPolicy: AccessPolicy | null;
   /** Shows a message to the user, such as the location of the files. */
-  readonly notice: (message: string) => void;
-  readonly now: () => number;
-  readonly stripeClock: ClockReading | null;
-  readonly log: Omit<EventLogOptions, 'query' | 'nowMs'>;
+  notice: (message: string) => void;
+  now: () => number;
+  stripeClock: ClockReading | null;
+  log: Omit<EventLogOptions, 'query' | 'nowMs'>;
 };
 
 const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';

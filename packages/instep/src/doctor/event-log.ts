@@ -48,7 +48,7 @@ const EVENT_MODE = 'event mode';
 const TEAMS = 'teams';
 
 /** The check that reports each issue, in the order in which they are shown. */
-const CHECKS: Readonly<Record<IssueCode, { readonly name: string; readonly advice: string }>> = {
+const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
   'writes-not-committed': {
     name: 'writes',
     advice: 'check the disk, and that a standby of synchronous_standby_names is connected',

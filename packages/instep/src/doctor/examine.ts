@@ -22,12 +22,12 @@ import { checkDatabase } from './database.ts';
 import { checkStripeApi } from './stripe-api.ts';
 
 type ExamineOptions = {
-  readonly environment: Environment;
+  environment: Environment;
   /** The public URL of the webhook route; `null` when it was not given. */
-  readonly url: URL | null;
+  url: URL | null;
   /** Shows a message to the user, such as the location of the files. */
-  readonly notice: (message: string) => void;
-  readonly now: () => number;
+  notice: (message: string) => void;
+  now: () => number;
 };
 
 const CONFIGURE_FIRST = 'correct the configuration first';

@@ -12,7 +12,7 @@ import { sizeOf } from './database-server.ts';
 /** A host's answer: its state, or the error. */
 export type Host = { readonly name: string; readonly answer: Replication | InstepError };
 
-type Reached = { readonly name: string; readonly answer: Replication };
+type Reached = { name: string; answer: Replication };
 
 /**
  * Checks every host of `DATABASE_URL`: whether it can be reached, its role, its timeline and its standbys.

@@ -113,15 +113,15 @@ export async function quoteRole(query: Query, role: string | null): Promise<stri
 
 type LackingPrivileges = {
   /** The role that lacks them, in the syntax of `grant`. */
-  readonly role: string;
+  role: string;
   /** In the syntax of `grant`: `select on instep.events`. */
-  readonly privileges: readonly string[];
+  privileges: readonly string[];
 };
 
 /** The privileges that Instep lacks on its own tables, or to create them and the application's. */
 async function readLackingPrivileges(
   query: Query,
-  { createsTables }: { readonly createsTables: boolean },
+  { createsTables }: { createsTables: boolean },
 ): Promise<LackingPrivileges> {
   const [row] = await query<LackingPrivileges>({
     name: 'read_lacking_privileges',

@@ -9,24 +9,24 @@ import { type ClockReading, checkClock } from './clock.ts';
 import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
 
 type Answer =
-  | { readonly kind: 'granted'; readonly page: StripePage; readonly clock: ClockReading | null }
+  | { kind: 'granted'; page: StripePage; clock: ClockReading | null }
   /** The key is unknown (401) or lacks the permission (403), or the API lacks the resource (404). */
-  | { readonly kind: 'refused'; readonly status: 401 | 403 | 404 }
-  | { readonly kind: 'failed'; readonly reason: string };
+  | { kind: 'refused'; status: 401 | 403 | 404 }
+  | { kind: 'failed'; reason: string };
 
 type Answers = ReadonlyMap<Resource, Answer>;
 
 type StripeApiOptions = {
-  readonly inspect: InspectResource;
-  readonly expected: Expected;
-  readonly now: () => number;
+  inspect: InspectResource;
+  expected: Expected;
+  now: () => number;
 };
 
 type StripeApiChecks = {
-  readonly checks: readonly Check[];
+  checks: readonly Check[];
   /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
-  readonly newestEventSeconds: number | null;
-  readonly clock: ClockReading | null;
+  newestEventSeconds: number | null;
+  clock: ClockReading | null;
 };
 
 /**

@@ -23,11 +23,11 @@ export type PageOfEvents = {
 };
 
 type PageRequest = {
-  readonly filter: EventFilter;
-  readonly before: number | null;
-  readonly after?: number | null;
-  readonly limit: number;
-  readonly clockMs: () => number;
+  filter: EventFilter;
+  before: number | null;
+  after?: number | null;
+  limit: number;
+  clockMs: () => number;
 };
 
 /** After this time, the search returns what it has found. */
@@ -76,9 +76,9 @@ export async function readPageOfEvents(query: Query, request: PageRequest): Prom
 
 type Found = {
   /** One more than the page has, if there is one. */
-  readonly events: readonly EventRow[];
+  events: readonly EventRow[];
   /** The last event that was examined when time ran out. */
-  readonly reached: Pick<EventRow, 'position' | 'receivedAtMs'> | null;
+  reached: Pick<EventRow, 'position' | 'receivedAtMs'> | null;
 };
 
 async function search(
@@ -107,7 +107,7 @@ async function search(
 async function readReached(
   query: Query,
   range: PositionRange,
-  { order, customerId }: { readonly order: SortOrder } & Pick<EventFilter, 'customerId'>,
+  { order, customerId }: { order: SortOrder } & Pick<EventFilter, 'customerId'>,
   bounds: PositionRange,
 ) {
   const rest =
@@ -124,7 +124,7 @@ async function searchParked(
   query: Query,
   { outcome, ...others }: EventFilter,
   { after, upTo }: PositionRange,
-  page: { readonly order: SortOrder; readonly limit: number },
+  page: { order: SortOrder; limit: number },
 ): Promise<EventRow[] | null> {
   if (outcome !== 'parked' || others.customerId !== undefined) return null;
   const positions = await readParkedPositions(query);

@@ -5,10 +5,10 @@ import { columnArrays } from '../postgres/statement.ts';
 import { rest } from '../runtime/pause.ts';
 
 type PruneOptions = {
-  readonly query: Query;
+  query: Query;
   /** Events received before then are pruned, in milliseconds since 1970. */
-  readonly cutoffMs: number;
-  readonly onProgress?: (pruned: number) => void;
+  cutoffMs: number;
+  onProgress?: (pruned: number) => void;
 };
 
 /** Steps take at most this share of the time, so that other work comes first. */
@@ -38,15 +38,15 @@ export async function pruneLog(
 
 type PruneStep = {
   /** Examines the first events after this position. */
-  readonly afterPosition: number;
+  afterPosition: number;
   /** Events received at this time or later stay, in milliseconds since 1970. */
-  readonly cutoffMs: number;
+  cutoffMs: number;
 };
 
 type Pruned = {
-  readonly count: number;
+  count: number;
   /** The last position that was examined; `null` when all events before the cutoff were. */
-  readonly lastPosition: number | null;
+  lastPosition: number | null;
 };
 
 /** The number of events that one statement examines, within a few milliseconds. */

@@ -99,7 +99,7 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
   }
 }
 
-type WithEffect = { readonly status: string; readonly effect: 'grants' | 'clears' };
+type WithEffect = { status: string; effect: 'grants' | 'clears' };
 
 function effect({ status, effect }: WithEffect): string {
   return `the status ${status} ${effect === 'grants' ? 'gives the team its plan' : 'takes the plan away'}`;

@@ -21,12 +21,12 @@ import { parseLog } from './decisions.ts';
 import { outdatedStates } from './latest-states.ts';
 
 type RebuildOptions = {
-  readonly planSelection: PlanSelection;
-  readonly teamId?: ApplicationId | undefined;
-  readonly isDryRun: boolean;
+  planSelection: PlanSelection;
+  teamId?: ApplicationId | undefined;
+  isDryRun: boolean;
   /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
-  readonly wrongPlan?: TeamPlan;
-  readonly onFailure?: (failure: RebuildFailure) => void;
+  wrongPlan?: TeamPlan;
+  onFailure?: (failure: RebuildFailure) => void;
 };
 
 /** The database refused a plan, or another transaction has locked a team. */

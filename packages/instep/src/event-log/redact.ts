@@ -39,13 +39,13 @@ export async function redactEvents(
   }
 }
 
-type EventBody = { readonly position: number; readonly body: Uint8Array };
+type EventBody = { position: number; body: Uint8Array };
 
 /** Some readable events of a customer after a position, in the order of arrival. */
 async function readBodiesOfCustomer(
   query: Query,
   customerId: string,
-  { afterPosition, limit }: { readonly afterPosition: number; readonly limit: number },
+  { afterPosition, limit }: { afterPosition: number; limit: number },
 ): Promise<EventBody[]> {
   return await query<EventBody>({
     name: 'read_bodies_of_customer',

@@ -16,7 +16,7 @@ export type Replayed = {
   readonly error: Error | null;
 };
 
-type ReplayOptions = { readonly ingest: Ingest; readonly query: Query };
+type ReplayOptions = { ingest: Ingest; query: Query };
 
 const BATCH = 200;
 

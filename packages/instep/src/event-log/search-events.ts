@@ -39,7 +39,7 @@ export type PositionRange = { readonly after: number; readonly upTo: number };
 
 export type SortOrder = 'newest first' | 'oldest first';
 
-type Page = { readonly order: SortOrder; readonly limit: number };
+type Page = { order: SortOrder; limit: number };
 
 const DIRECTIONS = { 'newest first': 'desc', 'oldest first': 'asc' } as const;
 
@@ -111,7 +111,7 @@ export async function readEventsAt(
 export async function countEvents(
   query: Query,
   filter: EventFilter,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit }: { after: number; limit: number },
 ): Promise<number> {
   const matching = conditionsOf(filter, 3);
   const [row] = await query<{ count: number }>({

@@ -82,9 +82,9 @@ async function* eventsWithin(
 }
 
 type RangesOptions = {
-  readonly order: SortOrder;
+  order: SortOrder;
   /** The maximum number of events in a range; of the customer's events, if the filter has a customer. */
-  readonly size: number;
+  size: number;
 };
 
 /** The parts of a range that can have matching events. Events of a customer have an index. */
@@ -127,8 +127,8 @@ export async function boundsOf(
 
 type TailOptions = {
   /** Follows the events after this position. */
-  readonly after: number;
-  readonly clockMs: () => number;
+  after: number;
+  clockMs: () => number;
 };
 
 const INTERVAL_MS = 500;

@@ -31,17 +31,17 @@ import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
 import { findRepeated, recognize } from './recognize.ts';
 
-type Transaction = { readonly query: Query; readonly atCommit: AtCommit };
+type Transaction = { query: Query; atCommit: AtCommit };
 
 type ApplyOptions = {
-  readonly planSelection: PlanSelection;
-  readonly names: Names;
+  planSelection: PlanSelection;
+  names: Names;
   /** The key of a subscription's metadata by which a customer without a team is linked; `null`: by none. */
-  readonly linkByMetadata?: string | null;
+  linkByMetadata?: string | null;
   /** Gets the teams that were linked by metadata. */
-  readonly onLinked?: (teams: readonly LinkedTeam[]) => void;
+  onLinked?: (teams: readonly LinkedTeam[]) => void;
   /** Gets the changes of teams before they are written. */
-  readonly onChanges?: (changes: readonly PlanChange[]) => void;
+  onChanges?: (changes: readonly PlanChange[]) => void;
 };
 
 /**
@@ -54,9 +54,9 @@ export type Names = 'everywhere' | 'not in teams' | 'nowhere';
 export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPlan };
 
 type Stored = {
-  readonly log: readonly LoggedEvent[];
-  readonly customers: Awaited<ReturnType<typeof readCustomers>>;
-  readonly latestStates: Awaited<ReturnType<typeof readLatestStates>>;
+  log: readonly LoggedEvent[];
+  customers: Awaited<ReturnType<typeof readCustomers>>;
+  latestStates: Awaited<ReturnType<typeof readLatestStates>>;
 };
 
 /**

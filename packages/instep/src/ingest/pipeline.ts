@@ -77,12 +77,12 @@ type Result = IngestResult | null;
 type EventQueue = Batcher<EventWithProductName, Result>;
 
 type QueueOptions = {
-  readonly maxBatch: number;
-  readonly atOnce?: number;
+  maxBatch: number;
+  atOnce?: number;
   /** When PostgreSQL ends a statement; by default, the events have all the time. */
-  readonly timeoutMs?: number;
+  timeoutMs?: number;
   /** Called with each event of a batch that timed out, which then gets no result. */
-  readonly onTimeout?: (event: EventWithProductName) => void;
+  onTimeout?: (event: EventWithProductName) => void;
 };
 
 /** The pipeline into a database. Product names come from there and from Stripe's API. */

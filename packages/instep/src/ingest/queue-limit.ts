@@ -1,8 +1,8 @@
 type QueueLimitOptions = {
   /** The upper bound, however fast batches are. */
-  readonly maxQueued: number;
+  maxQueued: number;
   /** The longest time that the last event in the queue should wait. */
-  readonly maxWaitMs: number;
+  maxWaitMs: number;
 };
 
 /** A smaller batch would measure the cost of a batch rather than that of an event. */

@@ -5,11 +5,11 @@ import type { ReceivedEvent } from './received-event.ts';
 
 /** An event in the log or in the batch. Without a body it only matches listed events. */
 type AnyEvent = {
-  readonly key: string;
-  readonly eventId: string | null;
-  readonly body?: Uint8Array;
-  readonly source?: ReceivedEvent['source'];
-  readonly outcome?: LoggedOutcome;
+  key: string;
+  eventId: string | null;
+  body?: Uint8Array;
+  source?: ReceivedEvent['source'];
+  outcome?: LoggedOutcome;
 };
 
 /**
@@ -101,11 +101,11 @@ const shape = v.object({
 
 /** What a body says of its event. */
 type Content = {
-  readonly type: string | null;
+  type: string | null;
   /** The API version of its structure; each endpoint has its own. */
-  readonly apiVersion: string | null;
+  apiVersion: string | null;
   /** Its data as JSON, with the members of each object in alphabetical order. */
-  readonly data: string;
+  data: string;
 };
 
 /** Reads the content of a signed event. The body must be JSON. */

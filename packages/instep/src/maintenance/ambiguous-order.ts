@@ -15,14 +15,14 @@ import { lastShownSecond } from './stripe-pages.ts';
 import type { Job } from './worker.ts';
 
 type AmbiguousOrderOptions = {
-  readonly query: Query;
-  readonly ingest: Ingest;
-  readonly retrieveSubscription: StripeApi['retrieveSubscription'];
-  readonly now: () => number;
-  readonly nonce: () => string;
+  query: Query;
+  ingest: Ingest;
+  retrieveSubscription: StripeApi['retrieveSubscription'];
+  now: () => number;
+  nonce: () => string;
 };
 
-type AmbiguousOrderJobOptions = AmbiguousOrderOptions & { readonly logger: Logger };
+type AmbiguousOrderJobOptions = AmbiguousOrderOptions & { logger: Logger };
 
 const BATCH = 50;
 

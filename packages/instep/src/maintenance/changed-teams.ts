@@ -9,10 +9,10 @@ import { withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
 type ChangedTeamsOptions = {
-  readonly query: Query;
-  readonly planSelection: PlanSelection;
-  readonly nonce: () => string;
-  readonly clockMs: () => number;
+  query: Query;
+  planSelection: PlanSelection;
+  nonce: () => string;
+  clockMs: () => number;
 };
 
 const JOB = 'changed-teams';

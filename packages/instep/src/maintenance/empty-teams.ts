@@ -8,11 +8,11 @@ import type { Logger } from '../runtime/logging.ts';
 import { RestingCustomers } from './resting.ts';
 
 type EmptyTeamsOptions = {
-  readonly database: Database;
-  readonly planSelection: PlanSelection;
-  readonly logger: Logger;
+  database: Database;
+  planSelection: PlanSelection;
+  logger: Logger;
   /** Limits how often the teams are read. Returns `null` when it is another instance's turn. */
-  readonly inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
+  inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
 };
 
 const BATCH = 200;

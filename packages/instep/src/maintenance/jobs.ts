@@ -21,21 +21,21 @@ import { countTeams } from './team-counts.ts';
 import type { Job } from './worker.ts';
 
 type JobsOptions = {
-  readonly database: Database;
-  readonly ingest: Ingest;
-  readonly api: StripeApi;
-  readonly nameOf: NameOf;
+  database: Database;
+  ingest: Ingest;
+  api: StripeApi;
+  nameOf: NameOf;
   /** Which of several subscriptions decides a team's plan. */
-  readonly planSelection: PlanSelection;
-  readonly logger: Logger;
-  readonly now: () => number;
-  readonly nonce: () => string;
+  planSelection: PlanSelection;
+  logger: Logger;
+  now: () => number;
+  nonce: () => string;
   /** How often missed events are read from Stripe's list; `null`: never. */
-  readonly catchUpIntervalMs: number | null;
+  catchUpIntervalMs: number | null;
   /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
-  readonly reconcileIntervalMs: number | null;
+  reconcileIntervalMs: number | null;
   /** How long events stay in the log; `null`: forever. */
-  readonly retentionMs: number | null;
+  retentionMs: number | null;
 };
 
 /** Teams with empty plan columns, whose customer had events before the team was linked or created. */

@@ -3,12 +3,12 @@ import { Stopped } from '../runtime/retry.ts';
 
 /** A job, the instance that asks for its lease, and when it is due. */
 type Lease = {
-  readonly name: string;
-  readonly holder: string;
+  name: string;
+  holder: string;
   /** The job is due when its last run started longer ago than this, or was not completed. */
-  readonly dueAfterMs: number;
+  dueAfterMs: number;
   /** All instances together spend at most this share of the time on it. A run that fails counts as completed. */
-  readonly share?: number;
+  share?: number;
 };
 
 /** A run of a job that no other instance runs at the same time. */
@@ -107,7 +107,7 @@ async function acquire(
 }
 
 /** What a run has to save besides its lease. */
-type Saved = { readonly progress?: object; readonly isDone?: boolean };
+type Saved = { progress?: object; isDone?: boolean };
 
 /** Renews a lease. Returns whether it was still held. */
 async function save(

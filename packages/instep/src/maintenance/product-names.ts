@@ -15,9 +15,9 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 
 type NamesOptions = {
-  readonly query: Query;
-  readonly retrieveProductName: StripeApi['retrieveProductName'];
-  readonly logger: Logger;
+  query: Query;
+  retrieveProductName: StripeApi['retrieveProductName'];
+  logger: Logger;
 };
 
 const LOOKUPS = 100;
@@ -25,10 +25,10 @@ const LOOKUPS = 100;
 /** Few enough that no webhook waits long for a team whose plan is being renamed. */
 const TEAMS = 100;
 
-type Product = { readonly productId: string; readonly name: string };
+type Product = { productId: string; name: string };
 
 /** How many teams did not get a name: the database refused it, or the team was locked. */
-type Applied = { readonly refused: number; readonly left: number };
+type Applied = { refused: number; left: number };
 
 /**
  * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the

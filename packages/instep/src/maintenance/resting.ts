@@ -4,10 +4,10 @@ import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Job } from './worker.ts';
 
 type RestOptions = {
-  readonly job: string;
-  readonly logger: Logger;
-  readonly restMs: number;
-  readonly clockMs?: () => number;
+  job: string;
+  logger: Logger;
+  restMs: number;
+  clockMs?: () => number;
 };
 
 /**

@@ -5,12 +5,12 @@ import type { Logger } from '../runtime/logging.ts';
 import { withLease } from './lease.ts';
 
 type RetentionOptions = {
-  readonly query: Query;
-  readonly retentionMs: number;
-  readonly now: () => number;
+  query: Query;
+  retentionMs: number;
+  now: () => number;
   /** This instance. */
-  readonly holder: string;
-  readonly logger: Logger;
+  holder: string;
+  logger: Logger;
 };
 
 const DUE_AFTER_MS = 60 * 60 * 1_000;

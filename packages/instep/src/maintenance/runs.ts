@@ -27,7 +27,7 @@ const MAX_RUNS = 1_000;
  */
 export async function noteRun(
   query: Query,
-  run: { readonly runId: string | null; readonly version: string; readonly accessPolicy: string },
+  run: { runId: string | null; version: string; accessPolicy: string },
 ): Promise<string | null> {
   const [row] = await query<{ runId: string }>({
     name: 'note_run',

@@ -12,10 +12,10 @@ export type ListPage = StripePage & {
 };
 
 type ReadPagesOptions = {
-  readonly list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
+  list: (cursor: string | null, signal: AbortSignal) => Promise<StripePage>;
   /** The pages begin after this object; `null`: at the beginning. */
-  readonly cursor: string | null;
-  readonly signal: AbortSignal;
+  cursor: string | null;
+  signal: AbortSignal;
 };
 
 const RETRY_POLICY = {
@@ -75,8 +75,8 @@ const OUR_MARGIN_SECONDS = 60;
 
 type Answer = {
   /** Stripe's time when it answered, in whole seconds since 1970; `null` when it did not state it. */
-  readonly answeredSeconds: number | null;
-  readonly tookMs: number;
+  answeredSeconds: number | null;
+  tookMs: number;
 };
 
 /** The last second of Stripe's clock whose events a response of Stripe's API is certain to include. */

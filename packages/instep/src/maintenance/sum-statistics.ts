@@ -13,15 +13,15 @@ import {
 } from './statistics.ts';
 
 type SumStatisticsOptions = {
-  readonly database: Database;
-  readonly now: () => number;
-  readonly clockMs: () => number;
+  database: Database;
+  now: () => number;
+  clockMs: () => number;
 };
 
 /** A run of the job, which no other instance runs at the same time. */
 type Run = {
   /** The range of positions that the sums hold; `null` the first time. */
-  readonly progress: unknown;
+  progress: unknown;
   /** Saves the progress in a transaction, which fails if another instance took the job over. */
   saveProgress(progress: object, query: Query): Promise<void>;
 };

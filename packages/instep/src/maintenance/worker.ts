@@ -30,7 +30,7 @@ export type MaintenanceOptions = {
 
 type StartOptions = {
   /** How long to wait before the first run. */
-  readonly startAfterMs?: number;
+  startAfterMs?: number;
 };
 
 const LONGEST_PAUSE_MS = 60_000;

@@ -7,18 +7,18 @@ import { requestPath } from '../server/node-listener.ts';
 import { SYNC_API_PATH } from './sync-api.ts';
 
 type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port'> & {
-  readonly logger: Logger;
+  logger: Logger;
   /** `null`: everyone on this machine has access. */
-  readonly checkToken: ((token: string) => Promise<TokenVerdict>) | null;
+  checkToken: ((token: string) => Promise<TokenVerdict>) | null;
 };
 
 /** What operators see. */
 type Shown = {
-  readonly metrics: Exposition;
+  metrics: Exposition;
   /** The console, which has its own login; `null` when it is not installed. */
-  readonly pages: RequestListener | null;
+  pages: RequestListener | null;
   /** The calls of `createSyncApi`. */
-  readonly syncApi: RequestListener;
+  syncApi: RequestListener;
 };
 
 type OperatorsListener = RunningServer & {

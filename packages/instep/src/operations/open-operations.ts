@@ -27,10 +27,10 @@ export type Operations = {
 
 type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
-  readonly config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'> &
+  config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'> &
     Partial<Pick<Config, 'linkByMetadata'>>;
-  readonly logger: Logger;
-  readonly now: () => number;
+  logger: Logger;
+  now: () => number;
 };
 
 /** Connections of their own, so that a slow page does not delay events. */
@@ -117,10 +117,10 @@ async function preparePages(
 }
 
 type TokenCheckOptions = {
-  readonly token: string;
-  readonly logger: Logger;
-  readonly clockMs: () => number;
-  readonly wait: (delayMs: number) => Promise<void>;
+  token: string;
+  logger: Logger;
+  clockMs: () => number;
+  wait: (delayMs: number) => Promise<void>;
 };
 
 const FIRST_DELAY_MS = 250;

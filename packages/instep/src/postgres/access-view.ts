@@ -129,10 +129,10 @@ ${VIEW}`;
 const madeFrom = (sql: string) => `Made by Instep from ${hash('sha256', sql).slice(0, 16)}`;
 
 type ViewState = {
-  readonly comment: string | null;
+  comment: string | null;
   /** The type of the function's rows. */
-  readonly result: string | null;
-  readonly migration: number;
+  result: string | null;
+  migration: number;
 };
 
 async function readViewState(query: Query): Promise<ViewState> {

@@ -27,13 +27,13 @@ export type PoolOptions = Pick<
 
 type ConnectOptions = {
   /** Used instead of the database of these URLs or in this folder. */
-  readonly pool?: DatabasePool | undefined;
+  pool?: DatabasePool | undefined;
   /** One for each server that can be the primary; none for the embedded database. */
-  readonly databaseUrls: readonly URL[];
-  readonly dataFolder: string;
-  readonly tables?: DeclaredTables;
+  databaseUrls: readonly URL[];
+  dataFolder: string;
+  tables?: DeclaredTables;
   /** Shows a message to the user, such as the location of the files. */
-  readonly notice: (message: string) => void;
+  notice: (message: string) => void;
 };
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */

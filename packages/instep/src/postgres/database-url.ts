@@ -45,7 +45,7 @@ export function hostOf(url: URL): string {
 }
 
 /** A database's URL without its search path, and the schemas of that path; `null` without one. */
-type SearchPath = { readonly url: URL; readonly schemas: readonly string[] | null };
+type SearchPath = { url: URL; schemas: readonly string[] | null };
 
 /** In the `options` of libpq: `-c search_path=app,public`, with a backslash before spaces. */
 const OPTION = /(?:^|\s)(?:-c\s*|--)search[_-]path=((?:\\.|[^\s\\])*)/;

@@ -297,10 +297,7 @@ class PooledDatabase implements Database {
  */
 async function commit(client: pg.PoolClient): Promise<void> {
   let problem: string | undefined;
-  const onNotice = (notice: {
-    readonly routine?: string | undefined;
-    readonly message?: string | undefined;
-  }) => {
+  const onNotice = (notice: { routine?: string | undefined; message?: string | undefined }) => {
     if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
   };
   client.on('notice', onNotice);

@@ -50,11 +50,11 @@ type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
 type Rule = {
   /** SQLSTATEs, or the characters that they begin with. */
-  readonly states: readonly string[];
+  states: readonly string[];
   /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
-  readonly routine?: string;
-  readonly kind: ErrorClass;
-  readonly remedy: Remedy;
+  routine?: string;
+  kind: ErrorClass;
+  remedy: Remedy;
 };
 
 /** The retry policy. The rule with the longest match counts; docs/ARCHITECTURE.md has it as a table. */

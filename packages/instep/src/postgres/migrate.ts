@@ -58,12 +58,12 @@ const LOCK_TIMEOUT_STATE = '55P03';
 
 type MigrateOptions = {
   /** Whether to create the application's tables when it has neither; true when left out. */
-  readonly createsTables?: boolean;
-  readonly migrations?: readonly Migration[];
+  createsTables?: boolean;
+  migrations?: readonly Migration[];
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
-  readonly verify?: (query: Query) => Promise<unknown>;
+  verify?: (query: Query) => Promise<unknown>;
   /** How long to try to lock the tables; a minute when left out. */
-  readonly giveUpAfterMs?: number;
+  giveUpAfterMs?: number;
 };
 
 /**
@@ -167,14 +167,14 @@ async function readSchema(query: Query): Promise<typeof EMPTY> {
 const EMPTY = { version: 0, compatibleFrom: 0 };
 
 type Migration = {
-  readonly version: number;
-  readonly name: string;
-  readonly sql: string;
+  version: number;
+  name: string;
+  sql: string;
   /**
    * Programs that know this version still work after the migration: they write what it needs, and
    * read nothing that it removes. Instances of such a program stay ready beside the newer ones.
    */
-  readonly compatibleFrom: number;
+  compatibleFrom: number;
 };
 
 /** All migrations in order. They are modules rather than SQL files, so that an app's bundler finds them. */

@@ -22,15 +22,15 @@ type PoolsOptions = {
    * The app's own pool, used instead of `connections` and `pool`. The app controls its size and the settings
    * of its sessions, so each transaction sets our timeouts for itself.
    */
-  readonly existing?: DatabasePool | undefined;
+  existing?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
-  readonly connections: readonly ServerConnection[];
+  connections: readonly ServerConnection[];
   /** The settings of every pool. */
-  readonly pool: pg.PoolConfig;
-  readonly timeouts: ServerTimeouts;
+  pool: pg.PoolConfig;
+  timeouts: ServerTimeouts;
   /** Further settings of each session. */
-  readonly settings: Settings;
-  readonly onConnectionError: (error: Error) => void;
+  settings: Settings;
+  onConnectionError: (error: Error) => void;
 };
 
 /** The maximum time for connecting, to one server or to several servers together. */
@@ -278,7 +278,7 @@ function isPool(given: DatabasePool): given is pg.Pool {
   return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
 }
 
-type Session = { readonly isWritable: boolean; readonly isOurs: boolean };
+type Session = { isWritable: boolean; isOurs: boolean };
 
 /** PgBouncer's error for the timeouts of a session, since it shares a session among many clients. */
 const UNSUPPORTED_STARTUP_PARAMETER = '08P01';

@@ -4,10 +4,10 @@ import type { ReplicationState } from './one-server.ts';
 
 type PrimaryFinderOptions = {
   /** One for each server: asks it for its state. */
-  readonly servers: readonly (() => Promise<ReplicationState>)[];
+  servers: readonly (() => Promise<ReplicationState>)[];
   /** Called for each server whose connections must no longer be used. */
-  readonly onLeave: (index: number) => void;
-  readonly clockMs: () => number;
+  onLeave: (index: number) => void;
+  clockMs: () => number;
 };
 
 /** After this time, the servers are asked again, while requests continue. */

@@ -9,31 +9,31 @@ export class QueueFull extends InstepError {
 
 type BatcherOptions<Item, Result> = {
   /** The name of a batch in traces. */
-  readonly name: string;
+  name: string;
   /** Processes all items at once. The results have the order of the items. */
-  readonly run: (items: readonly Item[]) => Promise<readonly Result[]>;
-  readonly maxBatch: number;
-  readonly maxQueued: number;
+  run: (items: readonly Item[]) => Promise<readonly Result[]>;
+  maxBatch: number;
+  maxQueued: number;
   /** How many batches run at the same time; one when left out. */
-  readonly atOnce?: number;
+  atOnce?: number;
   /** An item that has waited longer is dropped, because its caller has given up. */
-  readonly timeoutMs?: number;
+  timeoutMs?: number;
   /**
    * Whether the next batch sends its first statements before the items of the last one are answered, so that
    * the database works meanwhile. This makes batches smaller, so it only pays if they take long there.
    */
-  readonly startsNextFirst?: boolean;
+  startsNextFirst?: boolean;
   /** Whether one item can have caused the error of its batch. The halves are then tried, down to single items. */
-  readonly isWorthSplitting?: (error: unknown) => boolean;
+  isWorthSplitting?: (error: unknown) => boolean;
 };
 
 type Waiting<Item, Result> = {
-  readonly item: Item;
-  readonly sinceMs: number;
+  item: Item;
+  sinceMs: number;
   /** The span that waits for it. */
-  readonly cause: Span | undefined;
-  readonly resolve: (result: Result) => void;
-  readonly reject: (error: unknown) => void;
+  cause: Span | undefined;
+  resolve: (result: Result) => void;
+  reject: (error: unknown) => void;
 };
 
 /**

@@ -23,7 +23,7 @@ const LONGEST_REST_MS = 10_000;
  * take at most `share` of the time.
  */
 export async function rest(
-  { startedAtMs, share }: { readonly startedAtMs: number; readonly share: number },
+  { startedAtMs, share }: { startedAtMs: number; share: number },
   signal: AbortSignal,
 ): Promise<void> {
   const tookMs = performance.now() - startedAtMs;

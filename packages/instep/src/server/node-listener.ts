@@ -19,10 +19,7 @@ import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from 
  */
 export function createNodeListener(
   handle: Handler,
-  onFailure: (failure: {
-    readonly err: unknown;
-    readonly [member: string]: unknown;
-  }) => void = warn,
+  onFailure: (failure: { err: unknown; [member: string]: unknown }) => void = warn,
 ): RequestListener {
   const readQueue = new ReadQueue();
   const unfinished = new UnfinishedBodies();
@@ -156,7 +153,7 @@ function endUnlessComplete(request: IncomingMessage): void {
  * sent something. If it read from thousands of senders at once, all other clients would wait for seconds.
  */
 class ReadQueue {
-  #waiting: { readonly connection: Socket; readonly idleTimeoutMs: number }[] = [];
+  #waiting: { connection: Socket; idleTimeoutMs: number }[] = [];
 
   get isEmpty(): boolean {
     return this.#waiting.length === 0;

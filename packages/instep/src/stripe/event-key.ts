@@ -3,12 +3,12 @@ import { formatEventKey, type KeyRange, tieGroupKeysOf } from '../core/event-key
 
 /** The identity of an event: its id and its content (docs/contract.md, rule 2). */
 type EventIdentity = {
-  readonly eventId: string | null;
-  readonly type: string;
-  readonly createdSeconds: number | null;
-  readonly subscriptionId: string | null;
+  eventId: string | null;
+  type: string;
+  createdSeconds: number | null;
+  subscriptionId: string | null;
   /** The event's `data` member, which is the same in every delivery, unlike other members. */
-  readonly data: unknown;
+  data: unknown;
 };
 
 /**

@@ -4,9 +4,9 @@ export type Mode = 'test' | 'live';
 
 type KeyKind = {
   /** A restricted key has only the permissions that were ticked for it. */
-  readonly isRestricted: boolean;
+  isRestricted: boolean;
   /** `null` when the key's prefix does not show it. */
-  readonly mode: Mode | null;
+  mode: Mode | null;
 };
 
 /** The kind of an API key by its prefix: `sk_test_…`, `rk_live_…`. */

@@ -2,12 +2,12 @@ import { BoundedCache } from '../runtime/bounded-cache.ts';
 
 /** The sources of product names, nearest first. A cache in memory comes before both. */
 type ProductNameSources = {
-  readonly readStored: (productId: string) => Promise<string | null>;
+  readStored: (productId: string) => Promise<string | null>;
   /** Returns whether the name could be stored: one that can't be is no name. */
-  readonly store: (productId: string, name: string) => Promise<boolean>;
+  store: (productId: string, name: string) => Promise<boolean>;
   /** Stripe's API; limited in time. */
-  readonly retrieve: (productId: string) => Promise<string | null>;
-  readonly onRetrieveError: (productId: string, error: unknown) => void;
+  retrieve: (productId: string) => Promise<string | null>;
+  onRetrieveError: (productId: string, error: unknown) => void;
 };
 
 /** The name of a product, or `null` when none is available now. */

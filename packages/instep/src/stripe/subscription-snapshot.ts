@@ -86,13 +86,13 @@ export type SnapshotEvent = SubscriptionChange & {
   readonly type: typeof SNAPSHOT_TYPE;
 };
 
-type SubscriptionSnapshot = { readonly event: SnapshotEvent; readonly body: Uint8Array };
+type SubscriptionSnapshot = { event: SnapshotEvent; body: Uint8Array };
 
 type SnapshotOptions = Pick<SubscriptionChange, 'seenKeys'> & {
   /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
-  readonly createdSeconds: number;
-  readonly takenAtMs: number;
-  readonly nonce: () => string;
+  createdSeconds: number;
+  takenAtMs: number;
+  nonce: () => string;
 };
 
 /** Creates a snapshot from a subscription of Stripe's API; `null` when it can't be read. */

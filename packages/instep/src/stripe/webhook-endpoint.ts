@@ -75,9 +75,9 @@ export function readEventDestination(listed: Json): readonly WebhookEndpoint[] |
 }
 
 type Listed = Pick<WebhookEndpoint, 'id' | 'url' | 'payload'> & {
-  readonly status: string;
-  readonly types: readonly string[];
-  readonly apiVersion: string | null | undefined;
+  status: string;
+  types: readonly string[];
+  apiVersion: string | null | undefined;
 };
 
 function endpointOf({ status, types, apiVersion = null, ...listed }: Listed): WebhookEndpoint {

@@ -20,21 +20,21 @@ const COMPANIES =
   Copperkettle Tea, Harbour Lanterns`.split(/,\s+/);
 
 type ActivityOptions = {
-  readonly query: Query;
-  readonly ingest: Ingest;
+  query: Query;
+  ingest: Ingest;
   /** The subscriptions that the stand-in for Stripe's API returns. */
-  readonly subscriptions: ApiCollection;
+  subscriptions: ApiCollection;
   /** Makes the customer ids of one demo unique in its database. */
-  readonly suffix: string;
+  suffix: string;
   /** When the history ends and live activity begins, in milliseconds since 1970. */
-  readonly startMs: number;
+  startMs: number;
 };
 
 type LiveOptions = {
   /** Delivers an event as Stripe does. Returns whether the response was 200. */
-  readonly deliver: (body: string) => Promise<boolean>;
-  readonly now: () => number;
-  readonly signal: AbortSignal;
+  deliver: (body: string) => Promise<boolean>;
+  now: () => number;
+  signal: AbortSignal;
 };
 
 /** What happens to a subscription, and after how many days. */
@@ -74,9 +74,9 @@ const RETRY_AFTER_MS = 1_000;
 
 /** An event, the time of its delivery, and the subscription as Stripe's API returns it then. */
 type Delivery = {
-  readonly atMs: number;
-  readonly body: string;
-  readonly subscription: SubscriptionEvent['data']['object'];
+  atMs: number;
+  body: string;
+  subscription: SubscriptionEvent['data']['object'];
 };
 
 /**

@@ -125,11 +125,11 @@ async function openConsole(config: Config, options: Omit<OperationsOptions, 'con
 }
 
 type RunningDemo = {
-  readonly url: string;
-  readonly query: Query;
-  readonly config: Config;
-  readonly subscriptions: ApiCollection;
-  readonly team: SignedInTeam;
+  url: string;
+  query: Query;
+  config: Config;
+  subscriptions: ApiCollection;
+  team: SignedInTeam;
 };
 
 async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void> {
@@ -217,10 +217,10 @@ const gray = (text: string) => paint('gray', text);
 
 type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */
-  readonly suffix: string;
-  readonly teamId: ApplicationId;
-  readonly customerId: string;
-  readonly cookie: string;
+  suffix: string;
+  teamId: ApplicationId;
+  customerId: string;
+  cookie: string;
 };
 
 const DAY_MS = 24 * 60 * 60 * 1_000;

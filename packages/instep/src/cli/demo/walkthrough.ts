@@ -15,10 +15,10 @@ export const PRODUCT_NAMES = {
 
 /** One event of the walkthrough, with a title that says what to look for. */
 type Scene = {
-  readonly title: string;
-  readonly event: SubscriptionEvent;
+  title: string;
+  event: SubscriptionEvent;
   /** Signed with a secret that the server doesn't have. */
-  readonly isForged?: true;
+  isForged?: true;
 };
 
 /** The lifecycle of a subscription, with the delivery faults of real networks. */

@@ -171,10 +171,10 @@ const READ_FINDINGS = (tables: ApplicationTables) => `
 
 type FindingsPage = {
   /** Only these problems; `null`: all. */
-  readonly problems: readonly Problem[] | null;
-  readonly afterCustomerId: string;
+  problems: readonly Problem[] | null;
+  afterCustomerId: string;
   /** A page ends with the last team of a customer, so it can have more. */
-  readonly limit: number;
+  limit: number;
 };
 
 /** The findings that still hold, ordered by customer. A customer with a parked event has its own issue. */

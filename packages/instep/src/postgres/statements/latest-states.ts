@@ -74,7 +74,7 @@ const WRITE_LATEST_STATES = `
 
 type Row = Omit<SubscriptionEvent, 'subscriptionId'> &
   SubscriptionFacts &
-  Pick<LatestState, 'sinceSeconds' | 'isSettled'> & { readonly subscriptionId: string };
+  Pick<LatestState, 'sinceSeconds' | 'isSettled'> & { subscriptionId: string };
 
 /** Stores these states. Those without a subscription object are stored already. */
 export async function writeLatestStates(

@@ -59,10 +59,10 @@ const LOCK_TEAMS = lockTeamsOr('');
 const LOCK_AVAILABLE_TEAMS = lockTeamsOr('skip locked');
 const LOCK_TEAMS_AT_ONCE = lockTeamsOr('nowait');
 
-type LockedRow = ({ readonly id: null } | TeamRow<string>) & {
-  readonly askedCustomerId: string;
+type LockedRow = ({ id: null } | TeamRow<string>) & {
+  askedCustomerId: string;
   /** Whether row level security can be why the row was not locked; `null` for a locked row. */
-  readonly canBeHidden: boolean | null;
+  canBeHidden: boolean | null;
 };
 
 const regclass = (name: string) => `'${name.replaceAll("'", "''")}'::regclass`;
@@ -253,7 +253,7 @@ const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
 /** Customers with a known plan, and with a team whose plan columns are all empty, except some. */
 export async function readCustomersOfEmptyTeams(
   query: Query,
-  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+  { limit, exceptIds }: { limit: number; exceptIds: readonly string[] },
 ): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
     name: 'read_customers_of_empty_teams',
@@ -282,7 +282,7 @@ const READ_LINKED_TEAMS = ({ teams }: ApplicationTables) => `
 /** Teams with a customer; only one, when its id is given. */
 export async function readLinkedTeams(
   query: Query,
-  page: PageAfter & { readonly teamId?: ApplicationId | undefined },
+  page: PageAfter & { teamId?: ApplicationId | undefined },
 ): Promise<LinkedTeam[]> {
   const rows = await query<TeamRow<string>>({
     name: 'read_linked_teams',
@@ -375,7 +375,7 @@ const ADD_TEAM = (tables: ApplicationTables) => {
  */
 export async function addTeam(
   query: Query,
-  team: { readonly name: string; readonly customerId: string | null },
+  team: { name: string; customerId: string | null },
 ): Promise<ApplicationId> {
   const [row] = await query<{ id: ApplicationId }>({
     name: 'add_team',
@@ -412,7 +412,7 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
-  { canReplace = true }: { readonly canReplace?: boolean } = {},
+  { canReplace = true }: { canReplace?: boolean } = {},
 ): Promise<boolean> {
   const values = [id, customerId, canReplace];
   const rows = await query({ name: 'link_team', text: LINK_TEAM, values });

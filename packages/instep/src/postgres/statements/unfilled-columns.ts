@@ -5,7 +5,7 @@ import type { ApplicationTables } from '../tables/application-tables.ts';
 const NOT_NULL_VIOLATION = '23502';
 
 /** A table and the columns that our insert fills, all quoted. */
-type Insert = { readonly table: string; readonly filled: readonly string[] };
+type Insert = { table: string; filled: readonly string[] };
 
 const READ_UNFILLED_COLUMNS = ({ table, filled }: Insert) => `
       select string_agg(quote_ident(attname), ', ' order by attnum) as columns

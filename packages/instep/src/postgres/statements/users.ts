@@ -6,9 +6,9 @@ import { idFrom, idsFrom } from '../tables/id-from-text.ts';
 import { insertError } from './unfilled-columns.ts';
 
 type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
-  readonly createdAt: string | null;
-  readonly updatedAt: string | null;
-  readonly deletedAt: string | null;
+  createdAt: string | null;
+  updatedAt: string | null;
+  deletedAt: string | null;
 };
 
 /** The contract's types, even where the application's columns accept nulls (docs/contract.md). */

@@ -34,7 +34,7 @@ export const TEAM_FIELDS: Fields<TeamField> = {
 export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
 
 /** The name for each kind of type, and the types that fit, each preceded by PostgreSQL's category. */
-export const TYPES: Readonly<Record<Kind, { readonly name: string; readonly fits: RegExp }>> = {
+export const TYPES: Readonly<Record<Kind, { name: string; fits: RegExp }>> = {
   id: { name: 'integer, uuid or text', fits: /^(?:N (?:smallint|integer|bigint)|U uuid|S .*)$/ },
   text: { name: 'text', fits: /^S / },
   label: { name: 'text', fits: /^[SE] / },
