@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, openInstep, readConfig } from 'instep';
+import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import {
@@ -107,6 +108,31 @@ describe.each(postgresServers)('$name', (server) => {
     expect(updated).toHaveLength({ all: 0, some: 2, none: 3 }[expected] ?? -1);
   });
 
+  test.each([
+    ['of its owner', '', 'none'],
+    ['of the role that uses it', 'with (security_invoker)', 'all'],
+  ])('a view has the rights %s', async (_, options, expected) => {
+    await owner.query(`${SECURED}
+      create policy readable on teams for select using (true);
+      create schema behind;
+      grant usage on schema behind to ${role};
+      alter table teams set schema behind;
+      create view public.teams ${options} as select * from behind.teams;
+      grant select, update on public.teams to ${role}`);
+    const hidden = await findHidden();
+    expect(hidden.map(({ finding }) => finding)).toEqual(
+      expected === 'none' ? [] : [expect.stringContaining('behind.teams')],
+    );
+    const updated = await app.query('update teams set plan_name = plan_name returning id');
+    expect(updated).toHaveLength(expected === 'none' ? 3 : 0);
+    for (const { policy } of hidden) await owner.query(policy);
+    expect(await findHidden()).toEqual([]);
+    await owner.query(`
+      drop view public.teams;
+      alter table behind.teams set schema public;
+      drop schema behind`);
+  });
+
   test('either statement shows all rows, for another role and a table’s owner too', async () => {
     await owner.query('alter table users enable row level security');
     await owner.query('alter table teams enable row level security');
@@ -149,6 +175,18 @@ describe.each(postgresServers)('$name', (server) => {
     }
     const locked = app.transaction((query) => lockTeams(query, CUSTOMERS));
     await expect(locked).rejects.toThrow(DatabaseRefused);
+  });
+
+  test('an event whose team is hidden from reading waits until a policy shows it', async () => {
+    await owner.query(SECURED);
+    const ingest = openPipeline(app);
+    const event = receivedEvent({ customerId: 'cus_1' });
+    expect(await ingest([event])).toMatchObject([{ outcome: 'parked' }]);
+    for (const { policy } of await findHidden()) await owner.query(policy);
+    const run = createParkedEventsJob({ query: app.query, ingest, logger: createLogger('silent') });
+    await run(new AbortController().signal);
+    const [team] = await readTeamsOf(owner.query, ['cus_1']);
+    expect(team?.plan).toMatchObject({ subscriptionStatus: 'active' });
   });
 
   test('a hidden team delays no other, and a locked one is waited for', async () => {

@@ -14,7 +14,7 @@ export type HiddenRows = {
 
 /**
  * The tables on which no policy shows all rows to this role (`null`: the current one), by PostgreSQL's catalog alone.
- * The policies below a view are not seen.
+ * A view reads its tables as its owner, unless it is a view with `security_invoker`.
  */
 export async function findHiddenRows(
   query: Query,
@@ -30,14 +30,37 @@ export async function findHiddenRows(
   const rows = await query<Row>({
     name: 'find_hidden_rows',
     text: `
+      with recursive needed as (
+        select pg_class.oid as relation, command, coalesce($4, current_user)::name as role
+          from unnest($1::text[], $2::text[], $3::text[]) as needed (schema, name, command)
+          join pg_namespace on nspname = needed.schema
+          join pg_class on relnamespace = pg_namespace.oid and relname = needed.name
+         union
+        select dependency.refobjid,
+               case when pg_relation_is_updatable(view.oid, false) & 4 > 0 then command else 'r' end,
+               case when is_invoker then needed.role else pg_get_userbyid(view.relowner) end
+          from needed
+          join pg_class as view on view.oid = relation and view.relkind = 'v'
+         cross join lateral (
+                 select coalesce(bool_or(option_value::boolean), false)
+                   from pg_options_to_table(view.reloptions)
+                  where option_name = 'security_invoker'
+               ) as options (is_invoker)
+          join pg_rewrite on ev_class = view.oid
+          join pg_depend as dependency
+            on dependency.classid = 'pg_rewrite'::regclass
+           and dependency.objid = pg_rewrite.oid
+           and dependency.refclassid = 'pg_class'::regclass
+           and dependency.refobjid <> view.oid
+      )
       select format('%I.%I', nspname, relname) as "table",
-             quote_ident(coalesce($4, current_user)) as role,
+             quote_ident(needed.role) as role,
              bool_or(command = 'w') as "isUpdated",
              bool_or(not has_policy) as "areAllHidden"
-        from unnest($1::text[], $2::text[], $3::text[]) as needed (schema, name, command)
-        join pg_namespace on nspname = needed.schema
-        join pg_class on relnamespace = pg_namespace.oid and relname = needed.name
-        left join pg_roles on rolname = coalesce($4, current_user)
+        from needed
+        join pg_class on pg_class.oid = relation
+        join pg_namespace on pg_namespace.oid = relnamespace
+        left join pg_roles on rolname = needed.role
        cross join lateral (
                select count(*) filter (where polpermissive and polqual is not null) > 0 as has_policy,
                       coalesce(bool_or(is_open) filter (where polpermissive), false)
@@ -63,8 +86,8 @@ export async function findHiddenRows(
          and (relforcerowsecurity
               or not coalesce(pg_has_role(pg_roles.oid, relowner, 'usage'), false))
          and not shows_all
-       group by nspname, relname
-       order by nspname, relname`,
+       group by nspname, relname, needed.role
+       order by nspname, relname, needed.role`,
     values: [
       needed.map(({ schema }) => schema),
       needed.map(({ name }) => name),
