@@ -179,7 +179,7 @@ function servicesOf({ pool }: InstepOptions): Map<string, Promise<Service>> {
  * Opens the service of these options, unless this process has it already. A failed start is forgotten, so the
  * next call starts again. @throws the errors of `openService`
  */
-export function openShared(options: InstepOptions): Promise<Service> {
+function openShared(options: InstepOptions): Promise<Service> {
   const key = keyOf(options);
   const services = servicesOf(options);
   const known = services.get(key);
@@ -194,7 +194,7 @@ export function openShared(options: InstepOptions): Promise<Service> {
 }
 
 /** Closes the service of these options, if this process has it. The next call opens it again. */
-export async function closeShared(options: InstepOptions): Promise<void> {
+async function closeShared(options: InstepOptions): Promise<void> {
   const key = keyOf(options);
   const services = servicesOf(options);
   const opened = services.get(key);

@@ -103,7 +103,7 @@ export function sizeOf(bytes: number): string {
 }
 
 /** What the database server reports about itself. */
-export type ServerState = {
+type ServerState = {
   /** Such as 140012 for 14.12. */
   readonly versionNumber: number;
   readonly version: string;

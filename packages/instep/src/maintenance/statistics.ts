@@ -16,7 +16,7 @@ export const NO_DELAY = -1;
  * The bucket of a logged event, in SQL. An event without a time of its own has no delay: its
  * `created_at` is the time of arrival.
  */
-export const DELAY_BUCKET = `
+const DELAY_BUCKET = `
   case
     when created_at is null or deliveries = 0 or key < '${FIRST_DATED_KEY}' then ${NO_DELAY}
     -- Neither \`extract\` nor a logarithm: both take several times as long.

@@ -9,7 +9,7 @@ export { readPageOfEvents } from '../event-log/event-page.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export { pseudonymsWith } from '../event-log/redact.ts';
 export { readEventAt, readNewestPosition, searchLog } from '../event-log/search.ts';
-export { countEvents, readEventsAt } from '../event-log/search-events.ts';
+export { countEvents } from '../event-log/search-events.ts';
 export { MAX_COUNTED_PARKED } from '../health/health.ts';
 export type { Query } from '../postgres/database.ts';
 export { DatabaseBusy, DatabaseUnavailable } from '../postgres/errors.ts';

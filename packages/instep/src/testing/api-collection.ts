@@ -119,7 +119,7 @@ export function notFound(param: string, kind: string, id: string): ApiResponse {
   return { status: param === 'id' ? 404 : 400, body: { error } };
 }
 
-export function invalidParameter(param: string, message: string): ApiResponse {
+function invalidParameter(param: string, message: string): ApiResponse {
   return { status: 400, body: { error: { type: 'invalid_request_error', param, message } } };
 }
 
