@@ -35,6 +35,13 @@ async function park(customerId: string): Promise<string> {
   return customerId;
 }
 
+/** Parks an event whose metadata names a team. */
+async function parkNaming(customerId: string, teamId: ApplicationId): Promise<void> {
+  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
+  event.data.object.metadata = { teamId: String(teamId) };
+  await ingest([received(JSON.stringify(event), Date.now())]);
+}
+
 const newTeam = (name: string, customerId: string | null = null) =>
   addTeam(query, { name, customerId });
 
@@ -82,6 +89,30 @@ async function send(fields: readonly (readonly [string, string])[]): Promise<Sho
 }
 
 const EMPTY = 'No team needs attention';
+
+test('the team that the metadata names is suggested, and one click links it', async () => {
+  const teamId = await newTeam('Acme');
+  await parkNaming('cus_named', teamId);
+  const { html, text } = await pages.get('/attention');
+  expect(text).toContain('Its metadata names the team Acme .');
+  expect(html).toContain(`name="link customer:cus_named" value="${teamId}"`);
+  await send([
+    ['one', 'link customer:cus_named'],
+    ['link customer:cus_named', String(teamId)],
+  ]);
+  expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a suggested team with another customer is shown with both, and nothing is filled in', async () => {
+  const teamId = await newTeam('Acme', 'cus_first');
+  await parkNaming('cus_second', teamId);
+  const { html, text } = await pages.get('/attention');
+  expect(text).toContain(
+    'Its metadata names the team Acme , which has another customer, cus_first .',
+  );
+  expect(text).toContain(`npx instep team link ${teamId} --customer cus_second`);
+  expect(html).not.toContain(`value="${teamId}"`);
+});
 
 describe('the list', () => {
   test('is empty while nothing is wrong', async () => {

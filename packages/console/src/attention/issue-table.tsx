@@ -3,6 +3,7 @@ import {
   ACTIONS,
   type Action,
   type FoundIssue,
+  type NamedTeam,
   type OpenIssue,
   type RecordedAction,
   type Severity,
@@ -146,7 +147,7 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
 
 type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 
-function WhyParked({ team, evidence: { events, newest } }: ParkedIssue) {
+function WhyParked({ team, customerId, evidence: { events, newest, suggestedTeam } }: ParkedIssue) {
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
   if (team !== null) {
@@ -174,9 +175,33 @@ function WhyParked({ team, evidence: { events, newest } }: ParkedIssue) {
           .
         </>
       )}
+      {suggestedTeam !== null && <Suggestion team={suggestedTeam} customerId={customerId} />}
     </>
   );
 }
+
+/** The team that the metadata of the subscription names. */
+function Suggestion({ team, customerId }: Suggested) {
+  const link = (
+    <a href={teamUrl(team.id)}>
+      <UntrustedText text={teamName(team)} maxLength={60} />
+    </a>
+  );
+  if (team.customerId === null) return <> Its metadata names the team {link}.</>;
+  return (
+    <>
+      {' '}
+      Its metadata names the team {link}, which has another customer,{' '}
+      <CustomerLink customerId={team.customerId} />. To replace that one, run{' '}
+      <code>
+        npx instep team link {String(team.id)} --customer {customerId}
+      </code>
+      .
+    </>
+  );
+}
+
+type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
 
 function WhyFound({ evidence: { cause, is, shouldBe } }: FoundIssue) {
   return (
@@ -213,7 +238,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
         <input
           type="text"
           name={`${LINK_FIELD}${subject}`}
-          value={text}
+          value={text ?? suggestedIdOf(issue)}
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
@@ -232,6 +257,13 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       )}
     </>
   );
+}
+
+/** The team to link, so that one click is enough. */
+function suggestedIdOf(issue: OpenIssue): string | undefined {
+  if (issue.code !== 'parked-events') return undefined;
+  const { suggestedTeam } = issue.evidence;
+  return suggestedTeam?.customerId === null ? String(suggestedTeam.id) : undefined;
 }
 
 function mainActionOf({ code, team, remedies }: OpenIssue): Action {

@@ -1,4 +1,4 @@
-import { readDatabaseConfig, readPlanSelection } from '../config/config.ts';
+import { readDatabaseConfig, readLinkByMetadata, readPlanSelection } from '../config/config.ts';
 import type { ReadContext } from '../operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
@@ -83,5 +83,6 @@ export function withReadContext<Result>(
 ): Promise<Result> {
   const planSelection = readPlanSelection(process.env);
   const clockMs = () => performance.now();
-  return withDatabase((database) => work({ database, planSelection, clockMs }));
+  const linkByMetadata = readLinkByMetadata(process.env);
+  return withDatabase((database) => work({ database, planSelection, linkByMetadata, clockMs }));
 }

@@ -47,7 +47,10 @@ export type OperateContext = {
 };
 
 /** What functions that only read the database need of a context. */
-export type ReadContext = Pick<OperateContext, 'database' | 'planSelection' | 'clockMs'>;
+export type ReadContext = Pick<
+  OperateContext,
+  'database' | 'planSelection' | 'linkByMetadata' | 'clockMs'
+>;
 
 /** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
 export type Operator = {

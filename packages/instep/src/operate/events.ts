@@ -4,6 +4,7 @@ import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts'
 import * as log from '../event-log/search.ts';
 import { tailLog } from '../event-log/search.ts';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+import { TEAM_KEY } from '../stripe/metadata.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 import type { ReadContext } from './context.ts';
 import {
@@ -12,7 +13,7 @@ import {
   explainEvent as explain,
   explainHistory,
 } from './customer-history.ts';
-import { readNamedTeam } from './named-teams.ts';
+import { type NamedTeam, readNamedTeam, readSuggestedTeams } from './named-teams.ts';
 
 export type FindEventsRequest = {
   /** All events by default. */
@@ -209,4 +210,47 @@ export async function* followEvents(
   }
   yield* known;
   yield* tailLog(query, filter, { after, clockMs }, signal);
+}
+
+/** A customer whose events wait for a team, and the team that the metadata of its subscription names. */
+export type SuggestedLink = {
+  readonly customerId: string;
+  /** It can have another customer. */
+  readonly team: NamedTeam;
+  /** The key of the metadata. */
+  readonly key: string;
+};
+
+/**
+ * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions
+ * names. `linkTeam` links them.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findEvents, openContext, suggestLinks } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
+ * for (const { customerId, team } of await suggestLinks(context, events)) {
+ *   console.log(customerId, team.id, team.customerId === null);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function suggestLinks(
+  { database: { query }, linkByMetadata }: ReadContext,
+  events: readonly EventRow[],
+): Promise<SuggestedLink[]> {
+  const key = linkByMetadata ?? TEAM_KEY;
+  const parked = events.filter(({ outcome }) => outcome === 'parked');
+  const teams = await readSuggestedTeams(query, parked, key);
+  const links = new Map<string, SuggestedLink>();
+  for (const { customerId, position } of parked) {
+    const team = teams.get(position);
+    if (customerId === null || team === undefined || team.customerId === customerId) continue;
+    if (!links.has(customerId)) links.set(customerId, { customerId, team, key });
+  }
+  return [...links.values()];
 }

@@ -21,9 +21,10 @@ import {
   readFindingOf,
   readFindings,
 } from '../postgres/statements/findings.ts';
+import { TEAM_KEY } from '../stripe/metadata.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
-import { type NamedTeam, readNamedTeamsOf } from './named-teams.ts';
+import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
   countOtherIssues,
   type DuePayment,
@@ -62,7 +63,12 @@ export type IssueEvidence =
   /** At most 100 events are counted. */
   | {
       readonly code: 'parked-events';
-      readonly evidence: { readonly events: number; readonly newest: EventRow | null };
+      readonly evidence: {
+        readonly events: number;
+        readonly newest: EventRow | null;
+        /** The team that the metadata of the newest event's subscription names; it can have another customer. */
+        readonly suggestedTeam: NamedTeam | null;
+      };
     }
   | { readonly code: 'unknown-order'; readonly evidence: { readonly subscriptionId: string } }
   | {
@@ -90,6 +96,8 @@ const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 type Row = { readonly key: string; readonly issue: OpenIssue };
 
 type SourcePage = {
+  /** The key of metadata that names a team. */
+  readonly teamKey: string;
   readonly code: SubjectIssueCode | null;
   readonly after: string;
   readonly limit: number;
@@ -114,13 +122,15 @@ const SOURCES: readonly Source[] = [
   },
   {
     codes: ['parked-events'],
-    async read(query, { after: afterCustomerId, limit }) {
+    async read(query, { teamKey, after: afterCustomerId, limit }) {
       const customers = await readParkedCustomers(query, { afterCustomerId, limit });
       const positions = customers.map(({ newestPosition }) => newestPosition);
       const newest = await readEventsAt(query, {}, positions, ALL);
-      return await withTeams(query, customers, (parked, teams) =>
-        parkedIssue(parked, newest, teams),
-      );
+      const suggested = await readSuggestedTeams(query, newest, teamKey);
+      return await withTeams(query, customers, (parked, teams) => {
+        const suggestedTeam = suggested.get(parked.newestPosition) ?? null;
+        return parkedIssue(parked, newest, teams, suggestedTeam);
+      });
     },
   },
   {
@@ -170,12 +180,13 @@ function parkedIssue(
   { customerId, events, newestPosition, sinceMs }: ParkedCustomer,
   rows: readonly EventRow[],
   teams: readonly NamedTeam[],
+  suggestedTeam: NamedTeam | null,
 ): OpenIssue {
   const team = teams[0] ?? null;
   const code = 'parked-events';
   const newest = rows.find(({ position }) => position === newestPosition) ?? null;
   const subject = { kind: 'customer', id: customerId } as const;
-  const evidence = { events, newest };
+  const evidence = { events, newest, suggestedTeam };
   return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
 }
 
@@ -258,16 +269,17 @@ export type FindIssuesRequest = {
  * ```
  */
 export async function findIssues(
-  { database: { query } }: OperateContext,
+  { database: { query }, linkByMetadata }: OperateContext,
   { code = null, cursor = null, limit = 50 }: FindIssuesRequest = {},
 ): Promise<PageOfIssues> {
   const issues: OpenIssue[] = [];
+  const teamKey = linkByMetadata ?? TEAM_KEY;
   for (const [index, source] of SOURCES.entries()) {
     if (index < (cursor?.source ?? 0)) continue;
     if (code !== null && !source.codes.includes(code)) continue;
     const after = index === cursor?.source ? cursor.after : '';
     const room = limit - issues.length;
-    const rows = await source.read(query, { code, after, limit: room });
+    const rows = await source.read(query, { teamKey, code, after, limit: room });
     issues.push(...rows.map(({ issue }) => issue));
     const last = rows.at(-1);
     if (last !== undefined && rows.length >= room) {

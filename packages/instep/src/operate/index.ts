@@ -107,7 +107,9 @@ export {
   findEvents,
   followEvents,
   readTimeline,
+  type SuggestedLink,
   subscriptionOf,
+  suggestLinks,
   type TimelineRequest,
 } from './events.ts';
 export {

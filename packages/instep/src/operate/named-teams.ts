@@ -1,9 +1,12 @@
 import type { ApplicationId } from '../core/application-id.ts';
+import type { LoggedEvent } from '../core/logged-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { teamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
 import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
+import { teamNamedIn } from '../stripe/metadata.ts';
+import { changeOf } from '../stripe/parse-logged-event.ts';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {
@@ -68,4 +71,39 @@ export async function readNamedTeamsOf(
   const name = 'read_named_teams_of';
   const rows = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAMS_OF, values });
   return rows.map(toNamedTeam);
+}
+
+const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
+      select asked.text as "askedText",
+             ${NAMED_TEAM}
+        from unnest($1::text[]) as asked (text)
+        join ${teamsWithLostPlans(tables)} on id = ${idFrom(tables.teams.idType, 'asked.text')}`;
+
+/**
+ * The teams that the metadata of logged events names under a key, by the position of the event. That is probably
+ * the team of the event's customer.
+ */
+export async function readSuggestedTeams(
+  query: Query,
+  events: readonly LoggedEvent[],
+  key: string,
+): Promise<ReadonlyMap<number, NamedTeam>> {
+  const named = events.flatMap((event) => {
+    const change = changeOf(event);
+    const text = change && teamNamedIn(change.after, key);
+    return text === null ? [] : [{ position: event.position, text }];
+  });
+  if (named.length === 0) return new Map();
+  const rows = await query<NamedTeamRow & { readonly askedText: string }>({
+    name: 'read_teams_named_by',
+    text: READ_TEAMS_NAMED_BY,
+    values: [[...new Set(named.map(({ text }) => text))]],
+  });
+  const teams = new Map(rows.map(({ askedText, ...row }) => [askedText, toNamedTeam(row)]));
+  return new Map(
+    named.flatMap(({ position, text }) => {
+      const team = teams.get(text);
+      return team === undefined ? [] : [[position, team] as const];
+    }),
+  );
 }

@@ -2,8 +2,14 @@ import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../../core/application-id.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
+import { linkTeam } from '../../operate/actions.ts';
 import type { ReadContext } from '../../operate/context.ts';
-import { exportEvents, followEvents } from '../../operate/events.ts';
+import {
+  exportEvents,
+  followEvents,
+  type SuggestedLink,
+  suggestLinks,
+} from '../../operate/events.ts';
 import { readTeam } from '../../operate/find-teams.ts';
 import {
   applicationId,
@@ -13,9 +19,10 @@ import {
   sinceOption,
   typeOption,
 } from '../arguments.ts';
-import { outputClosed, printMessage, writeLine } from '../output.ts';
+import { outputClosed, printable, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import { NotFound, TeamNotLinked, withReadContext } from '../with-database.ts';
+import { withOperator } from '../with-operator.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -27,6 +34,7 @@ type ListOptions = {
   limit: number;
   follow?: boolean;
   json?: boolean;
+  acceptSuggestions?: boolean;
 };
 
 export function eventsListCommand(): Command {
@@ -47,10 +55,45 @@ export function eventsListCommand(): Command {
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
     .option('--follow', 'keep printing new events until Ctrl-C')
     .option('--json', 'print a JSON line for each event')
-    .action((options: ListOptions) => withReadContext((context) => list(context, options)));
+    .addOption(
+      new Option(
+        '--accept-suggestions',
+        'link the customers of the listed parked events to the teams that their metadata names',
+      ).conflicts('follow'),
+    )
+    .action(listAndLink);
 }
 
-async function list(context: ReadContext, options: ListOptions): Promise<void> {
+async function listAndLink(options: ListOptions): Promise<void> {
+  const links = await withReadContext((context) => list(context, options));
+  if (!options.acceptSuggestions) {
+    for (const link of links) printMessage(suggestionText(link));
+    return;
+  }
+  await withOperator(async (context, operator) => {
+    for (const { customerId, team } of links) {
+      const { isDone, result } = await linkTeam(context, operator, { teamId: team.id, customerId });
+      const subject = `team ${team.id} to ${printable(customerId)}`;
+      printMessage(isDone ? `linked ${subject}` : `did not link ${subject}: ${result.code}`);
+    }
+  });
+}
+
+function suggestionText({ customerId, team: { id, name, customerId: other }, key }: SuggestedLink) {
+  const customer = printable(customerId);
+  const team = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
+  const by = `by metadata.${key}`;
+  const command = `instep team link ${id} --customer ${customer}`;
+  return other === null
+    ? `${customer} is probably the customer of ${team}, ${by}. Link it: ${command}`
+    : `${customer} names ${team}, ${by}, which has another customer, ${printable(other)}. Replace that: ${command}`;
+}
+
+/** The maximum number of customers for which a team is suggested. */
+const MAX_SUGGESTED = 1_000;
+
+/** Lists events. Returns the links that those that wait for a team suggest. */
+async function list(context: ReadContext, options: ListOptions): Promise<SuggestedLink[]> {
   const { limit, follow, json } = options;
   const filter = await filterOf(context, options);
   const show = (event: EventRow) => writeLine(json ? eventJson(event) : eventLine(event));
@@ -58,14 +101,18 @@ async function list(context: ReadContext, options: ListOptions): Promise<void> {
   if (follow) {
     const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
     for await (const event of followEvents(context, filter, signal, limit)) await show(event);
-    return;
+    return [];
   }
   let count = 0;
+  const parked = new Map<string | null, EventRow>();
   for await (const event of exportEvents(context, filter)) {
+    const isNew = event.outcome === 'parked' && !parked.has(event.customerId);
+    if (isNew && parked.size < MAX_SUGGESTED) parked.set(event.customerId, event);
     count += 1;
-    if (!(await show(event)) || count === limit) return;
+    if (!(await show(event)) || count === limit) break;
   }
   if (count === 0) printMessage('no events');
+  return await suggestLinks(context, [...parked.values()]);
 }
 
 async function filterOf(context: ReadContext, options: ListOptions): Promise<EventFilter> {

@@ -1,5 +1,4 @@
 import type { Command } from 'commander';
-import { readLinkByMetadata } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/logged-event.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
@@ -67,13 +66,13 @@ async function replay(
 }
 
 /** The ingest pipeline without Stripe's API: a running server looks up missing product names. */
-function openPipeline({ database, planSelection }: ReadContext): Ingest {
+function openPipeline({ database, planSelection, linkByMetadata = null }: ReadContext): Ingest {
   const { ingest } = new IngestPipeline({
     database,
     api: { retrieveProductName: async () => null },
     logger: createLogger('silent'),
     planSelection,
-    linkByMetadata: readLinkByMetadata(process.env),
+    linkByMetadata,
     maxQueued: Number.MAX_SAFE_INTEGER,
   });
   return ingest;
