@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
-import type { OperateContext } from 'instep/operate';
-import type { Logger, Query } from 'instep/operate/inside';
+import type { Logger, OperateContext } from 'instep/operate';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
 
@@ -31,7 +30,7 @@ export function exportList<
   services: Services,
 ): Response {
   const { database, logger } = services;
-  const query: Query = async (statement, values) => {
+  const query: OperateContext['database']['query'] = async (statement, values) => {
     context.req.raw.signal.throwIfAborted();
     return await database.query(statement, values);
   };

@@ -1,18 +1,20 @@
 import type { RequestListener } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
-import { type OperateContext, type Operated, openContext } from 'instep/operate';
 import {
   type ConsoleHandler,
   type ConsoleLogin,
   createLogger,
   type Environment,
   type Logger,
-} from 'instep/operate/inside';
+  type OperateContext,
+  type Operated,
+  openContext,
+} from 'instep/operate';
 import { type Access, type ConsoleUser, isConsoleUser } from './access/access.tsx';
 import { checkBasePath, pathBelow } from './base-path.ts';
 import { createPages, type Pages } from './pages.tsx';
 
-export type { ConsoleHandler } from 'instep/operate/inside';
+export type { ConsoleHandler } from 'instep/operate';
 export type { ConsoleUser } from './access/access.tsx';
 
 export type ConsoleOptions = {

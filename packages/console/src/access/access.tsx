@@ -1,7 +1,6 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
-import type { OperateContext } from 'instep/operate';
-import type { ConsoleLogin } from 'instep/operate/inside';
+import type { ConsoleLogin, OperateContext } from 'instep/operate';
 import { loginNeeded, notFound, operatorsOnly } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import { createCookieSessions, deriveKey } from './cookie-sessions.ts';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import type { Logger, TokenVerdict } from 'instep/operate/inside';
+import type { Logger, TokenVerdict } from 'instep/operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Page } from '../page.tsx';
 import { tooManyAttempts } from '../problems.tsx';

@@ -2,9 +2,9 @@ import {
   exportIssues,
   type OpenIssue,
   type OperateContext,
+  reasonText,
   type SubjectIssueCode,
 } from 'instep/operate';
-import { reasonText } from 'instep/operate/inside';
 import { REASONS } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
 

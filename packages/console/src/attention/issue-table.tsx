@@ -3,19 +3,21 @@ import {
   ACTIONS,
   type Action,
   type FoundIssue,
+  MAX_COUNTED_OF_CUSTOMER,
   type NamedTeam,
   type OpenIssue,
   type RecordedAction,
   type Severity,
   subscriptionOf,
 } from 'instep/operate';
-import { countText, isSamePlan, MAX_COUNTED_OF_CUSTOMER } from 'instep/operate/inside';
+import { countText } from 'instep/operate/inside';
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
 import { REASONS } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
+import { differingFields } from '../components/plans.ts';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
@@ -209,7 +211,7 @@ function WhyFound({ evidence: { cause, is, shouldBe } }: FoundIssue) {
       {REASONS[cause]}
       {is !== null && shouldBe !== null && (
         <>
-          {!isSamePlan(is, shouldBe) && ' Repair would change:'}
+          {differingFields(is, shouldBe).length > 0 && ' Repair would change:'}
           <Changes is={is} shouldBe={shouldBe} />
         </>
       )}

@@ -1,6 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import type { LoggedOutcome } from 'instep/operate';
-import { effectOf } from 'instep/operate/inside';
+import { type LoggedOutcome, STATUSES } from 'instep/operate';
 import { UntrustedText } from './text.tsx';
 
 /** `good`: no action needed; `warning`: watch it; `bad`: needs action; `quiet`: had no effect. */
@@ -22,6 +21,14 @@ const OUTCOME_TONES = {
 export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
   return <Badge tone={OUTCOME_TONES[outcome]}>{outcome}</Badge>;
 }
+
+/** A status can be any text. */
+const RULES: ReadonlyMap<string, (typeof STATUSES)[keyof typeof STATUSES]> = new Map(
+  Object.entries(STATUSES),
+);
+
+/** The effect of a status on a plan. An unknown status has none. */
+export const effectOf = (status: string) => RULES.get(status)?.effect ?? 'none';
 
 const EFFECT_TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as const;
 

@@ -1,15 +1,16 @@
 import type { Child } from 'hono/jsx';
 import type { TeamPlan } from 'instep/operate';
-import { PLAN_FIELDS } from 'instep/operate/inside';
 import { StatusBadge } from './badges.tsx';
+import { PLAN_FIELDS } from './plans.ts';
 import { Table } from './table.tsx';
 import { OptionalText } from './text.tsx';
 
 export type PlanRow = {
   readonly name: Child;
-  readonly plan: TeamPlan;
+  /** `null`: the team never had a plan. */
+  readonly plan: TeamPlan | null;
   /** Differences to this plan are marked. */
-  readonly comparedWith?: TeamPlan;
+  readonly comparedWith?: TeamPlan | null;
 };
 
 type PlanTableProps = {
@@ -25,14 +26,16 @@ type PlanTableProps = {
 export function PlanTable({ label, namesAre, rows, mark }: PlanTableProps) {
   const cellsOf = ({ name, plan, comparedWith = plan }: PlanRow): Child[] => [
     name,
-    ...PLAN_FIELDS.map((field) => (
+    ...PLAN_FIELDS.map(([, field]) => (
       <>
         {field === 'subscriptionStatus' ? (
-          <StatusBadge status={plan[field]} />
+          <StatusBadge status={plan?.[field] ?? null} />
         ) : (
-          <OptionalText text={plan[field]} />
+          <OptionalText text={plan?.[field] ?? null} />
         )}
-        {comparedWith[field] !== plan[field] && <span class={mark}> {mark}</span>}
+        {(comparedWith?.[field] ?? null) !== (plan?.[field] ?? null) && (
+          <span class={mark}> {mark}</span>
+        )}
       </>
     )),
   ];

@@ -1,11 +1,12 @@
-import { type EventFilter, LOGGED_OUTCOMES } from 'instep/operate';
 import {
+  type EventFilter,
+  findCustomers,
+  LOGGED_OUTCOMES,
   LOGGED_TYPES,
+  type OperateContext,
   parseTimeSince,
-  type Query,
-  readCustomerIdsOf,
   readTeam,
-} from 'instep/operate/inside';
+} from 'instep/operate';
 import { quoted } from '../components/text.tsx';
 import type { FilterFields } from '../links/event-links.tsx';
 import { queryText } from '../query-parameters.ts';
@@ -47,7 +48,7 @@ export function readFields(parameter: (name: keyof FilterFields) => unknown): Fi
 
 /** Parses the fields. A team stands for its customer. */
 export async function parseFilter(
-  query: Query,
+  context: OperateContext,
   fields: FilterFields,
   nowMs: number,
 ): Promise<ParsedFilter> {
@@ -60,7 +61,7 @@ export async function parseFilter(
   const untilMs = timeOf(fields.until, nowMs);
   if (sinceMs === null) errors.from = noTime(fields.from);
   if (untilMs === null) errors.until = noTime(fields.until);
-  const customer = await customerOf(query, fields);
+  const customer = await customerOf(context, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
     return { filter: null, errors };
@@ -85,13 +86,13 @@ function timeOf(text: string, nowMs: number): number | undefined | null {
 }
 
 async function customerOf(
-  query: Query,
+  context: OperateContext,
   { customer, team, subscription }: FilterFields,
 ): Promise<{ id?: string | undefined; error?: string }> {
   if (team === '') {
-    return { id: customer === '' ? await customerOfSubscription(query, subscription) : customer };
+    return { id: customer === '' ? await customerOfSubscription(context, subscription) : customer };
   }
-  const found = await readTeam(query, team);
+  const found = await readTeam(context, team);
   if (found === null) return { error: `There is no team ${team}.` };
   if (found.customerId === null) return { error: `Team ${team} has no customer.` };
   if (customer !== '' && customer !== found.customerId) {
@@ -101,8 +102,13 @@ async function customerOf(
 }
 
 /** The customer of a subscription, which never changes. An index finds the events of a customer. */
-async function customerOfSubscription(query: Query, id: string): Promise<string | undefined> {
+async function customerOfSubscription(
+  context: OperateContext,
+  id: string,
+): Promise<string | undefined> {
   if (id === '') return undefined;
-  const [only, ...others] = await readCustomerIdsOf(query, id, 2);
+  const { customerIds } = await findCustomers(context, id, 2);
+  // The id could be a customer's own.
+  const [only, ...others] = customerIds.filter((customerId) => customerId !== id);
   return others.length === 0 ? only : undefined;
 }

@@ -3,19 +3,14 @@ import {
   act,
   type EventRow,
   type ExplainedEvent,
-  type Mode,
+  eventsNamed,
+  explainEvent,
+  modeOfEvent,
   type OperateContext,
   type RecordedAction,
   readActed,
 } from 'instep/operate';
-import {
-  countText,
-  durationText,
-  explainEvent,
-  NO_PLAN,
-  originOfBody,
-  readEventAt,
-} from 'instep/operate/inside';
+import { countText, durationText } from 'instep/operate/inside';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -34,14 +29,12 @@ import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
-  const { database, planSelection } = options;
-  const { query } = database;
   const app = new Hono<ConsoleEnv>();
 
   async function readEvent(context: Context): Promise<EventRow> {
     const position = queryNumber(context.req.param('position'));
-    const event = position === null ? null : await readEventAt(query, position);
-    if (event === null) {
+    const [event] = position === null ? [] : await eventsNamed(options, String(position));
+    if (event === undefined) {
       throw notFound('There is no event with this number. It may have been pruned from the log.');
     }
     return event;
@@ -49,8 +42,8 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
-    context.set('mode', modeOf(event) ?? options.keyMode);
-    const explained = await explainEvent(query, event, planSelection);
+    context.set('mode', modeOfEvent(event) ?? options.keyMode);
+    const explained = await explainEvent(options, event);
     const acted = await readActed(options, queryText(context.req.query('done')));
     return context.render(<EventPage {...{ event, explained, acted }} />);
   });
@@ -86,16 +79,6 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
   });
 
   return app;
-}
-
-/** The mode in which the event happened, if it says so. */
-function modeOf({ body }: EventRow): Mode | null {
-  try {
-    return originOfBody(body).mode;
-  } catch {
-    // It was JSON on arrival, so something other than Instep has changed it.
-    return null;
-  }
 }
 
 type EventPageProps = {
@@ -179,8 +162,7 @@ function EventHeading({ event: { eventId, position } }: { readonly event: EventR
 }
 
 function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
-  const before = plans?.before ?? NO_PLAN;
-  const after = plans?.after ?? NO_PLAN;
+  const { before, after } = plans ?? { before: null, after: null };
   const decided: readonly PlanRow[] =
     plans === null
       ? []

@@ -1,11 +1,13 @@
 import { Hono } from 'hono';
 import {
   type EventFilter,
+  findEvents,
   LOGGED_OUTCOMES,
+  LOGGED_TYPES,
   type OperateContext,
   type PageOfEvents,
+  readNewestPosition,
 } from 'instep/operate';
-import { LOGGED_TYPES, readNewestPosition, readPageOfEvents } from 'instep/operate/inside';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
@@ -31,15 +33,14 @@ import { NoEvents } from './no-events.tsx';
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: OperateContext): Hono {
-  const { database, now, clockMs } = options;
-  const { query } = database;
+  const { now } = options;
   const app = new Hono();
 
   app.get('/', async (context) => {
     const { req, render, status } = context;
     const fields = readFields((name) => req.query(name));
     const nowMs = now();
-    const { filter, errors } = await parseFilter(query, fields, nowMs);
+    const { filter, errors } = await parseFilter(options, fields, nowMs);
     const form = <FilterForm {...{ fields, filter, errors }} />;
     if (filter === null) {
       status(400);
@@ -54,22 +55,17 @@ export function eventPages(options: OperateContext): Hono {
     }
     const format = exportFormatOf(context);
     if (format !== null) {
-      return exportList(
-        context,
-        format,
-        ({ database }) => exportedEvents(database.query, filter),
-        options,
-      );
+      return exportList(context, format, (reading) => exportedEvents(reading, filter), options);
     }
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
-    const newest = await readNewestPosition(query);
+    const newest = await readNewestPosition(options);
     // Before the page is read: an event that arrives in between is reported twice, never lost.
     const isFirst = before === null && after === null;
-    const baseline = isFirst ? await readBaseline(query, filter, newest) : null;
+    const baseline = isFirst ? await readBaseline(options, filter, newest) : null;
     const isFiltered = Object.values(filter).some((value) => value !== undefined);
     const limit = pageSize(fields);
-    const page = await readPageOfEvents(query, { filter, before, after, limit, clockMs });
+    const page = await findEvents(options, { filter, before, after, limit });
     return render(
       <Page title="Events" area="Events">
         {form}
@@ -101,12 +97,12 @@ export function eventPages(options: OperateContext): Hono {
     const after = queryNumber(req.query('after'));
     const count = queryNumber(req.query('count'));
     const nowMs = now();
-    const { filter } = await parseFilter(query, fields, nowMs);
+    const { filter } = await parseFilter(options, fields, nowMs);
     if (filter === null || after === null || count === null) {
       throw badRequest('Reload the page of events.');
     }
     const baseline = { after, count };
-    const newer = await countNewer(query, filter, baseline);
+    const newer = await countNewer(options, filter, baseline);
     return render(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
   });
 

@@ -1,5 +1,4 @@
-import type { EventRow, SubscriptionEvent } from 'instep/operate';
-import { changeOf } from 'instep/operate/inside';
+import { type EventRow, type SubscriptionEvent, subscriptionOf } from 'instep/operate';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
@@ -18,7 +17,7 @@ const COLUMNS = [
 ] as const;
 
 export function EventTable({ events }: { readonly events: readonly EventRow[] }) {
-  const rows = events.map((event) => ({ event, subscription: changeOf(event)?.subscription }));
+  const rows = events.map((event) => ({ event, subscription: subscriptionOf(event) }));
   const ids = rows.flatMap(({ event: { eventId, customerId }, subscription }) => [
     eventId,
     customerId,
@@ -29,7 +28,7 @@ export function EventTable({ events }: { readonly events: readonly EventRow[] })
 
 type Row = {
   readonly event: EventRow;
-  readonly subscription: SubscriptionEvent | undefined;
+  readonly subscription: SubscriptionEvent | null;
 };
 
 function eventCells({ event, subscription }: Row) {
@@ -39,7 +38,7 @@ function eventCells({ event, subscription }: Row) {
     <OutcomeBadge outcome={outcome} />,
     <EventLink event={event} />,
     shortType(type),
-    subscription === undefined ? '–' : <StatusBadge status={subscription.status} />,
+    subscription === null ? '–' : <StatusBadge status={subscription.status} />,
     subscription?.productId == null ? '–' : <Id text={subscription.productId} />,
     customerId === null ? '–' : <CustomerLink customerId={customerId} />,
     deliveries,

@@ -1,5 +1,9 @@
-import type { EventFilter } from 'instep/operate';
-import { changeOf, type Query, searchLog } from 'instep/operate/inside';
+import {
+  type EventFilter,
+  exportEvents,
+  type OperateContext,
+  subscriptionOf,
+} from 'instep/operate';
 import { type ExportedList, exportedTime } from '../export.ts';
 
 const COLUMNS = [
@@ -19,13 +23,13 @@ const COLUMNS = [
 type Column = (typeof COLUMNS)[number];
 
 /** The matching events, the newest first. */
-export function exportedEvents(query: Query, filter: EventFilter): ExportedList<Column> {
-  return { name: 'events', columns: COLUMNS, rows: eventRows(query, filter) };
+export function exportedEvents(context: OperateContext, filter: EventFilter): ExportedList<Column> {
+  return { name: 'events', columns: COLUMNS, rows: eventRows(context, filter) };
 }
 
-async function* eventRows(query: Query, filter: EventFilter) {
-  for await (const event of searchLog(query, filter, 'newest first')) {
-    const subscription = changeOf(event)?.subscription;
+async function* eventRows(context: OperateContext, filter: EventFilter) {
+  for await (const event of exportEvents(context, filter)) {
+    const subscription = subscriptionOf(event);
     yield {
       position: event.position,
       received_at: exportedTime(event.receivedAtMs),

@@ -1,5 +1,5 @@
-import type { EventFilter } from 'instep/operate';
-import { countEvents, counted, countText, type Query } from 'instep/operate/inside';
+import { countEvents, type EventFilter, type OperateContext } from 'instep/operate';
+import { counted, countText } from 'instep/operate/inside';
 import { Live } from '../components/live.tsx';
 import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 
@@ -15,21 +15,21 @@ const LATE = 1_000;
 const MAX_COUNTED = 1_000;
 
 export async function readBaseline(
-  query: Query,
+  context: OperateContext,
   filter: EventFilter,
   newestPosition: number,
 ): Promise<Baseline> {
   const after = Math.max(0, newestPosition - LATE);
-  return { after, count: await countEvents(query, filter, { after, limit: LATE + MAX_COUNTED }) };
+  return { after, count: await countEvents(context, filter, { after, limit: LATE + MAX_COUNTED }) };
 }
 
 /** Counts the events that have arrived since. */
 export async function countNewer(
-  query: Query,
+  context: OperateContext,
   filter: EventFilter,
   { after, count }: Baseline,
 ): Promise<number> {
-  return (await countEvents(query, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
+  return (await countEvents(context, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
 }
 
 type NewerEventsProps = {

@@ -1,11 +1,12 @@
-import type { EventRow, Reason } from 'instep/operate';
 import {
   DELETED_TYPE,
+  type EventRow,
   nameOf,
+  type Reason,
   type ReasonPart,
   reasonParts,
   SNAPSHOT_TYPE,
-} from 'instep/operate/inside';
+} from 'instep/operate';
 import { IdLink } from '../components/id.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';

@@ -1,5 +1,10 @@
-import type { HealthReport, Progress, TeamCounts } from 'instep/operate';
-import { counted, countText, MAX_COUNTED_PARKED } from 'instep/operate/inside';
+import {
+  type HealthReport,
+  MAX_COUNTED_PARKED,
+  type Progress,
+  type TeamCounts,
+} from 'instep/operate';
+import { counted, countText } from 'instep/operate/inside';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';

@@ -1,7 +1,8 @@
 import type { Child } from 'hono/jsx';
-import type { DriftFinding, Finding, TeamPlan } from 'instep/operate';
+import type { DriftFinding, Finding } from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
+import { differingFields } from '../components/plans.ts';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
@@ -81,16 +82,9 @@ function StateOf({ drift, teams }: StateOfProps) {
   );
 }
 
-const FIELDS = [
-  ['status', 'subscriptionStatus'],
-  ['plan', 'planName'],
-  ['product', 'providerProductId'],
-  ['subscription', 'providerSubscriptionId'],
-] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
-
 /** What a repair changes in the team's row. */
 export function Changes({ is, shouldBe }: Pick<DriftFinding, 'is' | 'shouldBe'>) {
-  const changed = FIELDS.filter(([, field]) => is[field] !== shouldBe[field]);
+  const changed = differingFields(is, shouldBe);
   // The missed event may belong to a subscription that the team does not follow.
   if (changed.length === 0) return <>No change to the team.</>;
   return (

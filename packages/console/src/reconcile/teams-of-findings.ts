@@ -6,7 +6,7 @@ import {
   type OperateContext,
   teamsOfCustomers,
 } from 'instep/operate';
-import { isSamePlan } from 'instep/operate/inside';
+import { differingFields } from '../components/plans.ts';
 
 /** Teams by id. */
 export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;
@@ -24,5 +24,5 @@ export async function readTeamsOfFindings(
 /** Whether the team still has the plan that the reconciliation found. */
 export function isStillWrong({ teamId, customerId, is }: DriftFinding, teams: TeamsById): boolean {
   const team = teams.get(teamId);
-  return team?.customerId === customerId && isSamePlan(team.plan, is);
+  return team?.customerId === customerId && differingFields(team.plan, is).length === 0;
 }

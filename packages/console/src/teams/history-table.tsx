@@ -1,7 +1,7 @@
 import type { HistoryEntry } from 'instep/operate';
-import { isSamePlan } from 'instep/operate/inside';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
+import { differingFields } from '../components/plans.ts';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, ReasonText, shortType } from '../links/event-links.tsx';
@@ -76,7 +76,7 @@ function Effect({ entry }: EffectProps) {
 function PlanChange({ entry: { event, plans } }: EffectProps) {
   if (plans === null) return null;
   const after = <UntrustedText text={shortPlan(plans.after)} maxLength={60} />;
-  if (isSamePlan(plans.before, plans.after)) {
+  if (differingFields(plans.before, plans.after).length === 0) {
     return event.outcome === 'applied' ? <div>{after}, as before</div> : null;
   }
   return (

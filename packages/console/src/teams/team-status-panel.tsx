@@ -1,5 +1,11 @@
-import type { FoundIssue, NamedTeam, PlanSelection, SubscriptionEvent } from 'instep/operate';
-import { GRANTING_STATUSES, type StatusWith } from 'instep/operate/inside';
+import {
+  type FoundIssue,
+  GRANTING_STATUSES,
+  type NamedTeam,
+  type PlanSelection,
+  type StatusWith,
+  type SubscriptionEvent,
+} from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';

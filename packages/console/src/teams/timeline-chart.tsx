@@ -1,5 +1,5 @@
 import type { HistoryEntry, LoggedOutcome } from 'instep/operate';
-import { effectOf } from 'instep/operate/inside';
+import { effectOf } from '../components/badges.tsx';
 import { Time } from '../components/text.tsx';
 import { shortType } from '../links/event-links.tsx';
 import { rowId } from './history-table.tsx';

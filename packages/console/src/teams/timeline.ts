@@ -1,5 +1,6 @@
 import type { HistoryEntry, TeamPlan } from 'instep/operate';
-import { effectOf, isSamePlan } from 'instep/operate/inside';
+import { effectOf } from '../components/badges.tsx';
+import { differingFields } from '../components/plans.ts';
 
 /** The layout of a customer's history, in pixels from the top left. */
 type Timeline = {
@@ -84,8 +85,8 @@ function barsOf(
     const x = Math.max(xs.get(entry) ?? EDGE, changes.at(-1)?.x ?? EDGE);
     if (entry.plans === null || entry.event.outcome !== 'applied') continue;
     if (changes.length === 0) changes.push({ x: EDGE, plan: entry.plans.before });
-    const isSame = isSamePlan(changes.at(-1)?.plan ?? null, entry.plans.after);
-    if (!isSame) changes.push({ x, plan: entry.plans.after });
+    const isChanged = differingFields(changes.at(-1)?.plan ?? null, entry.plans.after).length > 0;
+    if (isChanged) changes.push({ x, plan: entry.plans.after });
   }
   return changes.map(({ x, plan }, index) => ({
     x,

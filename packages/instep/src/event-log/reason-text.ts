@@ -4,7 +4,17 @@ import type { EventReference, Reason } from './explain.ts';
 /** A part of the sentence that explains a reason: text or an event. */
 export type ReasonPart = string | { readonly event: EventReference };
 
-/** The same sentence as `reasonParts`, in plain text. */
+/**
+ * Why an event has its outcome, in a sentence.
+ *
+ * @example
+ * ```ts
+ * import { type Reason, reasonText } from 'instep/operate';
+ *
+ * const reason: Reason = { code: 'no-team', customerId: 'cus_123' };
+ * console.log(reasonText(reason)); // No team is linked to customer cus_123. …
+ * ```
+ */
 export function reasonText(reason: Reason): string {
   return reasonParts(reason).map(partText).join('');
 }
@@ -15,13 +25,33 @@ function partText(part: ReasonPart): string {
   return event.position === null ? nameOf(event) : `${nameOf(event)} (position ${event.position})`;
 }
 
-/** What an event is called in a sentence. */
+/**
+ * What an event is called in a sentence.
+ *
+ * @example
+ * ```ts
+ * import { nameOf } from 'instep/operate';
+ *
+ * const event = { position: 7, eventId: 'evt_123', subscriptionId: null, isSnapshot: false };
+ * console.log(nameOf(event)); // evt_123
+ * ```
+ */
 export function nameOf({ position, eventId, isSnapshot }: EventReference): string {
   if (position === null) return 'an event that is no longer in the log';
   return eventId ?? (isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id');
 }
 
-/** Explains why an event has its outcome. Commands and pages add their own way to resolve it. */
+/**
+ * The same sentence as `reasonText` in parts, so that a page can link the events that it names.
+ *
+ * @example
+ * ```ts
+ * import { type Reason, reasonParts } from 'instep/operate';
+ *
+ * const reason: Reason = { code: 'no-team', customerId: 'cus_123' };
+ * console.log(reasonParts(reason)[0]); // No team is linked to customer cus_123. …
+ * ```
+ */
 export function reasonParts(reason: Reason): readonly ReasonPart[] {
   switch (reason.code) {
     case 'unreadable':

@@ -1,11 +1,19 @@
 import type { ApplicationId } from '../core/application-id.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
+import { pseudonymsWith } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { tailLog } from '../event-log/search.ts';
-import type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
+import {
+  countEvents as countLogged,
+  type EventFilter,
+  type EventRow,
+  type SortOrder,
+} from '../event-log/search-events.ts';
+import { type Mode, originOfBody } from '../stripe/key-kind.ts';
 import { TEAM_KEY } from '../stripe/metadata.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
+import { redactBody } from '../stripe/redact-body.ts';
 import type { ReadContext } from './context.ts';
 import {
   type CustomerHistory,
@@ -47,6 +55,47 @@ export async function findEvents(
   { filter = {}, before = null, after = null, limit = 50 }: FindEventsRequest = {},
 ): Promise<PageOfEvents> {
   return await readPageOfEvents(query, { filter, before, after, limit, clockMs });
+}
+
+/**
+ * The number of matching events after a position. Counting stops at the limit.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { countEvents, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const parked = await countEvents(context, { outcome: 'parked' }, { after: 0, limit: 1_000 });
+ * console.log(parked); // 0
+ * await handler.close();
+ * ```
+ */
+export async function countEvents(
+  { database: { query } }: ReadContext,
+  filter: EventFilter,
+  range: { readonly after: number; readonly limit: number },
+): Promise<number> {
+  return await countLogged(query, filter, range);
+}
+
+/**
+ * The position of the newest event; 0 while the log is empty.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readNewestPosition } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await readNewestPosition(context)); // 0
+ * await handler.close();
+ * ```
+ */
+export async function readNewestPosition({ database: { query } }: ReadContext): Promise<number> {
+  return await log.readNewestPosition(query);
 }
 
 /**
@@ -96,6 +145,50 @@ export async function explainEvent(
   event: EventRow,
 ): Promise<ExplainedEvent> {
   return await explain(query, event, planSelection);
+}
+
+/**
+ * The mode in which an event happened, by its body; `null`: unknown. Pure.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findEvents, modeOfEvent, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { events } = await findEvents(context);
+ * for (const event of events) console.log(event.position, modeOfEvent(event));
+ * await handler.close();
+ * ```
+ */
+export function modeOfEvent({ body }: EventRow): Mode | null {
+  try {
+    return originOfBody(body).mode;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // It was JSON on arrival, so something other than Instep has changed it.
+    return null;
+  }
+}
+
+/**
+ * The body of an event without personal data. The same key gives the same pseudonyms.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findEvents, openContext, redactedBody } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const { events } = await findEvents(context);
+ * for (const event of events) console.log(new TextDecoder().decode(redactedBody(event, 'key')));
+ * await handler.close();
+ * ```
+ */
+export function redactedBody({ body }: EventRow, key: string): Uint8Array {
+  return redactBody(body, pseudonymsWith(key));
 }
 
 /**

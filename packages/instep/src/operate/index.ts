@@ -5,17 +5,20 @@
  * @module operate
  */
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
+export type { Environment } from '../config/config.ts';
 export type { ApplicationId } from '../core/application-id.ts';
 export type { Json, JsonObject } from '../core/json.ts';
 export { LOGGED_OUTCOMES, type LoggedEvent, type LoggedOutcome } from '../core/logged-event.ts';
 export type { PlanSelection } from '../core/plan-selection.ts';
+export { GRANTING_STATUSES, STATUSES, type StatusWith } from '../core/status.ts';
 export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 export type { TeamPlan } from '../core/transition.ts';
 export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
+export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
-export type { Health } from '../health/health.ts';
+export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
 export {
   type Concern,
@@ -47,7 +50,15 @@ export {
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
+export { parseTimeSince } from '../runtime/duration.ts';
 export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+export { createLogger, type Logger } from '../runtime/logging.ts';
+export {
+  DELETED_TYPE,
+  HANDLED_TYPES,
+  LOGGED_TYPES,
+  SNAPSHOT_TYPE,
+} from '../stripe/handled-event-type.ts';
 export type { Mode } from '../stripe/key-kind.ts';
 export {
   ACTIONS,
@@ -89,6 +100,7 @@ export {
   rebuildTeams,
   reconcileTeams,
 } from './compare.ts';
+export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export {
   type OpenContextOptions,
   type OperateContext,
@@ -100,13 +112,17 @@ export {
 } from './context.ts';
 export type { CustomerHistory, ExplainedEvent, HistoryEntry } from './customer-history.ts';
 export {
+  countEvents,
   eventsNamed,
   explainEvent,
   exportEvents,
   type FindEventsRequest,
   findEvents,
   followEvents,
+  modeOfEvent,
+  readNewestPosition,
   readTimeline,
+  redactedBody,
   type SuggestedLink,
   subscriptionOf,
   suggestLinks,
@@ -138,4 +154,5 @@ export {
 export { checkHealth, type HealthReport } from './health.ts';
 export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
+export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { readRuns, readStatistics, readTeamCounts } from './statistics.ts';

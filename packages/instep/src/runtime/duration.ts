@@ -20,6 +20,13 @@ const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\
 /**
  * Parses a time such as `2h` (ago), `2026-05-31` or `2026-05-31T10:00Z` into milliseconds since 1970;
  * `null` when the text is not a time.
+ *
+ * @example
+ * ```ts
+ * import { parseTimeSince } from 'instep/operate';
+ *
+ * console.log(parseTimeSince('2026-05-31T10:00Z', 0)); // 1780221600000
+ * ```
  */
 export function parseTimeSince(text: string, nowMs: number): number | null {
   const agoMs = parseDuration(text);
