@@ -136,6 +136,30 @@ describe('a completed checkout', () => {
     expect(await complete(await checkOut(), teamId)).toMatchObject(PRO);
   });
 
+  test('whose page is loaded again takes no newer plan away, although its own end was missed', async () => {
+    const teamId = await newTeam('cus_1');
+    const began = nowSeconds() - 900;
+    const sessionId = await checkOut({}, { createdSeconds: began });
+    await complete(sessionId, teamId);
+    const end = { status: 'canceled', createdSeconds: began + 300 };
+    const first = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+    await account.happen({ ...first, ...end }, 'missed');
+    await query('truncate instep.events, instep.subscriptions, instep.latest_states');
+    const next = { customerId: 'cus_1', subscriptionId: 'sub_next', productId: 'prod_base' };
+    await account.happen({ ...next, createdSeconds: began + 600 });
+    expect(await complete(sessionId, teamId)).toMatchObject({ hasAccess: true, planName: 'Base' });
+  });
+
+  test('on a test clock in the future does not beat later events for ever', async () => {
+    const teamId = await newTeam();
+    const sessionId = await checkOut({}, { createdSeconds: nowSeconds() + 9_000_000 });
+    await complete(sessionId, teamId);
+    const [event] = await query<{ late: boolean }>(
+      `select created_at > now() + interval '1 minute' as late from instep.events`,
+    );
+    expect(event?.late).toBe(false);
+  });
+
   test('waits for a team that another transaction has locked', async () => {
     const teamId = await newTeam();
     const sessionId = await checkOut();

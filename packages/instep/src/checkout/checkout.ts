@@ -58,26 +58,30 @@ const STRIPE_DEADLINE_MS = 2_500;
 export async function completeCheckout(
   services: CheckoutServices,
   sessionId: string,
-  { teamId: given }: CompleteCheckoutRequest,
+  { teamId }: CompleteCheckoutRequest,
 ): Promise<TeamAccess> {
-  return await withDeadline(complete(), DEADLINE_MS);
+  return await withDeadline(complete(services, sessionId, teamId), DEADLINE_MS);
+}
 
-  async function complete(): Promise<TeamAccess> {
-    const { checkout, snapshot, isCurrent } = await retrieveCheckout(services, sessionId);
-    const { customerId, clientReferenceId, metadata } = checkout;
-    const teamId =
-      typeof given === 'function'
-        ? await given({ customerId, clientReferenceId, metadata })
-        : given;
-    const team = await requireTeam(services, teamId);
-    await checkMetadata(services, checkout, team.id);
-    if (!(await isCurrent(team))) {
-      const [result] = await services.ingest([{ ...snapshot, linkTo: team.id }]);
-      if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
-    }
-    await decideParkedEvents(services, customerId);
-    return await accessOf(team.id, services);
+async function complete(
+  services: CheckoutServices,
+  sessionId: string,
+  teamOf: CompleteCheckoutRequest['teamId'],
+): Promise<TeamAccess> {
+  const { checkout, listed, snapshot } = await retrieveCheckout(services, sessionId);
+  const { customerId, clientReferenceId, metadata } = checkout;
+  const teamId =
+    typeof teamOf === 'function'
+      ? await teamOf({ customerId, clientReferenceId, metadata })
+      : teamOf;
+  const team = await requireTeam(services, teamId);
+  await checkMetadata(services, checkout, team.id);
+  if (!(await isCurrent(team, listed, services))) {
+    const [result] = await services.ingest([{ ...snapshot, linkTo: team.id }]);
+    if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
   }
+  await decideParkedEvents(services, customerId);
+  return await accessOf(team.id, services);
 }
 
 /**
@@ -90,30 +94,30 @@ export async function syncCustomer(
   services: CheckoutServices,
   customerId: string,
 ): Promise<TeamAccess> {
-  return await withDeadline(sync(), DEADLINE_MS);
+  return await withDeadline(sync(services, customerId), DEADLINE_MS);
+}
 
-  async function sync(): Promise<TeamAccess> {
-    const { query } = services.database;
-    const teams = isPlausible(customerId) ? await readTeamsOf(query, [customerId]) : [];
-    const [team] = teams;
-    if (team === undefined) {
-      throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
-    }
-    await askStripe(async (signal) => {
-      const listed = await listCustomer(customerId, services, signal);
-      if (listed === null) {
-        throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
-      }
-      // Only a complete reconciliation clears a plan that the application wrote.
-      if (listed.subscriptions.length === 0) return;
-      const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
-      const options = { ...services, isDryRun: false, onFinding };
-      await reconcileTeams(teams, listed.subscriptions, options, signal);
-      await applyOtherStatuses(listed.subscriptions, customerId, services);
-    });
-    await decideParkedEvents(services, customerId);
-    return await accessOf(team.id, services);
+async function sync(services: CheckoutServices, customerId: string): Promise<TeamAccess> {
+  const { query } = services.database;
+  const teams = isPlausible(customerId) ? await readTeamsOf(query, [customerId]) : [];
+  const [team] = teams;
+  if (team === undefined) {
+    throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
   }
+  await askStripe(async (signal) => {
+    const listed = await listCustomer(customerId, services, signal);
+    if (listed === null) {
+      throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
+    }
+    // Only a complete reconciliation clears a plan that the application wrote.
+    if (listed.subscriptions.length === 0) return;
+    const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
+    const options = { ...services, isDryRun: false, onFinding };
+    await reconcileTeams(teams, listed.subscriptions, options, signal);
+    await applyOtherStatuses(listed.subscriptions, customerId, services);
+  });
+  await decideParkedEvents(services, customerId);
+  return await accessOf(team.id, services);
 }
 
 /** Applies the statuses that change no plan, and so are no drift. They count for the access. */
@@ -147,7 +151,7 @@ async function accessOf(
 
 /** A completed checkout, with its subscription as a snapshot. */
 async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
-  const { api, database, planSelection, now, nonce } = services;
+  const { api, now, nonce } = services;
   const startedAtMs = performance.now();
   const answer = /^cs_\w{1,250}$/.test(sessionId)
     ? await askStripe((signal) => api.retrieveCheckoutSession(sessionId, signal))
@@ -158,31 +162,43 @@ async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
   const tookMs = performance.now() - startedAtMs;
   const checkout = readCheckoutSession(answer.body);
   if (checkout === null) throw incomplete('the session is not complete, or has no subscription');
-  const { customerId, subscription, beganSeconds } = checkout;
-  // What ended before the subscription began does not count more, although it may be newer than what the
-  // response is certain to include.
-  const shownSeconds = lastShownSecond({ answeredSeconds, tookMs }, takenAtMs);
-  const createdSeconds = Math.max(shownSeconds, beganSeconds);
-  const listed = parseListedSubscription(subscription, createdSeconds);
+  const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, takenAtMs);
+  const listed = parseListedSubscription(checkout.subscription, asOfSeconds);
+  if (listed === null) throw incomplete('its subscription can not be read');
+  const createdSeconds = secondsOf(listed, answeredSeconds);
   const dated = { createdSeconds, seenKeys: null, takenAtMs, nonce };
-  const made = makeSnapshot(subscription, dated);
-  if (listed === null || made === null) throw incomplete('the subscription can not be read');
-
-  /** Whether the team has been given all of it, so that another call adds nothing to the log. */
-  async function isCurrent({ id, customerId: linkedTo, plan }: Team): Promise<boolean> {
-    if (linkedTo !== customerId || listed === null) return false;
-    const { customers, names } = await readCustomers(database.query, [customerId]);
-    const latest = await readLatestStates(database.query, [customerId]);
-    const { subscriptionId, status } = listed;
-    if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
-    const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const team = { id, customerId, plan };
-    return driftOf(team, known, [listed], { planSelection, names }) === null;
-  }
-
+  const made = makeSnapshot(checkout.subscription, dated);
+  if (made === null) throw incomplete('its subscription can not be read');
   const { event, body } = made;
   const snapshot: ReceivedEvent = { ...event, body, receivedAtMs: takenAtMs, source: 'log' };
-  return { checkout, snapshot, isCurrent };
+  return { checkout, listed, snapshot };
+}
+
+/**
+ * The second to which a subscription is dated. It is no earlier than its beginning, so that the end of another one
+ * before it counts less; and one that has ended counts less than one that began since. A test clock can be ahead.
+ */
+function secondsOf(
+  { asOfSeconds, beganSeconds, endedSeconds }: ListedSubscription,
+  answeredSeconds: number | null,
+): number {
+  const seconds = endedSeconds ?? Math.max(asOfSeconds, beganSeconds ?? 0);
+  return Math.min(seconds, answeredSeconds ?? asOfSeconds);
+}
+
+/** Whether the team has been given all of it, so that another call adds nothing to the log. */
+async function isCurrent(
+  { id, customerId, plan }: Team,
+  listed: ListedSubscription,
+  { database: { query }, planSelection }: CheckoutServices,
+): Promise<boolean> {
+  if (customerId !== listed.customerId) return false;
+  const latest = await readLatestStates(query, [customerId]);
+  const { subscriptionId, status } = listed;
+  if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
+  const { customers, names } = await readCustomers(query, [customerId]);
+  const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+  return driftOf({ id, customerId, plan }, known, [listed], { planSelection, names }) === null;
 }
 
 const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', message);

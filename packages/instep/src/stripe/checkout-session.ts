@@ -9,7 +9,7 @@ const sessionShape = v.object({
   customer: v.string(),
   client_reference_id: v.optional(v.nullable(v.string()), null),
   metadata,
-  subscription: v.looseObject({ created: v.optional(v.number(), 0), metadata }),
+  subscription: v.object({ metadata }),
 });
 
 /** A checkout that is complete, and has begun a subscription. */
@@ -20,8 +20,6 @@ export type CompleteCheckout = {
   /** The subscription as Stripe returned it. */
   readonly subscription: Json;
   readonly subscriptionMetadata: Readonly<Record<string, string>>;
-  /** When the subscription began, in whole seconds since 1970. */
-  readonly beganSeconds: number;
 };
 
 /** Reads a Checkout Session with its subscription; `null` if it is not complete or began no subscription. */
@@ -35,6 +33,5 @@ export function readCheckoutSession(session: JsonObject): CompleteCheckout | nul
     metadata: metadata ?? {},
     subscription: session.subscription ?? null,
     subscriptionMetadata: subscription.metadata ?? {},
-    beganSeconds: subscription.created,
   };
 }
