@@ -50,8 +50,8 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
 
   async growth({ machine, print, ...context }) {
     const onSample = (sample: Sample) => print(sampleLine(sample));
-    const samples = await measureGrowth({ ...context, onSample }, print);
-    const report = growthReport(samples, { options: context.options, machine });
+    const { samples, access } = await measureGrowth({ ...context, onSample }, print);
+    const report = growthReport({ samples, access }, { options: context.options, machine });
     return { report, chart: null, isValid: areValid(samples) };
   },
 

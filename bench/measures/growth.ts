@@ -1,5 +1,6 @@
 import { createInstep } from '../systems/instep.ts';
 import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
+import { type AccessTimes, measureAccess } from './access.ts';
 import type { CompareOptions, Sample } from './compare.ts';
 import { completeStatistics } from './complete-statistics.ts';
 import { measureSystem } from './measure-system.ts';
@@ -14,20 +15,30 @@ export const SIZES = {
   long: 'many teams, long log',
 } as const;
 
+export type Growth = {
+  readonly samples: readonly Sample[];
+  /** In the database with a long log. */
+  readonly access: AccessTimes;
+};
+
 /** Measures Instep on databases of three sizes, in turn. */
 export async function measureGrowth(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,
-): Promise<Sample[]> {
+): Promise<Growth> {
   const { events, teams } = options;
   const instep = createInstep(stripeApiBase);
   const prepare = (databaseName: string, count: number) =>
     prepareSystem(instep, postgres, { teams: count, users: count }, { databaseName });
-  const systems: readonly (readonly [string, PreparedSystem])[] = [
-    [SIZES.few, await prepare('few', FEW_TEAMS)],
-    [SIZES.many, await prepareMany(await prepare('many', teams), events)],
-    [SIZES.long, await prepareLong(await prepare('long', teams), events, print)],
-  ];
+  const few = await prepare('few', FEW_TEAMS);
+  const many = await prepareMany(await prepare('many', teams), events);
+  const long = await prepareLong(await prepare('long', teams), events, print);
+  const access = await measureAccess(long.database.ask, teams);
+  const systems = [
+    [SIZES.few, few],
+    [SIZES.many, many],
+    [SIZES.long, long],
+  ] as const;
 
   const samples: Sample[] = [];
   const asked = { ...options, measures: ['events', 'profiles'] as const };
@@ -40,7 +51,7 @@ export async function measureGrowth(
       });
     }
   }
-  return samples;
+  return { samples, access };
 }
 
 /** The same teams as with a long log, whose events were all deleted. */

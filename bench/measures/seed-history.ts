@@ -58,6 +58,12 @@ const SUBSCRIPTIONS = `
   select customer_id, subscription_id, status, product_id, to_timestamp(created), false
     from content`;
 
+const LATEST_STATES = `
+  insert into instep.latest_states (customer_id, subscription_id, status, product_id, created_at,
+                                    since, is_settled, is_from_log)
+  select customer_id, subscription_id, status, product_id, created_at, created_at, true, true
+    from instep.subscriptions`;
+
 const TEAMS = `
   with content as (${CONTENT})
   update teams
@@ -108,6 +114,7 @@ export async function applyLastEvents(
   const first = Math.max(0, events - teams);
   const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
   await ask(SUBSCRIPTIONS, lastTurn);
+  await ask(LATEST_STATES);
   await ask(TEAMS, lastTurn);
   await ask('vacuum analyze');
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { storePolicy } from 'instep/src/access/policy.ts';
 import { readAccess, type TeamAccess } from 'instep/src/access/team-access.ts';
 import type { AccessPolicy } from 'instep/src/core/access-policy.ts';
@@ -9,6 +10,8 @@ import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
+
+const DOCUMENTATION = readFileSync(new URL('../../docs/access.md', import.meta.url), 'utf8');
 
 const DAY = 86_400;
 const at = (seconds: number) => new Date(seconds * 1_000);
@@ -274,6 +277,23 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
       return rows;
     });
     expect(rows).toEqual([{ team_id: teamId, reason: 'active' }]);
+  });
+
+  test('the banner of the documentation is one select', async () => {
+    const [, select = ''] = /## A banner[\s\S]*?```sql\n([\s\S]*?)```/.exec(DOCUMENTATION) ?? [];
+    const { teamId, customerId } = await store.addTeam();
+    const banner = async () =>
+      (await store.database.query<{ banner: string | null }>(select, [teamId]))[0]?.banner;
+    expect(await banner()).toBe('You have no plan.');
+    const first = { customerId, createdSeconds: NOW - 100 };
+    await deliver({ ...first, status: 'trialing' }, { trial_end: NOW + DAY });
+    expect(await banner()).toBe('Your trial ends soon.');
+    await deliver({ ...first, createdSeconds: NOW - 90 }, { cancel_at: Date.UTC(2100, 2) / 1_000 });
+    expect(await banner()).toBe('Your plan ends on 1 March.');
+    await deliver({ ...first, createdSeconds: NOW - 80, status: 'past_due' });
+    expect(await banner()).toBe('Your payment failed. Please update your card.');
+    await deliver({ ...first, createdSeconds: NOW - 70 });
+    expect(await banner()).toBeNull();
   });
 
   test('the app can alter its table, and the next start fits the view to it', async () => {

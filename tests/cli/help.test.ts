@@ -8,7 +8,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   tables: [],
   migrate: [],
   user: ['add', 'show'],
-  team: ['add', 'link', 'show', 'sync'],
+  team: ['add', 'link', 'show', 'access', 'sync'],
   checkout: ['complete'],
   session: ['issue'],
   trigger: [],

@@ -37,7 +37,19 @@ test('show prints the plan without colors', async () => {
   ]);
 });
 
-test.each(['show 4711', 'link 4711 --customer cus_nobody'])(
+test('access prints the reason and the times', async () => {
+  const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_access' });
+  const fields = { customerId: 'cus_access', createdSeconds: 1_700_000_000 };
+  await openPipeline(database)([receivedEvent(fields)]);
+  const { code, stdout } = await team('access', String(id), '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ...{ teamId: id, hasAccess: true, reason: 'active' },
+    ...{ since: '2023-11-14T22:13:20.000Z', endsAt: null },
+  });
+});
+
+test.each(['show 4711', 'access 4711', 'link 4711 --customer cus_nobody'])(
   '%s for an unknown team exits with 1 and one line',
   async (command) => {
     expect(await team(...command.split(' '))).toEqual({

@@ -92,6 +92,38 @@ describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
     await expectText(page).toContain('Plan: Pro (active)');
   });
 
+  test('a banner says that the payment failed and when the plan ends, and a page needs access', async () => {
+    const page = await signIn('ada@example.com');
+    async function change(status: string, members: object = {}): Promise<void> {
+      const event = createSubscriptionEvent({
+        customerId: 'cus_acme',
+        productId: 'prod_pro',
+        status,
+      });
+      Object.assign(event.data.object, members);
+      event.created += changes;
+      changes += 1;
+      stripe.subscriptions.set(event.data.object);
+      await fetch(`${url}/api/stripe/webhook`, signedRequest(event, WEBHOOK_SECRET));
+    }
+    let changes = 1;
+    await expectText(page).toContain('Plan: Pro');
+    await page.goto(`${url}/reports`);
+    await expectText(page).toContain('Reports of Acme');
+    await change('past_due');
+    await page.goto(`${url}/dashboard`);
+    await expectText(page.getByRole('status')).toContain('Your payment failed');
+    await change('active', { cancel_at: Date.UTC(2100, 2, 1) / 1_000 });
+    await page.reload();
+    await expectText(page.getByRole('status')).toContain('Your plan ends on 1 March.');
+    await change('unpaid');
+    await page.goto(`${url}/reports`);
+    await page.waitForURL('**/pricing');
+    await change('active');
+    await page.goto(`${url}/reports`);
+    await expectText(page).toContain('Reports of Acme');
+  });
+
   test('a trial that starts at checkout is on the first page after it, although no event reports it', async () => {
     const page = await signIn('grace@example.com');
     await page.getByRole('link', { name: 'Pricing' }).click();

@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Banner } from './banner';
 import { SignedInUser } from './signed-in-user';
 
 export default function DashboardLayout({ children }: { children: ReactNode }) {
@@ -6,6 +7,7 @@ export default function DashboardLayout({ children }: { children: ReactNode }) {
     <>
       <header>
         <SignedInUser />
+        <Banner />
       </header>
       <main>{children}</main>
     </>

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application-id.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
@@ -47,6 +48,16 @@ export function teamCommand(): Command {
         .action(show),
     )
     .addCommand(
+      createCommand(
+        'access',
+        'show whether a team has access, why, and until when',
+        'instep team access 1',
+      )
+        .argument('<id>', 'team id', applicationId)
+        .option('--json', 'print JSON')
+        .action(access),
+    )
+    .addCommand(
       createCommand('sync', 'give a team the plan that Stripe has now', 'instep team sync 1')
         .argument('<id>', 'team id', applicationId)
         .option('--json', 'print JSON')
@@ -92,6 +103,17 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
 
 async function show(id: ApplicationId, options: Json): Promise<void> {
   await withReadContext((context) => print(context, id, options));
+}
+
+async function access(id: ApplicationId, options: Json): Promise<void> {
+  await withReadContext(async ({ database }) => {
+    const found = await readAccess(database.query, id);
+    if (found === null) throw new NotFound(`there is no team ${id}`);
+    const text = (value: string | number | boolean | Date | null) =>
+      value instanceof Date ? value.toISOString() : value;
+    const values = Object.entries(found).map(([name, value]) => [name, text(value)]);
+    printData(Object.fromEntries(values), options);
+  });
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {
