@@ -1,7 +1,8 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { expect, test } from 'vitest';
-import { runInstep } from '../support/process/instep-process.ts';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
@@ -26,6 +27,26 @@ test('completes a checkout, prints the team, and records who did it', async () =
   expect(actions).toEqual([
     { subject: `team:${id}`, action: 'complete checkout', operator_how: 'command' },
   ]);
+});
+
+test('a kill -9 before the commit changes nothing, and the same command then completes it', async () => {
+  const id = await addTeam(query, { name: 'Acme', customerId: null });
+  account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_killed' }));
+  await account.happen(trialOf('cus_killed', 'sub_killed'), 'missed');
+  const command = ['checkout', 'complete', 'cs_killed', '--team', String(id), '--json'];
+  await whileHeld(account.database, lockTeam(id), async () => {
+    const killed = spawnInstep(command, account.environment);
+    const isTrying = `select from pg_stat_activity
+                       where query like '%for update skip locked%' and pid <> pg_backend_pid()
+                         and datname = current_database()`;
+    await expect.poll(() => query(isTrying), { timeout: 20_000 }).not.toEqual([]);
+    killed.process.kill('SIGKILL');
+    await killed.exited;
+  });
+  const before = `select from instep.events where customer_id = 'cus_killed'`;
+  expect(await query(before)).toEqual([]);
+  expect(await account.planOf(id)).toMatchObject({ customerId: null });
+  expect(JSON.parse((await instep(...command)).stdout)).toMatchObject({ id, planName: 'Pro' });
 });
 
 test('syncs a team with Stripe, and prints it', async () => {
