@@ -125,6 +125,14 @@ describe.each(postgresServers)('$name', (server) => {
     );
     const updated = await app.query('update teams set plan_name = plan_name returning id');
     expect(updated).toHaveLength(expected === 'none' ? 3 : 0);
+    const [event] = await Promise.allSettled([
+      openPipeline(app)([receivedEvent({ customerId: 'cus_1' })]),
+    ]);
+    expect(event).toMatchObject(
+      expected === 'none'
+        ? { value: [{ outcome: 'applied' }] }
+        : { reason: { code: 'DATABASE_REFUSED' } },
+    );
     for (const { policy } of hidden) await owner.query(policy);
     expect(await findHidden()).toEqual([]);
     await owner.query(`

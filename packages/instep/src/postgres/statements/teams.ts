@@ -48,12 +48,20 @@ const lockTeamsOr =
       select locked.*,
              teams.provider_customer_id as "askedCustomerId",
              case
-               when locked.id is null then row_security_active(${regclass(teams.name)})
+               when locked.id is null then ${canBeHidden(teams.name, otherwise)}
              end as "canBeHidden"
         from ${teams.rows} as teams
         left join locked on locked.id = teams.id
        where teams.provider_customer_id = any ($1::text[])
        order by teams.id`;
+
+/** Where nothing waits, a row below a view is tried once more, because only its own table knows its policies. */
+const canBeHidden = (name: string, otherwise: '' | 'skip locked' | 'nowait') =>
+  `row_security_active(${regclass(name)})${
+    otherwise === 'skip locked'
+      ? ` or (select relkind = 'v' from pg_class where oid = ${regclass(name)})`
+      : ''
+  }`;
 
 const LOCK_TEAMS = lockTeamsOr('');
 const LOCK_AVAILABLE_TEAMS = lockTeamsOr('skip locked');
