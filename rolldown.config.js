@@ -12,7 +12,6 @@ const libraries = {
     'adapters/next': 'adapters/next.ts',
     'adapters/node': 'adapters/node.ts',
     'operate/index': 'operate/index.ts',
-    'operate/inside': 'operate/inside.ts',
     'testing/index': 'testing/index.ts',
     'cli/instep': 'cli/instep.ts',
   },

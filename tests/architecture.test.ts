@@ -51,7 +51,6 @@ const ENTRY_POINTS = [
   'adapters/next.ts',
   'adapters/node.ts',
   'operate/index.ts',
-  'operate/inside.ts',
   'testing/index.ts',
 ];
 
@@ -162,7 +161,7 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
 
 describe.each(consoleSources)('console/src/$path', ({ text, packages }) => {
   test("knows nothing of Instep but the operators' API", () => {
-    const known = /^(?:node:|hono\b|@hono\/node-server$|instep\/operate(?:\/inside)?$)/;
+    const known = /^(?:node:|hono\b|@hono\/node-server$|instep\/operate$)/;
     expect(packages.filter((name) => !known.test(name))).toEqual([]);
     expect(text).not.toContain('instep/src');
   });

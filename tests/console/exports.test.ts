@@ -168,7 +168,7 @@ describe('a team for support', () => {
     expect(exported).toMatchObject({
       bodies: 'redacted',
       team: { id: teamId, customerId: 'cus_acme', plan: { subscriptionStatus: 'canceled' } },
-      status: { kind: 'lost plan', followed: { subscriptionId: 'sub_1' } },
+      status: { kind: 'lost plan', deciding: { subscriptionId: 'sub_1' } },
       subscriptions: [{ subscriptionId: 'sub_1', status: 'canceled' }],
     });
     expect(exported.events).toHaveLength(EVENTS);

@@ -3,7 +3,7 @@ import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { TeamStatusPanel } from 'instep-console/src/teams/team-status-panel.tsx';
 import { expect, test } from 'vitest';
 
-const followed: SubscriptionEvent = {
+const deciding: SubscriptionEvent = {
   customerId: 'cus_1',
   subscriptionId: 'sub_1',
   status: 'canceled',
@@ -24,8 +24,8 @@ test.each([
       team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN, lostPlan: null },
       status: {
         kind: 'lost plan',
-        followed: { ...followed, status },
-        since: { seconds: followed.createdSeconds, isExact: true, delay: null },
+        deciding: { ...deciding, status },
+        since: { seconds: deciding.createdSeconds, isExact: true, delay: null },
       },
       issue: null,
       waiting: null,

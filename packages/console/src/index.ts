@@ -24,7 +24,7 @@ export type ConsoleOptions = {
   readonly environment?: Environment;
   /** Logs what could not be answered to standard output by default. */
   readonly logger?: Logger;
-  /** Finds the signed-in user of a request; `null` when nobody is signed in, or lacks permission. */
+  /** Finds the signed-in user of a request; `null` without one, or without permission. */
   readonly authorize: (request: Request) => ConsoleUser | null | Promise<ConsoleUser | null>;
   /** The path that the console is mounted at, such as `/admin/billing`; at the root by default. */
   readonly basePath?: string;

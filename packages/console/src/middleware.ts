@@ -1,8 +1,8 @@
 import type { MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import { secureHeaders } from 'hono/secure-headers';
-import { type Logger, withDeadline } from 'instep/operate/inside';
-import { bodyTooLarge } from './problems.tsx';
+import type { Logger } from 'instep/operate';
+import { bodyTooLarge, tookTooLong } from './problems.tsx';
 import type { ConsoleEnv } from './request-context.ts';
 
 const MAX_BODY_BYTES = 65_536;
@@ -50,8 +50,15 @@ export const smallBody: MiddlewareHandler = bodyLimit({
   },
 });
 
+/** Answers in time. What the page was waiting for continues. */
 export const withinDeadline: MiddlewareHandler = async (_, next) => {
-  await withDeadline(next(), DEADLINE_MS);
+  await new Promise<void>((resolve, reject) => {
+    const reason = `Not done within ${DEADLINE_MS} ms`;
+    const timer = setTimeout(() => reject(tookTooLong(reason)), DEADLINE_MS);
+    next()
+      .then(resolve, reject)
+      .finally(() => clearTimeout(timer));
+  });
 };
 
 /** Logs every request that may change something. */

@@ -1,13 +1,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { InstepError } from 'instep/operate';
-import {
-  DatabaseBusy,
-  DatabaseUnavailable,
-  DeadlineExceeded,
-  type Logger,
-} from 'instep/operate/inside';
+import { InstepError, type Logger } from 'instep/operate';
 import { Notice } from './components/panels.tsx';
 import { capitalized } from './components/text.tsx';
 import { Page } from './page.tsx';
@@ -57,7 +51,7 @@ export const operatorsOnly = () =>
   new PageProblem(
     403,
     'Only operators can do this',
-    'Nothing was changed. Ask somebody with the role operator.',
+    'Nothing was changed. Ask a user with the role operator.',
   );
 
 export const notFound = (message = 'There is no page at this address.') =>
@@ -71,6 +65,11 @@ export const notAForm = () =>
 
 export const tooManyAttempts = () =>
   new PageProblem(429, 'Too many attempts', 'Wait 1 minute, then try again.');
+
+export function tookTooLong(reason: string) {
+  const advice = 'Reload the page. Events use connections of their own and are not affected.';
+  return new PageProblem(503, 'The page took too long', `${reason}. ${advice}`);
+}
 
 /** A page that says what is wrong, or only the notice when htmx requested a part of a page. */
 export function answerProblem(context: Context, { status, title, message }: PageProblem) {
@@ -103,16 +102,18 @@ export function createErrorHandler(logger: Logger) {
 
 function problemOf(error: Error): PageProblem {
   if (error instanceof PageProblem) return error;
-  const reason = capitalized(error.message);
-  if (error instanceof DatabaseUnavailable) {
-    const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
-    return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);
-  }
-  if (error instanceof DatabaseBusy || error instanceof DeadlineExceeded) {
-    const advice = 'Reload the page. Events use connections of their own and are not affected.';
-    return new PageProblem(503, 'The page took too long', `${reason}. ${advice}`);
-  }
   // Among the packages in use, only Hono's check of a form's origin throws it.
   if (error instanceof HTTPException) return fromOtherSite();
-  return new PageProblem(500, 'Internal error', 'The server log says what happened.');
+  const reason = capitalized(error.message);
+  switch (error instanceof InstepError && error.code) {
+    case 'DATABASE_UNAVAILABLE': {
+      const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
+      return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);
+    }
+    case 'DATABASE_BUSY':
+    case 'DEADLINE_EXCEEDED':
+      return tookTooLong(reason);
+    default:
+      return new PageProblem(500, 'Internal error', 'The server log says what happened.');
+  }
 }

@@ -1,6 +1,6 @@
+import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
-import { isSameSecret } from 'instep/operate/inside';
 import { CSRF_FIELD } from '../components/form.tsx';
 import { badRequest, formExpired, loginNeeded, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
@@ -43,7 +43,7 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
     context.set('csrfToken', token);
     if (['GET', 'HEAD'].includes(context.req.method)) return await next();
     return await onlyOwnForms(context, async () => {
-      if (isSameSecret(await readToken(context), token)) return await next();
+      if (isSameToken(await readToken(context), token)) return await next();
       // A login's token must not appear in a page.
       if (context.req.path === LOGIN_PATH) throw formExpired();
       const page = <KeptFormPage title="This form has expired" form={await readForm(context)} />;
@@ -51,6 +51,12 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
       context.res = await context.render(page);
     });
   };
+}
+
+/** Compares tokens in a time that does not reveal where they differ. */
+function isSameToken(one: string, other: string): boolean {
+  const [bytes, otherBytes] = [Buffer.from(one), Buffer.from(other)];
+  return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);
 }
 
 /** What a form's token is bound to. */

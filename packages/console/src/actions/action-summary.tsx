@@ -1,5 +1,5 @@
 import type { RecordedAction } from 'instep/operate';
-import { counted } from 'instep/operate/inside';
+import { counted } from '../components/amounts.ts';
 import { Badge } from '../components/badges.tsx';
 import { Notice } from '../components/panels.tsx';
 import { UntrustedText } from '../components/text.tsx';

@@ -5,7 +5,7 @@ import type {
   ReplayOutcomes,
   Subject,
 } from 'instep/operate';
-import { counted } from 'instep/operate/inside';
+import { counted } from '../components/amounts.ts';
 import { quoted } from '../components/text.tsx';
 
 /** A sentence for each problem. */

@@ -10,10 +10,10 @@ import {
   type Severity,
   subscriptionOf,
 } from 'instep/operate';
-import { countText } from 'instep/operate/inside';
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
 import { REASONS } from '../actions/words.ts';
+import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';

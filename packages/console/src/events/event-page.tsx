@@ -10,8 +10,8 @@ import {
   type RecordedAction,
   readActed,
 } from 'instep/operate';
-import { countText, durationText } from 'instep/operate/inside';
 import { ActionSummary } from '../actions/action-summary.tsx';
+import { countText, durationText } from '../components/amounts.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';

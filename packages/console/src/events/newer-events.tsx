@@ -1,5 +1,5 @@
 import { countEvents, type EventFilter, type OperateContext } from 'instep/operate';
-import { counted, countText } from 'instep/operate/inside';
+import { counted, countText } from '../components/amounts.ts';
 import { Live } from '../components/live.tsx';
 import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { counted } from 'instep/operate/inside';
+import { counted } from '../components/amounts.ts';
 import { UntrustedText } from '../components/text.tsx';
 
 /** How much of a body that is not JSON is shown, in characters. */

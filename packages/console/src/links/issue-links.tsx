@@ -1,5 +1,5 @@
 import type { IssueCounts, SubjectIssueCode, TeamIssueCode } from 'instep/operate';
-import { countText } from 'instep/operate/inside';
+import { countText } from '../components/amounts.ts';
 import { Button, PostForm } from '../components/form.tsx';
 
 /** The name of each issue, in a list of issues or teams. */

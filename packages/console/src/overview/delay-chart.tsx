@@ -1,5 +1,5 @@
 import { DELAY_BOUNDS_SECONDS } from 'instep/operate';
-import { durationOf } from 'instep/operate/inside';
+import { durationOf } from '../components/amounts.ts';
 import { Badge } from '../components/badges.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
 import type { Delays } from './series.ts';

@@ -1,5 +1,5 @@
 import { LOGGED_OUTCOMES, type LoggedOutcome } from 'instep/operate';
-import { countText } from 'instep/operate/inside';
+import { countText } from '../components/amounts.ts';
 import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
 import { countOf, type Slot, totalsOf } from './series.ts';

@@ -4,7 +4,7 @@ import {
   type Progress,
   type TeamCounts,
 } from 'instep/operate';
-import { counted, countText } from 'instep/operate/inside';
+import { counted, countText } from '../components/amounts.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';

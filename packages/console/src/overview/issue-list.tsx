@@ -1,6 +1,6 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { type HealthReport, type Issue, issueText, type Remedy } from 'instep/operate';
-import { countText } from 'instep/operate/inside';
+import { countText } from '../components/amounts.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';

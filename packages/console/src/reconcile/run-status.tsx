@@ -1,6 +1,6 @@
 import type { Counts, Progress, Reconciliation, StepProgress } from 'instep/operate';
-import { counted, countText } from 'instep/operate/inside';
 import { failureText } from '../actions/words.ts';
+import { counted, countText } from '../components/amounts.ts';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';

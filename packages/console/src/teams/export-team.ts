@@ -1,19 +1,17 @@
-import type { HistoryEntry } from 'instep/operate';
 import {
-  type Customer,
-  explainHistory,
-  type Query,
+  type ExplainedTeam,
+  type HistoryEntry,
+  type OperateContext,
+  readTimeline,
   reasonText,
-  redactBody,
-} from 'instep/operate/inside';
+  redactedBody,
+} from 'instep/operate';
 import { exportedTime, jsonArrayOf } from '../export.ts';
-import { type TeamRecord, teamStatusOf } from './team-status.ts';
 
 type TeamExport = {
-  readonly record: TeamRecord;
-  readonly nowMs: number;
+  readonly explained: ExplainedTeam;
   /** Replaces personal data in bodies; `null`: bodies stay as Stripe sent them. */
-  readonly pseudonymOf: ((text: string) => string) | null;
+  readonly redactionKey: string | null;
 };
 
 /** How many events are explained at once. */
@@ -21,38 +19,31 @@ const PAGE = 200;
 
 /** Everything that is known about a team, as one JSON file, the newest event first. */
 export async function* exportTeam(
-  query: Query,
-  { record, nowMs, pseudonymOf }: TeamExport,
+  context: OperateContext,
+  { explained, redactionKey }: TeamExport,
 ): AsyncGenerator<string> {
-  const { team, known, planSelection } = record;
-  const customer = known.customers.get(team.customerId ?? '');
+  const { team, planSelection, status, notes, subscriptions } = explained;
   const head = {
-    exportedAt: exportedTime(nowMs),
-    bodies: pseudonymOf === null ? 'original' : 'redacted',
-    planSelection,
-    team,
-    ...teamStatusOf(record),
-    subscriptions: customer === undefined ? [] : subscriptionsOf(customer),
+    exportedAt: exportedTime(context.now()),
+    bodies: redactionKey === null ? 'original' : 'redacted',
+    ...{ planSelection, team, status, notes },
+    subscriptions: subscriptions.map(({ deciding, order }) => ({ ...deciding, order })),
   };
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "events": `;
-  yield* jsonArrayOf(eventsOf(query, record, pseudonymOf));
+  yield* jsonArrayOf(eventsOf(context, team.id, redactionKey));
   yield '}\n';
 }
 
-const subscriptionsOf = (customer: Customer) =>
-  [...customer.values()].map(({ deciding, order }) => ({ ...deciding, order }));
-
 async function* eventsOf(
-  query: Query,
-  { team: { id, customerId }, planSelection }: TeamRecord,
-  pseudonymOf: TeamExport['pseudonymOf'],
+  context: OperateContext,
+  teamId: ExplainedTeam['team']['id'],
+  redactionKey: string | null,
 ): AsyncGenerator<string> {
   let before: number | null = null;
   do {
-    if (customerId === null) return;
-    const request = { customerId, planSelection, teamIds: [id], before, limit: PAGE };
-    const history = await explainHistory(query, request);
-    for (const entry of history.entries.toReversed()) yield eventText(entry, pseudonymOf);
+    const history = await readTimeline(context, { teamId, before, limit: PAGE });
+    if (history === null) return;
+    for (const entry of history.entries.toReversed()) yield eventText(entry, redactionKey);
     before = history.before;
   } while (before !== null);
 }
@@ -60,7 +51,7 @@ async function* eventsOf(
 /** The body is inserted as it is: parsing the JSON would round large numbers. */
 function eventText(
   { event, subscription, reasons, plans }: HistoryEntry,
-  pseudonymOf: TeamExport['pseudonymOf'],
+  redactionKey: string | null,
 ): string {
   const { body, createdAtMs, receivedAtMs, eventId, key: _, customerId: __, ...others } = event;
   const facts = {
@@ -73,6 +64,6 @@ function eventText(
     reasons: reasons.map(reasonText),
     plans,
   };
-  const shown = pseudonymOf === null ? body : redactBody(body, pseudonymOf);
+  const shown = redactionKey === null ? body : redactedBody(event, redactionKey);
   return `${JSON.stringify(facts).slice(0, -1)},"body":${new TextDecoder().decode(shown)}}`;
 }

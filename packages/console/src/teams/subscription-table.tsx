@@ -1,62 +1,50 @@
-import type { PlanSelection } from 'instep/operate';
-import {
-  type Customer,
-  countText,
-  decidingEvent,
-  type SubscriptionState,
-} from 'instep/operate/inside';
+import type { TeamSubscription } from 'instep/operate';
+import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time } from '../components/text.tsx';
 
-type SubscriptionTableProps = {
-  readonly customer: Customer;
-  readonly planSelection: PlanSelection;
-};
+type SubscriptionTableProps = { readonly subscriptions: readonly TeamSubscription[] };
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
 /** Customers have more subscriptions only by accident. */
 const MAX_SHOWN = 100;
 
-/** The customer's subscriptions, newest first, and which of them the team follows. */
-export function SubscriptionTable({ customer, planSelection }: SubscriptionTableProps) {
-  const followed = decidingEvent(customer, planSelection);
-  const states = [...customer.values()].sort(
-    (one, other) => other.deciding.createdSeconds - one.deciding.createdSeconds,
-  );
+/** The customer's subscriptions, newest first, and which of them decides the team's plan. */
+export function SubscriptionTable({ subscriptions }: SubscriptionTableProps) {
   return (
     <>
       <Table
         label="Subscriptions"
         columns={COLUMNS}
-        rows={states
+        rows={subscriptions
           .slice(0, MAX_SHOWN)
-          .map(({ deciding, order }) => [
+          .map(({ deciding, order, isDeciding }) => [
             <OptionalText text={deciding.subscriptionId} maxLength={120} />,
             <StatusBadge status={deciding.status} />,
             <OptionalText text={deciding.productId} />,
             <Time ms={deciding.createdSeconds * 1_000} />,
-            <Note isFollowed={deciding === followed} order={order} />,
+            <Note {...{ isDeciding, order }} />,
           ])}
       />
-      {states.length > MAX_SHOWN && (
+      {subscriptions.length > MAX_SHOWN && (
         <p class="quiet">
-          Showing the newest {MAX_SHOWN} of {countText(states.length)}.
+          Showing the newest {MAX_SHOWN} of {countText(subscriptions.length)}.
         </p>
       )}
     </>
   );
 }
 
-type NoteProps = { readonly isFollowed: boolean; readonly order: SubscriptionState['order'] };
+type NoteProps = Pick<TeamSubscription, 'isDeciding' | 'order'>;
 
-function Note({ isFollowed, order }: NoteProps) {
+function Note({ isDeciding, order }: NoteProps) {
   const isUnknown = order === 'ambiguous';
-  if (!isFollowed && !isUnknown) return <>–</>;
+  if (!isDeciding && !isUnknown) return <>–</>;
   return (
     <>
-      {isFollowed && <Badge tone="accent">followed</Badge>}{' '}
+      {isDeciding && <Badge tone="accent">decides the plan</Badge>}{' '}
       {isUnknown && <Badge tone="warning">unknown order</Badge>}
     </>
   );

@@ -2,22 +2,18 @@ import { type Context, Hono } from 'hono';
 import {
   act,
   type Comparison,
-  type CustomerHistory,
   compareTeam,
+  type ExplainedTeam,
+  explainTeam,
   type FoundIssue,
   type NamedTeam,
   type OperateContext,
   type RecordedAction,
   readActed,
+  readTeam,
   readTeamIssue,
+  readTimeline,
 } from 'instep/operate';
-import {
-  explainHistory,
-  pseudonymsWith,
-  readCustomers,
-  readLinkedMs,
-  readNamedTeam,
-} from 'instep/operate/inside';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Panel } from '../components/panels.tsx';
@@ -33,50 +29,30 @@ import { exportTeam } from './export-team.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
 import { type LinkFailure, LinkPanel } from './link-panel.tsx';
 import { SubscriptionTable } from './subscription-table.tsx';
-import { type TeamRecord, teamStatusOf } from './team-status.ts';
 import { TeamStatusPanel } from './team-status-panel.tsx';
-
-const NOTHING_KNOWN = { known: { customers: new Map(), names: new Map() }, linkedMs: null };
-const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
-  const { database, planSelection, now, nonce, logger } = options;
-  const { query } = database;
+  const { nonce, logger } = options;
   const app = new Hono<ConsoleEnv>();
 
-  async function readTeam(context: Context): Promise<NamedTeam> {
-    const team = await readNamedTeam(query, queryText(context.req.param('id')));
-    if (team === null) throw notFound('There is no team with this id.');
-    return team;
-  }
+  const idOf = (context: Context) => queryText(context.req.param('id'));
 
-  async function readHistory(
-    { id, customerId }: NamedTeam,
-    { before, limit }: { readonly before: number | null; readonly limit: number },
-  ) {
-    if (customerId === null) return NO_HISTORY;
-    const request = { customerId, planSelection, teamIds: [id], before, limit };
-    return await explainHistory(query, request);
-  }
-
-  async function readRecord(team: NamedTeam, history: CustomerHistory): Promise<TeamRecord> {
-    const { customerId } = team;
-    if (customerId === null) return { team, history, planSelection, ...NOTHING_KNOWN };
-    const known = await readCustomers(query, [customerId]);
-    const linkedMs = await readLinkedMs(query, team.id, customerId);
-    return { team, history, planSelection, known, linkedMs };
+  async function findTeam(context: Context): Promise<NamedTeam> {
+    return (await readTeam(options, idOf(context))) ?? noTeam();
   }
 
   app.get('/:id', async (context) => {
     const { req, render } = context;
-    const team = await readTeam(context);
     const before = queryNumber(req.query('before'));
     const limit = historyLimit(req.query('events'));
-    const history = await readHistory(team, { before, limit });
-    const part = { team, history, limit, before };
-    if (before !== null) return render(<OlderPage {...part} />);
-    const record = await readRecord(team, history);
+    if (before !== null) {
+      const team = await findTeam(context);
+      const history = await readTimeline(options, { teamId: team.id, before, limit });
+      return render(<OlderPage {...{ team, history: history ?? noTeam(), limit, before }} />);
+    }
+    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
+    const { team } = explained;
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(options, team.id) : null;
     const acted = await readActed(options, queryText(req.query('done')));
@@ -85,36 +61,36 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
-    return render(<TeamPage {...{ record, issue, waiting, entered, comparison, acted, limit }} />);
+    return render(
+      <TeamPage {...{ explained, issue, waiting, entered, comparison, acted, limit }} />,
+    );
   });
 
   app.get('/:id/export', async (context) => {
-    const team = await readTeam(context);
-    const history = await readHistory(team, { before: null, limit: historyLimit(undefined) });
-    const record = await readRecord(team, history);
+    const limit = historyLimit(undefined);
+    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
     const isOriginal = context.req.query('bodies') === 'original';
     // The key is discarded afterward.
-    const pseudonymOf = isOriginal ? null : pseudonymsWith(nonce());
-    const parts = exportTeam(query, { record, nowMs: now(), pseudonymOf });
-    const name = `team-${encodeURIComponent(team.id)}.json`;
+    const parts = exportTeam(options, { explained, redactionKey: isOriginal ? null : nonce() });
+    const name = `team-${encodeURIComponent(explained.team.id)}.json`;
     return sendFile(context, { name, contentType: 'application/json', parts }, logger);
   });
 
   // After a session has ended, a form that is sent again leads here.
   app.on('GET', ['/:id/repair', '/:id/link'], async (context) => {
-    const { id } = await readTeam(context);
+    const { id } = await findTeam(context);
     return context.redirect(teamUrl(id), 303);
   });
 
   app.post('/:id/repair', async (context) => {
-    const { id } = await readTeam(context);
+    const { id } = await findTeam(context);
     const subject = { kind: 'team', id: String(id) } as const;
     const { formId } = await act(options, operatorOf(context.var), [{ action: 'repair', subject }]);
     return context.redirect(`${teamUrl(id)}?compare=yes&done=${formId}#comparison`, 303);
   });
 
   app.post('/:id/link', async (context) => {
-    const { id } = await readTeam(context);
+    const { id } = await findTeam(context);
     const { customer } = await context.req.parseBody();
     const linkTo = queryText(customer);
     const subject = { kind: 'team', id: String(id) } as const;
@@ -127,8 +103,12 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   return app;
 }
 
+function noTeam(): never {
+  throw notFound('There is no team with this id.');
+}
+
 type TeamPageProps = {
-  readonly record: TeamRecord;
+  readonly explained: ExplainedTeam;
   /** What the last comparison found, if it still holds. */
   readonly issue: FoundIssue | null;
   /** `null` unless the team needs a customer. */
@@ -142,10 +122,9 @@ type TeamPageProps = {
 };
 
 function TeamPage(props: TeamPageProps) {
-  const { record, issue, waiting, entered, comparison, acted, limit } = props;
-  const { team, known, history, planSelection } = record;
+  const { explained, issue, waiting, entered, comparison, acted, limit } = props;
+  const { team, planSelection, status, notes, subscriptions, history } = explained;
   const { id, customerId } = team;
-  const customer = customerId === null ? undefined : known.customers.get(customerId);
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
@@ -165,17 +144,16 @@ function TeamPage(props: TeamPageProps) {
         </span>
       </p>
       <TeamStatusPanel
-        {...{ team, issue, waiting, planSelection }}
-        {...teamStatusOf(record)}
+        {...{ team, issue, waiting, planSelection, status, notes }}
         isCompared={comparison !== null}
       />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
       {customerId !== null && (
         <ComparePanel {...{ team, comparison, acted }} isLinkable={waiting !== null} />
       )}
-      {customer !== undefined && (
+      {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
-          <SubscriptionTable customer={customer} planSelection={planSelection} />
+          <SubscriptionTable subscriptions={subscriptions} />
         </Panel>
       )}
       {customerId !== null && <HistoryPanel {...{ team, history, limit }} before={null} />}

@@ -7,7 +7,7 @@ import {
   type TeamFilter,
   type TeamsStart,
 } from 'instep/operate';
-import { counted, countText } from 'instep/operate/inside';
+import { counted, countText } from '../components/amounts.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';

@@ -3,8 +3,11 @@ import {
   GRANTING_STATUSES,
   type NamedTeam,
   type PlanSelection,
+  type Since,
   type StatusWith,
   type SubscriptionEvent,
+  type TeamNote,
+  type TeamStatus,
 } from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
@@ -15,7 +18,6 @@ import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
-import type { Since, TeamNote, TeamStatus } from './team-status.ts';
 import { LostPlanText } from './team-table.tsx';
 import { shortPlan } from './timeline.ts';
 
@@ -137,13 +139,13 @@ function Reason({ team, status, waiting, isCompared }: ReasonProps) {
             <UntrustedText text={shortPlan(team.plan)} />
           </strong>
           . Its customer has had it <SinceText {...status.since} />, through subscription{' '}
-          <Id of={status.followed} />.<DelayText {...status.since} />
+          <Id of={status.deciding} />.<DelayText {...status.since} />
         </>
       );
     case 'lost plan':
       return (
         <>
-          Subscription <Id of={status.followed} /> {CLEARINGS.get(status.followed.status)}. The
+          Subscription <Id of={status.deciding} /> {CLEARINGS.get(status.deciding.status)}. The
           customer has had no plan <SinceText {...status.since} />
           {team.lostPlan !== null && (
             <>

@@ -3,7 +3,7 @@ import { durationOf } from '../runtime/duration.ts';
 import { type Issue, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**
- * What is wrong, in a sentence without a period. Whoever shows it adds what to do.
+ * What is wrong, in a sentence without a period. The page or command that shows it adds what to do.
  *
  * @example
  * ```ts

@@ -24,6 +24,9 @@ export type CustomerHistory = {
   readonly prunedBeforeMs: number | null;
 };
 
+/** Without a customer. */
+export const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
+
 type HistoryRequest = {
   readonly customerId: string;
   readonly planSelection: PlanSelection;

@@ -20,6 +20,7 @@ import {
   type ExplainedEvent,
   explainEvent as explain,
   explainHistory,
+  NO_HISTORY,
 } from './customer-history.ts';
 import { type NamedTeam, readNamedTeam, readSuggestedTeams } from './named-teams.ts';
 
@@ -217,8 +218,6 @@ export type TimelineRequest = {
   /** 50 by default. */
   readonly limit?: number;
 };
-
-const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
 
 /**
  * The events of a team's customer in the order of arrival, each with its reasons and the plans before and

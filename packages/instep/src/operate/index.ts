@@ -1,6 +1,7 @@
 /**
  * For operators: find out what a team's plan is and why, and act. The commands and the console call these
- * functions, and your back office can do the same. They return data with codes; whoever shows it owns the words.
+ * functions, and your back office can do the same. They return data with codes; the page or command that shows it
+ * owns the words.
  *
  * @module operate
  */
@@ -128,6 +129,15 @@ export {
   suggestLinks,
   type TimelineRequest,
 } from './events.ts';
+export {
+  type ExplainedTeam,
+  type ExplainTeamRequest,
+  explainTeam,
+  type Since,
+  type TeamNote,
+  type TeamStatus,
+  type TeamSubscription,
+} from './explain-team.ts';
 export {
   countIssues,
   exportIssues,

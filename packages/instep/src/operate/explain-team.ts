@@ -1,28 +1,30 @@
-import type {
-  CustomerHistory,
-  NamedTeam,
-  PlanSelection,
-  SubscriptionEvent,
-  TeamPlan,
-} from 'instep/operate';
-import {
-  type Customer,
-  decidingEvent,
-  effectOf,
-  isSamePlan,
-  NO_SUBSCRIPTIONS,
-  type StoredCustomers,
-  teamPlan,
-} from 'instep/operate/inside';
+import type { ApplicationId } from '../core/application-id.ts';
+import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
+import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { effectOf } from '../core/status.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
+import { readLinkedMs } from './audit.ts';
+import type { ReadContext } from './context.ts';
+import { type CustomerHistory, explainHistory, NO_HISTORY } from './customer-history.ts';
+import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
-/** Everything that is stored about a team. */
-export type TeamRecord = {
+/** A team, why it has its plan, and the newest events of its customer. */
+export type ExplainedTeam = {
   readonly team: NamedTeam;
-  readonly known: StoredCustomers;
-  readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
-  /** When an operator linked the team to its customer; `null`: no operator did. */
-  readonly linkedMs: number | null;
+  readonly status: TeamStatus;
+  readonly notes: readonly TeamNote[];
+  /** Those of its customer, the newest deciding event first. */
+  readonly subscriptions: readonly TeamSubscription[];
+  readonly history: CustomerHistory;
+};
+
+/** A subscription of a team's customer. */
+export type TeamSubscription = SubscriptionState & {
+  /** Whether it decides the team's plan. */
+  readonly isDeciding: boolean;
 };
 
 /** Why a team has a plan, or has none. */
@@ -33,19 +35,19 @@ export type TeamStatus =
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
   | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }
-  | ({ readonly kind: 'has plan' } & Followed)
-  | ({ readonly kind: 'lost plan' } & Followed)
+  | ({ readonly kind: 'has plan' } & Decided)
+  | ({ readonly kind: 'lost plan' } & Decided)
   /** The row differs from its events: a person or the application has written it. */
   | { readonly kind: 'changed by hand'; readonly shouldBe: TeamPlan };
 
-type Followed = { readonly followed: SubscriptionEvent; readonly since: Since };
+type Decided = { readonly deciding: SubscriptionEvent; readonly since: Since };
 
 /** Since when the customer has had its plan, or none, by Stripe's clock. */
 export type Since = {
   /** In seconds since 1970. If it is not exact, the change can be older. */
   readonly seconds: number;
   readonly isExact: boolean;
-  /** Why the team followed much later; `null`: it did not, or the reason is unknown. */
+  /** Why the team got it much later; `null`: it did not, or the reason is unknown. */
   readonly delay: { readonly kind: 'linked' | 'received'; readonly untilMs: number } | null;
 };
 
@@ -61,25 +63,77 @@ export type TeamNote =
   /** Events arrived before the team had this customer, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
 
-/** Derives a team's status from what is stored. Pure. */
-export function teamStatusOf(record: TeamRecord) {
-  const { team, known } = record;
-  const customer = known.customers.get(team.customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const followed = decidingEvent(customer, record.planSelection);
+export type ExplainTeamRequest = {
+  /** The number of events in the history; 50 by default. */
+  readonly limit?: number;
+};
+
+/**
+ * Explains why a team has its plan or none; `null` when there is no such team.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { explainTeam, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const explained = await explainTeam(context, 7);
+ * console.log(explained?.status.kind); // undefined
+ * await handler.close();
+ * ```
+ */
+export async function explainTeam(
+  { database: { query }, planSelection }: ReadContext,
+  teamId: ApplicationId,
+  { limit = 50 }: ExplainTeamRequest = {},
+): Promise<ExplainedTeam | null> {
+  const team = await readNamedTeam(query, teamId);
+  if (team === null) return null;
+  const { id, customerId } = team;
+  const history =
+    customerId === null
+      ? NO_HISTORY
+      : await explainHistory(query, {
+          customerId,
+          planSelection,
+          teamIds: [id],
+          before: null,
+          limit,
+        });
+  const known = await readCustomers(query, customerId === null ? [] : [customerId]);
+  const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
+  const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
+  const deciding = decidingEvent(customer, planSelection);
+  const record = { team, known, history, planSelection, linkedMs };
   return {
-    status: statusOf(record, customer, followed),
-    notes: [...notesOn(record, customer, followed)],
+    ...{ team, planSelection, history },
+    status: statusOf(record, customer, deciding),
+    notes: [...notesOn(record, customer, deciding)],
+    subscriptions: [...customer.values()]
+      .map((state) => ({ ...state, isDeciding: state.deciding === deciding }))
+      .sort((one, other) => other.deciding.createdSeconds - one.deciding.createdSeconds),
   };
 }
+
+/** Everything that is stored about a team. */
+type TeamRecord = {
+  readonly team: NamedTeam;
+  readonly known: StoredCustomers;
+  readonly history: CustomerHistory;
+  readonly planSelection: PlanSelection;
+  /** When an operator linked the team to its customer; `null`: no operator did. */
+  readonly linkedMs: number | null;
+};
 
 function statusOf(
   { team, known, history, planSelection, linkedMs }: TeamRecord,
   customer: Customer,
-  followed: SubscriptionEvent | null,
+  deciding: SubscriptionEvent | null,
 ): TeamStatus {
   if (team.customerId === null) return { kind: 'unlinked' };
   const shouldBe = teamPlan(customer, planSelection, known.names);
-  if (followed === null || shouldBe === null) {
+  if (deciding === null || shouldBe === null) {
     const last = history.entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
@@ -87,26 +141,26 @@ function statusOf(
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
     return { kind: 'changed by hand', shouldBe };
   }
-  const kind = effectOf(followed.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, followed, since: sinceOf(team.plan, followed, history, linkedMs) };
+  const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
+  return { kind, deciding, since: sinceOf(team.plan, deciding, history, linkedMs) };
 }
 
 function* notesOn(
   { team, history }: TeamRecord,
   customer: Customer,
-  followed: SubscriptionEvent | null,
+  deciding: SubscriptionEvent | null,
 ): Generator<TeamNote> {
   const others: SubscriptionEvent[] = [];
-  for (const { deciding, order } of customer.values()) {
-    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: deciding };
-    if (deciding !== followed && effectOf(deciding.status) === 'grants') others.push(deciding);
+  for (const { deciding: own, order } of customer.values()) {
+    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: own };
+    if (own !== deciding && effectOf(own.status) === 'grants') others.push(own);
   }
   const newestOther = newestOf(others);
   if (newestOther !== null) {
     yield { kind: 'other live', newest: newestOther, count: others.length };
   }
   const newest = newestOf(history.entries.map(({ subscription }) => subscription));
-  if (newest !== null && followed !== null && effectOf(newest.status) === 'none') {
+  if (newest !== null && deciding !== null && effectOf(newest.status) === 'none') {
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
@@ -118,11 +172,11 @@ function* notesOn(
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
 function sinceOf(
   plan: TeamPlan,
-  followed: SubscriptionEvent,
+  deciding: SubscriptionEvent,
   history: CustomerHistory,
   linkedMs: number | null,
 ): Since {
-  let seconds = followed.createdSeconds;
+  let seconds = deciding.createdSeconds;
   let receivedMs = seconds * 1_000;
   let isExact = false;
   for (const { event, subscription, plans } of history.entries.toReversed()) {
