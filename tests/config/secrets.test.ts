@@ -16,7 +16,7 @@ test('signing secrets are read only where webhooks are verified, signed or check
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
     'cli/trigger.ts',
-    'doctor/configuration.ts',
+    'doctor/examine.ts',
     'instep.ts',
   ]);
 });
@@ -26,7 +26,7 @@ test('session secrets are read only where sessions are verified, created or chec
     'adapters/session.ts',
     'cli/demo/command.ts',
     'cli/user.ts',
-    'doctor/configuration.ts',
+    'doctor/examine.ts',
     'instep.ts',
   ]);
 });
