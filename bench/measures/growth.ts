@@ -33,7 +33,7 @@ export async function measureGrowth(
   const few = await prepare('few', FEW_TEAMS);
   const many = await prepareMany(await prepare('many', teams), events);
   const long = await prepareLong(await prepare('long', teams), events, print);
-  const access = await measureAccess(long.database.ask, teams);
+  const access = await measureAccess(long.database.url, teams);
   const systems = [
     [SIZES.few, few],
     [SIZES.many, many],

@@ -184,7 +184,7 @@ describe('the schema', () => {
 
   test('a view in the place of the teams is accepted', async () => {
     const { issues } = await examineAfter(
-      'alter table teams rename to companies; create view teams as select * from companies',
+      'alter table teams rename to companies; create view public.teams as select * from companies',
     );
     expect(issues).toEqual([]);
   });

@@ -133,7 +133,7 @@ async function readLackingPrivileges(
           from pg_class
           join pg_namespace on pg_namespace.oid = relnamespace
          where nspname = 'instep'
-           and relkind in ('r', 'S')
+           and relkind in ('r', 'S', 'v')
       ), needed (privilege, is_held) as (
         select 'create on database ' || quote_ident(current_database()),
                has_database_privilege(current_database(), 'create')
@@ -157,6 +157,10 @@ async function readLackingPrivileges(
          cross join unnest(array['select', 'insert', 'update']) as privilege
          where relkind = 'r'
            and relname <> 'migrations'
+         union all
+        select 'select on instep.team_access', has_table_privilege(oid, 'select')
+          from instep
+         where relname = 'team_access'
          union all
         select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
           from instep
