@@ -73,7 +73,8 @@ export type ActionResult =
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
 
-type ComparedPlans = {
+/** What a team had and should have had. */
+export type ComparedPlans = {
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
   readonly cause: Problem;
