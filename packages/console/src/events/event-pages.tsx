@@ -1,19 +1,21 @@
 import { Hono } from 'hono';
 import {
   type EventFilter,
+  exportEvents,
   findEvents,
   LOGGED_OUTCOMES,
   LOGGED_TYPES,
   type OperateContext,
   type PageOfEvents,
   readNewestPosition,
+  subscriptionOf,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { exportFormatOf, exportList } from '../export.ts';
+import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
 import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
@@ -27,7 +29,6 @@ import {
 } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
-import { exportedEvents } from './export-events.ts';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 import { NoEvents } from './no-events.tsx';
 
@@ -183,4 +184,44 @@ function EventPager({ fields, page: { before, after } }: PageEndProps) {
       next={before !== null && linkTo('Next', { before })}
     />
   );
+}
+
+const EXPORTED = [
+  'position',
+  'received_at',
+  'created_at',
+  'outcome',
+  'event',
+  'type',
+  'status',
+  'product',
+  'customer',
+  'subscription',
+  'deliveries',
+] as const;
+
+type Column = (typeof EXPORTED)[number];
+
+/** The matching events, the newest first. */
+function exportedEvents(context: OperateContext, filter: EventFilter): ExportedList<Column> {
+  return { name: 'events', columns: EXPORTED, rows: eventRows(context, filter) };
+}
+
+async function* eventRows(context: OperateContext, filter: EventFilter) {
+  for await (const event of exportEvents(context, filter)) {
+    const subscription = subscriptionOf(event);
+    yield {
+      position: event.position,
+      received_at: exportedTime(event.receivedAtMs),
+      created_at: exportedTime(event.createdAtMs),
+      outcome: event.outcome,
+      event: event.eventId,
+      type: event.type,
+      status: subscription?.status ?? null,
+      product: subscription?.productId ?? null,
+      customer: event.customerId,
+      subscription: event.subscriptionId,
+      deliveries: event.deliveries,
+    };
+  }
 }

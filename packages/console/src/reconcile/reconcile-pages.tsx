@@ -1,9 +1,8 @@
 import { Hono } from 'hono';
-import { type OperateContext, readReconciliation } from 'instep/operate';
-import { exportFormatOf, exportList } from '../export.ts';
+import { type Finding, type OperateContext, readReconciliation } from 'instep/operate';
+import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { exportedFindings } from './export-findings.ts';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { isDryRunDone, type ReconcileRun } from './run.ts';
 import { RunStatus, shownOf } from './run-status.tsx';
@@ -56,4 +55,40 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
   });
 
   return app;
+}
+
+const EXPORTED = [
+  'finding',
+  'team',
+  'customer',
+  'cause',
+  'subscriptions',
+  'is',
+  'should_be',
+  'since',
+  'is_repaired',
+] as const;
+
+type Column = (typeof EXPORTED)[number];
+
+function exportedFindings(findings: readonly Finding[]): ExportedList<Column> {
+  return { name: 'findings', columns: EXPORTED, rows: findingRows(findings) };
+}
+
+async function* findingRows(findings: readonly Finding[]) {
+  for (const finding of findings) {
+    const drift = finding.kind === 'drift' ? finding : null;
+    const { sinceSeconds = null, isRepaired = null } = drift ?? {};
+    yield {
+      finding: finding.kind,
+      team: 'teamId' in finding ? finding.teamId : null,
+      customer: finding.customerId,
+      cause: drift?.cause ?? null,
+      subscriptions: 'subscriptionIds' in finding ? finding.subscriptionIds.join(' ') : null,
+      is: drift && JSON.stringify(drift.is),
+      should_be: drift && JSON.stringify(drift.shouldBe),
+      since: exportedTime(sinceSeconds === null ? null : sinceSeconds * 1_000),
+      is_repaired: isRepaired,
+    };
+  }
 }

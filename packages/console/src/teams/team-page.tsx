@@ -13,11 +13,15 @@ import {
   readTeam,
   readTeamIssue,
   readTimeline,
+  type TeamSubscription,
 } from 'instep/operate';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
+import { countText } from '../components/amounts.ts';
+import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
-import { UntrustedText } from '../components/text.tsx';
+import { Table } from '../components/table.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { sendFile } from '../export.ts';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
@@ -28,7 +32,6 @@ import { ComparePanel } from './compare-panel.tsx';
 import { exportTeam } from './export-team.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
 import { type LinkFailure, LinkPanel } from './link-panel.tsx';
-import { SubscriptionTable } from './subscription-table.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
@@ -172,6 +175,52 @@ function TeamHeading({ team }: { readonly team: NamedTeam }) {
     <>
       <UntrustedText text={teamName(team)} maxLength={80} />{' '}
       <span class="quiet">Team {team.id}</span>
+    </>
+  );
+}
+
+type SubscriptionTableProps = { readonly subscriptions: readonly TeamSubscription[] };
+
+const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
+
+/** Customers have more subscriptions only by accident. */
+const MAX_SHOWN = 100;
+
+/** The customer's subscriptions, newest first, and which of them decides the team's plan. */
+function SubscriptionTable({ subscriptions }: SubscriptionTableProps) {
+  return (
+    <>
+      <Table
+        label="Subscriptions"
+        columns={COLUMNS}
+        rows={subscriptions
+          .slice(0, MAX_SHOWN)
+          .map(({ deciding, order, isDeciding }) => [
+            <OptionalText text={deciding.subscriptionId} maxLength={120} />,
+            <StatusBadge status={deciding.status} />,
+            <OptionalText text={deciding.productId} />,
+            <Time ms={deciding.createdSeconds * 1_000} />,
+            <Note {...{ isDeciding, order }} />,
+          ])}
+      />
+      {subscriptions.length > MAX_SHOWN && (
+        <p class="quiet">
+          Showing the newest {MAX_SHOWN} of {countText(subscriptions.length)}.
+        </p>
+      )}
+    </>
+  );
+}
+
+type NoteProps = Pick<TeamSubscription, 'isDeciding' | 'order'>;
+
+function Note({ isDeciding, order }: NoteProps) {
+  const isUnknown = order === 'ambiguous';
+  if (!isDeciding && !isUnknown) return <>–</>;
+  return (
+    <>
+      {isDeciding && <Badge tone="accent">decides the plan</Badge>}{' '}
+      {isUnknown && <Badge tone="warning">unknown order</Badge>}
     </>
   );
 }

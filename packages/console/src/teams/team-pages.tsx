@@ -1,10 +1,12 @@
 import { Hono } from 'hono';
 import {
+  exportTeams,
   findTeams,
   type OperateContext,
   type PageOfTeams,
   readTeamCounts,
   type TeamFilter,
+  type TeamOrder,
   type TeamsStart,
 } from 'instep/operate';
 import { counted, countText } from '../components/amounts.ts';
@@ -12,9 +14,8 @@ import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { exportFormatOf, exportList } from '../export.ts';
+import { type ExportedList, exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
-import { exportedTeams } from './export-teams.ts';
 import { FilterLinks } from './filter-links.tsx';
 import {
   readStart,
@@ -161,4 +162,43 @@ function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
       <a href="/teams">Show all teams</a>
     </Notice>
   );
+}
+
+const EXPORTED = [
+  'id',
+  'name',
+  'status',
+  'plan',
+  'product',
+  'subscription',
+  'customer',
+  'lost_plan',
+  'lost_product',
+] as const;
+
+type TeamSearch = { readonly filter: TeamFilter; readonly order: TeamOrder };
+
+/** The matching teams, in their order. */
+function exportedTeams(
+  context: OperateContext,
+  search: TeamSearch,
+): ExportedList<(typeof EXPORTED)[number]> {
+  return { name: 'teams', columns: EXPORTED, rows: teamRows(context, search) };
+}
+
+async function* teamRows(context: OperateContext, { filter, order }: TeamSearch) {
+  for await (const team of exportTeams(context, filter, order)) {
+    const { id, name, customerId, plan, lostPlan } = team;
+    yield {
+      id,
+      name,
+      status: plan.subscriptionStatus,
+      plan: plan.planName,
+      product: plan.providerProductId,
+      subscription: plan.providerSubscriptionId,
+      customer: customerId,
+      lost_plan: lostPlan?.planName ?? null,
+      lost_product: lostPlan?.productId ?? null,
+    };
+  }
 }
