@@ -1,15 +1,23 @@
 import {
+  countEvents,
   eventsNamed,
   explainEvent,
+  explainTeam,
   exportEvents,
   exportTeams,
   findCustomers,
   findEvents,
   findTeams,
   followEvents,
+  modeOfEvent,
   openContext,
+  readNewestPosition,
+  readReconciliation,
   readTeam,
   readTimeline,
+  redactedBody,
+  subscriptionOf,
+  teamsOfCustomers,
 } from 'instep/operate';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -97,6 +105,38 @@ test("reads a team's timeline", async () => {
   expect(timeline?.entries.map(({ event }) => event.eventId)).toEqual(['evt_1', 'evt_2']);
   expect(await readTimeline(context, { teamId: other })).toMatchObject({ entries: [] });
   expect(await readTimeline(context, { teamId: 'nobody' })).toBeNull();
+});
+
+test('explains why a team has no plan, by the subscription that decides it', async () => {
+  const explained = await explainTeam(context, acme);
+  expect(explained).toMatchObject({
+    status: { kind: 'lost plan', deciding: { subscriptionId: 'sub_1', status: 'canceled' } },
+    subscriptions: [{ deciding: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true }],
+    notes: [],
+  });
+  expect(explained?.history.entries).toHaveLength(2);
+  expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
+  expect(await explainTeam(context, 'no such id')).toBeNull();
+  expect(await teamsOfCustomers(context, ['cus_1', 'cus_2'])).toMatchObject([{ id: acme }]);
+});
+
+test('counts events, and reads what one says', async () => {
+  expect(await readNewestPosition(context)).toBeGreaterThan(0);
+  const range = { after: 0, limit: 10 };
+  expect(await countEvents(context, { customerId: 'cus_1' }, range)).toBe(2);
+  expect(await countEvents(context, { outcome: 'parked' }, range)).toBe(0);
+  const [event] = await eventsNamed(context, 'evt_2');
+  if (event === undefined) throw new RangeError('evt_2 is in the log');
+  expect(subscriptionOf(event)?.status).toBe('canceled');
+  expect(modeOfEvent({ ...event, body: Buffer.from('{"livemode":true}') })).toBe('live');
+  expect(modeOfEvent({ ...event, body: Buffer.from('{') })).toBeNull();
+  const personal = { ...event, body: Buffer.from('{"customer_email":"ada@example.com"}') };
+  expect(Buffer.from(redactedBody(personal, 'key')).toString()).not.toContain('ada@');
+});
+
+test('there is no reconciliation before the first one', async () => {
+  const none = { isRunning: false, progress: null, endedAtMs: null };
+  expect(await readReconciliation(context)).toEqual(none);
 });
 
 test('follows new events, after the last ones that are there', async () => {
