@@ -91,6 +91,21 @@ describe('a completed checkout', () => {
     expect(before).toEqual([[{ id: teamId, customer: 'cus_1' }], [{ outcome: 'applied' }]]);
   });
 
+  test('is done although its access can not be read, and another call says so', async () => {
+    const sessionId = await checkOut();
+    const teamId = await newTeam();
+    await query('alter view instep.team_access rename to team_access_hidden');
+    try {
+      expect(await codeOf(complete(sessionId, teamId))).toBe('DATABASE_UNUSABLE');
+    } finally {
+      await query('alter view instep.team_access_hidden rename to team_access');
+    }
+    expect(await account.planOf(teamId)).toMatchObject({ customerId: 'cus_1', plan: ROW });
+    const before = await linksAndLog();
+    expect(await complete(sessionId, teamId)).toMatchObject(PRO);
+    expect(await linksAndLog()).toEqual(before);
+  });
+
   test('finds its team by a function of what the app wrote into the session', async () => {
     const teamId = await newTeam();
     const metadata = { campaign: 'spring' };
