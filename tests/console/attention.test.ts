@@ -103,15 +103,46 @@ test('the team that the metadata names is suggested, and one click links it', as
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('a suggested team with another customer is shown with both, and nothing is filled in', async () => {
-  const teamId = await newTeam('Acme', 'cus_first');
-  await parkNaming('cus_second', teamId);
-  const { html, text } = await pages.get('/attention');
-  expect(text).toContain(
-    'Its metadata names the team Acme , which has another customer, cus_first .',
-  );
-  expect(text).toContain(`npx instep team link ${teamId} --customer cus_second`);
-  expect(html).not.toContain(`value="${teamId}"`);
+describe('a second customer', () => {
+  async function arrangeSecond(): Promise<ApplicationId> {
+    const teamId = await arrange('first');
+    await parkNaming('cus_second', teamId);
+    return teamId;
+  }
+
+  test('is shown with the other one, and nothing is filled in', async () => {
+    await arrangeSecond();
+    const { html, text } = await pages.get('/attention');
+    expect(text).toMatch(
+      /second customer .* Its metadata names the team first , which has another customer\. The team has cus_first : active for Pro \( ?sub_first ?\) Without a team is cus_second : active .*\( ?sub_cus_second ?\)/,
+    );
+    expect(text).toMatch(/Parked events \(1\) Second customer \(1\)/);
+    expect(html).not.toContain('name="link customer:cus_second"');
+  });
+
+  test('replaces the other one, and then its events are replayed', async () => {
+    const teamId = await arrangeSecond();
+    const { text } = await send([
+      ['one', 'replace customer:cus_second'],
+      ['replace customer:cus_second', String(teamId)],
+    ]);
+    expect(text).toContain(`Done cus_second : Linked to team ${teamId}. 1 event replayed`);
+    expect(text).toContain(EMPTY);
+    expect(await account.planOf(teamId)).toMatchObject({
+      customerId: 'cus_second',
+      plan: { providerSubscriptionId: 'sub_cus_second' },
+    });
+  });
+
+  test('is dismissed to keep the other one', async () => {
+    const teamId = await arrangeSecond();
+    const { text } = await send([
+      ['one', 'dismiss customer:cus_second'],
+      ['replace customer:cus_second', String(teamId)],
+    ]);
+    expect(text).toContain(EMPTY);
+    expect(await account.planOf(teamId)).toMatchObject({ customerId: 'cus_first' });
+  });
 });
 
 describe('the list', () => {

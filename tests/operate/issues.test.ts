@@ -1,15 +1,17 @@
 import {
   checkHealth,
+  dismiss,
   exportIssues,
   findIssues,
   ISSUES,
+  linkTeam,
   openContext,
   readTeam,
   readTeamIssue,
   reconcileTeams,
 } from 'instep/operate';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { afterAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -67,6 +69,82 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
     },
     { subject: { kind: 'customer', id: 'cus_2' }, sinceMs },
   ]);
+});
+
+/** Parks an event whose metadata names a team. */
+async function parkNaming(customerId: string, text: string): Promise<void> {
+  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
+  event.data.object.metadata = { teamId: text };
+  await account.ingest([received(JSON.stringify(event), Date.now())]);
+}
+
+describe('a second customer', () => {
+  test('is one that waits for a team that has another, shown once and with both', async () => {
+    const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
+    const free = await addTeam(query, { name: 'Free', customerId: null });
+    await deliver({ customerId: 'cus_first', subscriptionId: 'sub_first' });
+    await parkNaming('cus_second', String(taken));
+    await parkNaming('cus_suggested', String(free));
+    await parkNaming('cus_odd', "1; drop table teams -- '");
+    await deliver({ customerId: 'cus_silent' });
+    expect((await checkHealth(context)).issues).toMatchObject([
+      { code: 'parked-events', count: 4 },
+      { code: 'second-customer', severity: 'warning', count: 1, isMore: false },
+    ]);
+    const { issues } = await findIssues(context);
+    const seen = issues.map(({ code, customerId }) => `${customerId}: ${code}`);
+    expect(seen).toEqual([
+      'cus_odd: parked-events',
+      'cus_second: second-customer',
+      'cus_silent: parked-events',
+      'cus_suggested: parked-events',
+    ]);
+    const second = await findIssues(context, { code: 'second-customer' });
+    expect(second).toMatchObject({ issues: [issues[1]], next: null });
+    expect(second.issues).toMatchObject([
+      {
+        subject: { kind: 'customer', id: 'cus_second' },
+        remedies: ['link', 'dismiss'],
+        team: null,
+        evidence: {
+          events: 1,
+          newest: { subscriptionId: 'sub_cus_second' },
+          suggestedTeam: {
+            id: taken,
+            customerId: 'cus_first',
+            plan: { providerSubscriptionId: 'sub_first', subscriptionStatus: 'active' },
+          },
+        },
+      },
+    ]);
+    const parked = await findIssues(context, { code: 'parked-events' });
+    expect(parked.issues.map(({ code }) => code)).toEqual(Array(4).fill('parked-events'));
+  });
+
+  test('is found by the newest of its events, page by page', async () => {
+    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
+    for (const customerId of ['cus_a', 'cus_b', 'cus_c']) await parkNaming(customerId, taken);
+    await deliver({ customerId: 'cus_b', subscriptionId: 'sub_other' });
+    const code = 'second-customer';
+    const first = await findIssues(context, { code, limit: 1 });
+    expect(first.issues).toMatchObject([{ customerId: 'cus_a' }]);
+    const rest = await findIssues(context, { code, cursor: first.next });
+    expect(rest).toMatchObject({ issues: [{ customerId: 'cus_c' }], next: null });
+  });
+
+  test('is resolved by replacing the other one, or by dismissing it', async () => {
+    const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
+    await parkNaming('cus_second', String(taken));
+    await parkNaming('cus_third', String(taken));
+    await dismiss(context, operator, { kind: 'customer', id: 'cus_third' });
+    expect(await codes()).toEqual(['parked-events', 'second-customer']);
+    const request = { teamId: taken, customerId: 'cus_second' };
+    expect((await linkTeam(context, operator, request)).result.code).toBe('has-another-customer');
+    expect(await codes()).toEqual(['parked-events', 'second-customer']);
+    await linkTeam(context, operator, { ...request, canReplace: true });
+    expect(await codes()).toEqual([]);
+    expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });
+  });
 });
 
 test('a comparison finds teams and customers, each with the cause', async () => {

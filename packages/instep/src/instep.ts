@@ -119,7 +119,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
     poolUse: database.poolUse,
     async readHealth() {
       const { reportHealth } = await import('./operate/health.ts');
-      return await reportHealth(query, { keyMode, nowMs: now(), areWritesCommitted: null });
+      const { linkByMetadata } = config;
+      const known = { keyMode, linkByMetadata, areWritesCommitted: null };
+      return await reportHealth(query, { ...known, nowMs: now() });
     },
     now,
     clockMs: () => performance.now(),

@@ -160,7 +160,9 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
     issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
   const here = cursorParameters(cursor);
-  const haveEvents = issues.some(({ code }) => code === 'parked-events');
+  const haveEvents = issues.some(
+    ({ code }) => code === 'parked-events' || code === 'second-customer',
+  );
   return (
     <PostForm action="/attention">
       <input type="hidden" name="issue" value={code ?? ''} />

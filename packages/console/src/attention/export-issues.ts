@@ -65,6 +65,12 @@ function rowOf(issue: OpenIssue) {
       const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
       return { ...common, event, subscription, parked_events: events };
     }
+    case 'second-customer': {
+      const { newest, events, suggestedTeam } = issue.evidence;
+      const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
+      const { id, name } = suggestedTeam;
+      return { ...common, team: id, name, event, subscription, parked_events: events };
+    }
     default: {
       const { cause, is, shouldBe } = issue.evidence;
       return {

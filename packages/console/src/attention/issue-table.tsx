@@ -2,6 +2,7 @@ import type { Child } from 'hono/jsx';
 import {
   ACTIONS,
   type Action,
+  type ApplicationId,
   type FoundIssue,
   MAX_COUNTED_OF_CUSTOMER,
   type NamedTeam,
@@ -21,7 +22,7 @@ import { differingFields } from '../components/plans.ts';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
+import { ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
 
@@ -142,6 +143,8 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
       );
     case 'parked-events':
       return <WhyParked {...issue} />;
+    case 'second-customer':
+      return <WhySecond {...issue} />;
     default:
       return <WhyFound {...issue} />;
   }
@@ -203,6 +206,52 @@ function Suggestion({ team, customerId }: Suggested) {
   );
 }
 
+type SecondCustomer = Extract<OpenIssue, { readonly code: 'second-customer' }>;
+
+/** Both customers, each with its subscription. */
+function WhySecond({ customerId, evidence: { newest, suggestedTeam } }: SecondCustomer) {
+  const { customerId: former, plan } = suggestedTeam;
+  const subscription = newest === null ? null : subscriptionOf(newest);
+  return (
+    <>
+      Its metadata names the team{' '}
+      <a href={teamUrl(suggestedTeam.id)}>
+        <UntrustedText text={teamName(suggestedTeam)} maxLength={60} />
+      </a>
+      , which has another customer.
+      <ul>
+        <li>
+          The team has {former !== null && <CustomerLink customerId={former} />}:{' '}
+          <StatusBadge status={plan.subscriptionStatus} />
+          <Product name={plan.planName} id={plan.providerProductId} />
+          <Subscription id={plan.providerSubscriptionId} />
+        </li>
+        <li>
+          Without a team is {customerId !== null && <CustomerLink customerId={customerId} />}:{' '}
+          <StatusBadge status={subscription?.status ?? null} />
+          <Product name={subscription?.planName ?? null} id={subscription?.productId ?? null} />
+          <Subscription id={newest?.subscriptionId ?? null} />
+        </li>
+      </ul>
+      Replace gives the team this customer and its plan. Keep dismisses this customer.
+    </>
+  );
+}
+
+function Product({ name, id }: { readonly name: string | null; readonly id: string | null }) {
+  if (name === null && id === null) return null;
+  return <> for {name === null ? <Id text={id ?? ''} /> : <UntrustedText text={name} />}</>;
+}
+
+function Subscription({ id }: { readonly id: string | null }) {
+  return id === null ? null : (
+    <>
+      {' '}
+      (<Id text={id} />)
+    </>
+  );
+}
+
 type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
 
 function WhyFound({ evidence: { cause, is, shouldBe } }: FoundIssue) {
@@ -236,7 +285,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
   const isNotLinked = failure?.action === 'link';
   return (
     <>
-      {action === 'link' && (
+      {action === 'link' && issue.code !== 'second-customer' && (
         <input
           type="text"
           name={`${LINK_FIELD}${subject}`}
@@ -249,14 +298,35 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
           aria-invalid={isNotLinked ? 'true' : undefined}
         />
       )}
-      <Button name="one" value={`${action} ${subject}`} kind={buttonKindOf(action)}>
-        {BUTTONS[action]}
-      </Button>
+      {issue.code === 'second-customer' ? (
+        <ReplaceOrKeep teamId={issue.evidence.suggestedTeam.id} subject={subject} />
+      ) : (
+        <Button name="one" value={`${action} ${subject}`} kind={buttonKindOf(action)}>
+          {BUTTONS[action]}
+        </Button>
+      )}
       {failure !== undefined && (
         <p class="error" id={`${id}-error`}>
           <UntrustedText text={recordedText(failure)} maxLength={400} />
         </p>
       )}
+    </>
+  );
+}
+
+type ReplaceOrKeepProps = { readonly teamId: ApplicationId; readonly subject: string };
+
+function ReplaceOrKeep({ teamId, subject }: ReplaceOrKeepProps) {
+  const field = `${REPLACE_FIELD}${subject}`;
+  return (
+    <>
+      <input type="hidden" name={field} value={String(teamId)} />
+      <Button name="one" value={field} kind="danger">
+        Replace
+      </Button>
+      <Button name="one" value={`dismiss ${subject}`} kind="danger">
+        Keep
+      </Button>
     </>
   );
 }

@@ -1,6 +1,6 @@
 import { ACTIONS, type ActionRequest } from 'instep/operate';
 import { parseSubject } from '../actions/subject-link.tsx';
-import { LINK_FIELD } from '../links/issue-links.tsx';
+import { LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
@@ -17,11 +17,14 @@ const MAX_SUBJECT_LENGTH = 300;
 
 /**
  * Reads a form of the list: the button of one row, or a button for all selected rows. To link, the rows
- * with a text in their field are selected. `null` when nothing is selected.
+ * with a text in their field are selected. To replace a team's customer, its row has a button of its own. `null`
+ * when nothing is selected.
  */
 export function readSelection(form: FormData): Selection | null {
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
-  const action = ACTIONS.find((one) => one === (ofRow || form.get('action')));
+  const canReplace = `${ofRow} ` === REPLACE_FIELD;
+  const named = canReplace ? 'link' : ofRow || form.get('action');
+  const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return null;
   const texts = readTexts(form);
   const ofAll = () => (action === 'link' ? [...texts.keys()] : form.getAll('row').map(queryText));
@@ -30,7 +33,9 @@ export function readSelection(form: FormData): Selection | null {
   if (known.length === 0) return null;
   const requests = known.slice(0, MAX_ROWS).flatMap((text) => {
     const subject = parseSubject(text);
-    return subject === null ? [] : [{ action, subject, linkTo: texts.get(text) ?? '' }];
+    const replaced = queryText(form.get(`${REPLACE_FIELD}${text}`));
+    const linkTo = canReplace ? replaced : (texts.get(text) ?? '');
+    return subject === null ? [] : [{ action, subject, linkTo, canReplace }];
   });
   return { requests, note: queryText(form.get('note')) || null };
 }

@@ -10,6 +10,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'unknown-customer': 'unknown customer',
   'customer-without-team': 'customer without a team',
   'parked-events': 'parked events',
+  'second-customer': 'second customer',
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
   'payment-due': 'payment due',
@@ -32,6 +33,9 @@ export function issuesUrl(
 
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';
+
+/** The name of the field with the team whose customer a row replaces begins like this. */
+export const REPLACE_FIELD = 'replace ';
 
 /** Links a customer to a team, and replays its parked events. The result is on the list of issues. */
 export function LinkCustomerForm({ customerId }: { readonly customerId: string }) {

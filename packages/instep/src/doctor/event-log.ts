@@ -10,6 +10,8 @@ export type EventLogOptions = {
   readonly query: Query;
   /** The mode of the API key; `null` when unknown. */
   readonly keyMode: Mode | null;
+  /** The key of metadata that names a team; `teamId` by default. */
+  readonly linkByMetadata?: string | null;
   /** When Stripe created the newest event, in seconds since 1970; `null` when unknown. */
   readonly newestEventSeconds: number | null;
   readonly nowMs: number;
@@ -17,8 +19,9 @@ export type EventLogOptions = {
 
 /** What is out of sync, and whether events arrive. */
 export async function checkEventLog(options: EventLogOptions): Promise<Check[]> {
-  const { query, keyMode, nowMs } = options;
-  const report = await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
+  const { query, keyMode, linkByMetadata, nowMs } = options;
+  const known = { keyMode, linkByMetadata, nowMs, areWritesCommitted: null };
+  const report = await reportHealth(query, known);
   const names = new Set(Object.values(CHECKS).map(({ name }) => name));
   names.delete(LAST_EVENT);
   return [checkLastEvent(report, options), ...[...names].flatMap(checksNamed)];
@@ -70,6 +73,11 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
     name: 'parked events',
     advice:
       'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
+  },
+  'second-customer': {
+    name: 'parked events',
+    advice:
+      'list them: `instep events list --outcome parked`; replace the other customer: `instep team link ID --customer CUS`, or dismiss the events in the console',
   },
   'unreadable-event': {
     name: 'unreadable events',

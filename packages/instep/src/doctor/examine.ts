@@ -36,7 +36,7 @@ const CONFIGURE_FIRST = 'correct the configuration first';
 export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   const { environment, url, notice, now } = options;
   const settings = readSettings(environment);
-  const { api, database, linksTeams } = settings;
+  const { api, database, linkByMetadata } = settings;
   yield* checkConfiguration(settings);
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
@@ -56,12 +56,12 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   else
     yield* checkDatabase({
       config: database,
-      use: { linksTeams },
+      use: { linksTeams: linkByMetadata !== null },
       accessPolicy: settings.accessPolicy,
       notice,
       now,
       stripeClock,
-      log: { keyMode, newestEventSeconds },
+      log: { keyMode, linkByMetadata, newestEventSeconds },
     });
 }
 
@@ -83,7 +83,7 @@ function readSettings(environment: Environment) {
   attempt(readConfig);
   return {
     database: attempt(readDatabaseConfig),
-    linksTeams: attempt(readLinkByMetadata) !== null,
+    linkByMetadata: attempt(readLinkByMetadata),
     api: attempt(readApiConfig),
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),

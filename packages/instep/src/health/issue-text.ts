@@ -26,6 +26,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       const waited = sinceMs === null ? '' : `; the oldest has waited ${since(sinceMs)}`;
       return `${counted(events, 'event')} of ${subjects(issue, 'customer')} without a team${waited}`;
     }
+    case 'second-customer':
+      return `${subjects(issue, 'customer')} whose metadata names a team that has another customer`;
     case 'unreadable-event':
       return `${subjects(issue, 'event')} could not be read`;
     case 'nothing-delivered':

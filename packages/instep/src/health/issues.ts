@@ -55,6 +55,11 @@ export const ISSUES = {
     concerns: 'customer',
     remedies: ['link', 'replay', 'dismiss'],
   },
+  'second-customer': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['link', 'dismiss'],
+  },
   'unreadable-event': {
     severity: 'warning',
     concerns: 'event',
@@ -125,7 +130,7 @@ export type SubjectIssueCode = {
 /** The issues that comparisons with Stripe and with the event log find. */
 export type FindingCode = Exclude<
   SubjectIssueCode,
-  'parked-events' | 'unknown-order' | 'unreadable-event' | 'payment-due'
+  'parked-events' | 'second-customer' | 'unknown-order' | 'unreadable-event' | 'payment-due'
 >;
 
 /** The issue for each cause. A team whose plan has another name differs from Stripe. */
@@ -279,6 +284,7 @@ function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator
 }
 
 const WITHOUT_EVIDENCE = [
+  'second-customer',
   'unreadable-event',
   'unknown-order',
   'out-of-sync',

@@ -34,6 +34,7 @@ import {
   readDuePayments,
   readLastingAmbiguities,
   readParkedCustomers,
+  readParkedCustomersNaming,
   readUnreadablePositions,
 } from './open-issues.ts';
 
@@ -68,6 +69,17 @@ export type IssueEvidence =
         readonly newest: EventRow | null;
         /** The team that the metadata of the newest event's subscription names; it can have another customer. */
         readonly suggestedTeam: NamedTeam | null;
+      };
+    }
+  /** No team has the customer, and the metadata of its newest event's subscription names a team with another one. */
+  | {
+      readonly code: 'second-customer';
+      readonly evidence: {
+        readonly events: number;
+        /** What the customer has subscribed to: see `subscriptionOf`. */
+        readonly newest: EventRow | null;
+        /** The named team, with its customer and the plan of that customer's subscription. */
+        readonly suggestedTeam: NamedTeam;
       };
     }
   | { readonly code: 'unknown-order'; readonly evidence: { readonly subscriptionId: string } }
@@ -121,16 +133,12 @@ const SOURCES: readonly Source[] = [
     },
   },
   {
-    codes: ['parked-events'],
-    async read(query, { teamKey, after: afterCustomerId, limit }) {
+    codes: ['parked-events', 'second-customer'],
+    async read(query, page) {
+      if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
+      const { after: afterCustomerId, limit } = page;
       const customers = await readParkedCustomers(query, { afterCustomerId, limit });
-      const positions = customers.map(({ newestPosition }) => newestPosition);
-      const newest = await readEventsAt(query, {}, positions, ALL);
-      const suggested = await readSuggestedTeams(query, newest, teamKey);
-      return await withTeams(query, customers, (parked, teams) => {
-        const suggestedTeam = suggested.get(parked.newestPosition) ?? null;
-        return parkedIssue(parked, newest, teams, suggestedTeam);
-      });
+      return await parkedIssues(query, customers, page);
     },
   },
   {
@@ -176,18 +184,58 @@ function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue 
   };
 }
 
-function parkedIssue(
-  { customerId, events, newestPosition, sinceMs }: ParkedCustomer,
-  rows: readonly EventRow[],
-  teams: readonly NamedTeam[],
-  suggestedTeam: NamedTeam | null,
-): OpenIssue {
-  const team = teams[0] ?? null;
-  const code = 'parked-events';
-  const newest = rows.find(({ position }) => position === newestPosition) ?? null;
-  const subject = { kind: 'customer', id: customerId } as const;
-  const evidence = { events, newest, suggestedTeam };
-  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
+/** Each customer has one issue: a second customer is one of parked events only if these were asked for. */
+async function parkedIssues(
+  query: Query,
+  customers: readonly ParkedCustomer[],
+  { teamKey, code }: Pick<SourcePage, 'teamKey' | 'code'>,
+): Promise<Row[]> {
+  const positions = customers.map(({ newestPosition }) => newestPosition);
+  const rows = await readEventsAt(query, {}, positions, ALL);
+  const suggested = await readSuggestedTeams(query, rows, teamKey);
+  return await withTeams(query, customers, (parked, teams) => {
+    const { customerId, events, newestPosition, sinceMs } = parked;
+    const team = teams[0] ?? null;
+    const newest = rows.find(({ position }) => position === newestPosition) ?? null;
+    const suggestedTeam = suggested.get(newestPosition) ?? null;
+    const subject = { kind: 'customer', id: customerId } as const;
+    const common = { subject, sinceMs, customerId, team };
+    const isSecond = team === null && suggestedTeam !== null && suggestedTeam.customerId !== null;
+    if (isSecond && code !== 'parked-events') {
+      const evidence = { events, newest, suggestedTeam };
+      return { code: 'second-customer', ...kindOf('second-customer'), ...common, evidence };
+    }
+    const evidence = { events, newest, suggestedTeam };
+    return { code: 'parked-events', ...kindOf('parked-events'), ...common, evidence };
+  });
+}
+
+/** The largest number of customers whose events are parsed to find second customers. */
+const MAX_EXAMINED = 500;
+
+const EXAMINED_AT_ONCE = 100;
+
+type SecondCustomers = {
+  readonly rows: Row[];
+  /** Whether there can be more. */
+  readonly isMore: boolean;
+};
+
+/** The customers without a team whose metadata names a team that has another customer. */
+async function readSecondCustomers(
+  query: Query,
+  { teamKey, after: afterCustomerId, limit }: Omit<SourcePage, 'code'>,
+): Promise<SecondCustomers> {
+  const page = { afterCustomerId, limit: MAX_EXAMINED };
+  const customers = await readParkedCustomersNaming(query, teamKey, page);
+  const rows: Row[] = [];
+  for (let first = 0; first < customers.length; first += EXAMINED_AT_ONCE) {
+    const some = customers.slice(first, first + EXAMINED_AT_ONCE);
+    const found = await parkedIssues(query, some, { teamKey, code: 'second-customer' });
+    rows.push(...found.filter(({ issue }) => issue.code === 'second-customer'));
+    if (rows.length >= limit) return { rows: rows.slice(0, limit), isMore: true };
+  }
+  return { rows, isMore: customers.length === MAX_EXAMINED };
 }
 
 function orderIssue(
@@ -357,18 +405,24 @@ export async function readTeamIssue(
  * await handler.close();
  * ```
  */
-export async function countIssues({ database: { query } }: OperateContext): Promise<IssueCounts> {
-  return await countOpenIssues(query, await readHealth(query));
+export async function countIssues({
+  database: { query },
+  linkByMetadata,
+}: OperateContext): Promise<IssueCounts> {
+  return await countOpenIssues(query, await readHealth(query), linkByMetadata ?? TEAM_KEY);
 }
 
 /** Counts the open issues of each code; those that the figures have are known. */
 export async function countOpenIssues(
   query: Query,
   { parkedCustomers, parkedEvents }: Pick<Health, 'parkedCustomers' | 'parkedEvents'>,
+  teamKey: string,
 ): Promise<IssueCounts> {
-  const [findings, { ambiguities, duePayments, unreadable }] = await Promise.all([
+  const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
+  const [findings, { ambiguities, duePayments, unreadable }, seconds] = await Promise.all([
     countFindings(query),
     countOtherIssues(query),
+    parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
   ]);
   const total = [...findings.values()].reduce((sum, count) => sum + count, 0);
   const found = (code: FindingCode) => {
@@ -384,6 +438,7 @@ export async function countOpenIssues(
     'unknown-customer': found('unknown-customer'),
     'customer-without-team': found('customer-without-team'),
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
+    'second-customer': { count: seconds.rows.length, isMore: seconds.isMore },
     'unknown-order': other(ambiguities),
     'payment-due': other(duePayments),
     'unreadable-event': other(unreadable),

@@ -7,6 +7,7 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
+import { TEAM_KEY } from '../stripe/metadata.ts';
 import type { OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 
@@ -45,7 +46,7 @@ const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>
  * ```
  */
 export async function checkHealth(context: OperateContext): Promise<HealthReport> {
-  const { database, keyMode, now } = context;
+  const { database, keyMode, linkByMetadata, now } = context;
   const areWritesCommitted = await writeCheckOf(context)().then(
     () => true,
     (error: unknown) => {
@@ -53,7 +54,8 @@ export async function checkHealth(context: OperateContext): Promise<HealthReport
       return false;
     },
   );
-  return await reportHealth(database.query, { keyMode, nowMs: now(), areWritesCommitted });
+  const options = { keyMode, linkByMetadata, nowMs: now(), areWritesCommitted };
+  return await reportHealth(database.query, options);
 }
 
 function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void> {
@@ -70,13 +72,15 @@ function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void
 }
 
 type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
+  /** The key of metadata that names a team; `teamId` by default. */
+  readonly linkByMetadata?: string | null | undefined;
   readonly nowMs: number;
 };
 
 /** Reads the state and derives what is wrong. Changes nothing. */
 export async function reportHealth(
   query: Query,
-  { nowMs, ...known }: ReportOptions,
+  { nowMs, linkByMetadata, ...known }: ReportOptions,
 ): Promise<HealthReport> {
   const [figures, origins, catchUp, reconcile] = await Promise.all([
     readHealth(query),
@@ -84,7 +88,7 @@ export async function reportHealth(
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
   ]);
-  const counts = await countOpenIssues(query, figures);
+  const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
   const issues = issuesOf({ ...known, health: figures, counts, origins, catchUp }, nowMs);
   const eventMode = origins[0]?.mode ?? null;
   return { issues, figures, eventMode, catchUp, reconciled: readProgress(reconcile?.progress) };

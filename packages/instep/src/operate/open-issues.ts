@@ -1,3 +1,4 @@
+import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
@@ -27,6 +28,28 @@ const FIRST_PARKED_AFTER = (customerId: string) => `
                 order by customer_id
                 limit 1`;
 
+/** The customers of the rows of `page`, with their parked events. */
+const PARKED_OF_PAGE = `
+      select page.customer_id as "customerId",
+             events,
+             "newestPosition",
+             (extract(epoch from since) * 1000)::bigint as "sinceMs"
+        from page
+       cross join lateral (
+               select count(*) as events,
+                      max(position) as "newestPosition",
+                      min(received_at) as since
+                 from (
+                        select position, received_at
+                          from instep.events as event
+                         where outcome = 'parked'
+                           and customer_id = page.customer_id
+                           and not ${isDismissed('event')}
+                         limit ${MAX_COUNTED_OF_CUSTOMER}
+                      ) as counted
+             ) as parked
+       order by page.customer_id`;
+
 /**
  * The customers with parked events, in the order of their ids. The statement moves from one customer to the
  * next in the index of the parked events, so it reads only those of its page.
@@ -50,25 +73,45 @@ export async function readParkedCustomers(
          where customer_id is not null
          limit $2
       )
-      select page.customer_id as "customerId",
-             events,
-             "newestPosition",
-             (extract(epoch from since) * 1000)::bigint as "sinceMs"
-        from page
-       cross join lateral (
-               select count(*) as events,
-                      max(position) as "newestPosition",
-                      min(received_at) as since
-                 from (
-                        select position, received_at
-                          from instep.events as event
-                         where outcome = 'parked'
-                           and customer_id = page.customer_id
-                           and not ${isDismissed('event')}
-                         limit ${MAX_COUNTED_OF_CUSTOMER}
-                      ) as counted
-             ) as parked`,
+      ${PARKED_OF_PAGE}`,
     values: [afterCustomerId, limit],
+  });
+}
+
+/**
+ * Those of them whose newest parked event contains a key of metadata. It examines the same number of events as
+ * the health, and their bodies stay in the database.
+ */
+export async function readParkedCustomersNaming(
+  query: Query,
+  key: string,
+  { afterCustomerId, limit }: CustomerPage,
+): Promise<ParkedCustomer[]> {
+  return await query<ParkedCustomer>({
+    name: 'read_parked_customers_naming',
+    text: `
+      with examined as materialized (
+        select customer_id, position
+          from instep.events as event
+         where outcome = 'parked'
+           and customer_id > $1
+           and not ${isDismissed('event')}
+         order by customer_id
+         limit ${MAX_COUNTED_PARKED}
+      ), newest as (
+        select customer_id, max(position) as position
+          from examined
+         group by customer_id
+      ), page as materialized (
+        select newest.customer_id
+          from newest
+          join instep.events as event on event.position = newest.position
+         where position($2 in event.body) > 0
+         order by newest.customer_id
+         limit $3
+      )
+      ${PARKED_OF_PAGE}`,
+    values: [afterCustomerId, Buffer.from(JSON.stringify(key)), limit],
   });
 }
 
