@@ -72,7 +72,7 @@ function cpuMetrics(): Metric[] {
     gauge(
       'process_start_time_seconds',
       'When the process started, in seconds since 1970.',
-      Math.round(performance.timeOrigin / 1_000),
+      Math.floor(performance.timeOrigin / 1_000),
     ),
   ];
 }
