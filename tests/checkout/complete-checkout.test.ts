@@ -165,6 +165,30 @@ describe('a completed checkout', () => {
     expect(await complete(sessionId, teamId)).toMatchObject({ hasAccess: true, planName: 'Base' });
   });
 
+  test.each([['unpaid'], ['active']])(
+    'whose page is loaded again takes no newer plan away, although no event of it is known: %s',
+    async (status) => {
+      const teamId = await newTeam('cus_1');
+      const sessionId = await checkOut({}, { status, createdSeconds: nowSeconds() - 9_000_000 });
+      const newer = { customerId: 'cus_1', subscriptionId: 'sub_newer', productId: 'prod_base' };
+      await account.happen({ ...newer, createdSeconds: nowSeconds() - 900 });
+      const access = { hasAccess: true, planName: 'Base' };
+      expect(await complete(sessionId, teamId)).toMatchObject(access);
+      const before = await linksAndLog();
+      expect(await complete(sessionId, teamId)).toMatchObject(access);
+      expect(await linksAndLog()).toEqual(before);
+    },
+  );
+
+  test('counts more than an older plan that changed after it', async () => {
+    const teamId = await newTeam('cus_1');
+    const sessionId = await checkOut({}, { createdSeconds: nowSeconds() - 60 });
+    const old = { customerId: 'cus_1', subscriptionId: 'sub_old', productId: 'prod_base' };
+    await account.happen({ ...old, createdSeconds: nowSeconds() - 900 });
+    await account.happen({ ...old, createdSeconds: nowSeconds() - 30 });
+    expect(await complete(sessionId, teamId)).toMatchObject(PRO);
+  });
+
   test('on a test clock in the future does not beat later events for ever', async () => {
     const teamId = await newTeam();
     const sessionId = await checkOut({}, { createdSeconds: nowSeconds() + 9_000_000 });

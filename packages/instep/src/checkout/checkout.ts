@@ -1,6 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application-id.ts';
-import { NO_SUBSCRIPTIONS } from '../core/customer.ts';
+import { NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
 import type { ListedSubscription } from '../core/listed-subscription.ts';
 import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
@@ -165,7 +165,8 @@ async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
   const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, takenAtMs);
   const listed = parseListedSubscription(checkout.subscription, asOfSeconds);
   if (listed === null) throw incomplete('its subscription can not be read');
-  const createdSeconds = secondsOf(listed, answeredSeconds);
+  const shownSeconds = answeredSeconds ?? asOfSeconds;
+  const createdSeconds = Math.min(await secondsOf(listed, services), shownSeconds);
   const dated = { createdSeconds, seenKeys: null, takenAtMs, nonce };
   const made = makeSnapshot(checkout.subscription, dated);
   if (made === null) throw incomplete('its subscription can not be read');
@@ -176,14 +177,28 @@ async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
 
 /**
  * The second to which a subscription is dated. It is no earlier than its beginning, so that the end of another one
- * before it counts less; and one that has ended counts less than one that began since. A test clock can be ahead.
+ * before it counts less; and one that has ended counts less than one that began since. So does a live one whose page
+ * is loaded again after the customer has got a newer plan, even if all events of it were missed.
  */
-function secondsOf(
-  { asOfSeconds, beganSeconds, endedSeconds }: ListedSubscription,
-  answeredSeconds: number | null,
-): number {
-  const seconds = endedSeconds ?? Math.max(asOfSeconds, beganSeconds ?? 0);
-  return Math.min(seconds, answeredSeconds ?? asOfSeconds);
+async function secondsOf(
+  { customerId, subscriptionId, asOfSeconds, beganSeconds, endedSeconds }: ListedSubscription,
+  { database: { query } }: CheckoutServices,
+): Promise<number> {
+  if (endedSeconds !== null) return endedSeconds;
+  const began = beganSeconds ?? 0;
+  const [{ customers }, latestStates] = await Promise.all([
+    readCustomers(query, [customerId]),
+    readLatestStates(query, [customerId]),
+  ]);
+  const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+  const latest = latestStates.get(customerId);
+  const isNewerPlan = ({ deciding }: SubscriptionState) =>
+    deciding.subscriptionId !== subscriptionId &&
+    effectOf(deciding.status) === 'grants' &&
+    deciding.createdSeconds > began &&
+    (latest?.get(deciding.subscriptionId)?.sinceSeconds ?? deciding.createdSeconds) > began;
+  if (![...known.values()].some(isNewerPlan)) return Math.max(asOfSeconds, began);
+  return Math.max(began, known.get(subscriptionId)?.deciding.createdSeconds ?? 0);
 }
 
 /** Whether the team has been given all of it, so that another call adds nothing to the log. */
