@@ -1,6 +1,9 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
+import { readLatestStatesFromLog } from 'instep/src/event-log/latest-states.ts';
 import { createLatestStatesJob } from 'instep/src/maintenance/latest-states.ts';
+import { linkTeam, unlinkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
+import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -61,5 +64,44 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
       'select customer_id from instep.latest_states where not is_from_log',
     );
     expect(left).toEqual([]);
+  });
+
+  test('a locked team delays no others, and more than one page is read at once', async () => {
+    const { teamId, customerId } = await addPastDueTeam();
+    const other = await addPastDueTeam();
+    await store.database.query(
+      `insert into instep.latest_states
+              (customer_id, subscription_id, status, created_at, since, is_settled, is_from_log)
+       select 'cus_' || number, '', 'active', now(), now(), false, false
+         from generate_series(1, 60) as number`,
+    );
+    const job = createLatestStatesJob(store.database, () => 0);
+    await whileHeld(store.openAnother(), lockTeam(teamId), () => job(new AbortController().signal));
+    const left = await store.database.query<{ customer_id: string }>(
+      'select customer_id from instep.latest_states where not is_from_log',
+    );
+    expect(left).toEqual([{ customer_id: customerId }]);
+    const access = await readAccess(store.database.query, other.teamId);
+    expect(access).toMatchObject({ status: 'past_due' });
+  });
+
+  test('keeps a newer state of a customer who gets a team meanwhile', async () => {
+    const { database } = store;
+    const { teamId, customerId, ingest } = await addPastDueTeam();
+    await unlinkTeam(database.query, teamId, customerId);
+    let delivered: Promise<unknown> = Promise.resolve();
+    await store.openAnother().transaction((query) =>
+      readLatestStatesFromLog(async (statement, values) => {
+        if (typeof statement === 'object' && statement.name === 'write_latest_states') {
+          await linkTeam(database.query, teamId, customerId);
+          const event = receivedEvent({ customerId, createdSeconds: 4_000, status: 'unpaid' });
+          delivered = ingest([event]);
+          await Promise.race([delivered, untilWaiting(database)]);
+        }
+        return query(statement, values);
+      }, customerId),
+    );
+    await delivered;
+    expect(await readAccess(database.query, teamId)).toMatchObject({ status: 'unpaid' });
   });
 });

@@ -11,7 +11,7 @@ import type { Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { noteStatesFromLog, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
-import { lockTeams } from '../postgres/statements/teams.ts';
+import { lockAvailableTeams } from '../postgres/statements/teams.ts';
 import { parseLog } from './decisions.ts';
 
 /** The latest states that a customer's decided events yield and that differ from the stored ones. Pure. */
@@ -40,15 +40,18 @@ export function outdatedStates(
 
 /**
  * Reads the latest states of a customer's subscriptions from the log, in place of the rows that a migration made. It
- * locks the customer's teams.
+ * locks the customer's teams. Returns `false`, and does nothing, while another transaction has locked one.
  */
-export async function readLatestStatesFromLog(query: Query, customerId: string): Promise<void> {
-  await lockTeams(query, [customerId]);
+export async function readLatestStatesFromLog(query: Query, customerId: string): Promise<boolean> {
+  const { lockedCustomerIds } = await lockAvailableTeams(query, [customerId]);
+  if (lockedCustomerIds.has(customerId)) return false;
+  // First, because it locks the rows, and a customer can get a team meanwhile. It also marks the row of a subscription
+  // whose events are gone.
+  await noteStatesFromLog(query, customerId);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
   const { customers } = await readCustomers(query, [customerId]);
   const changes = log.map(({ change }) => change);
   const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES));
-  // Nothing is in the log of a subscription whose events are gone.
-  await noteStatesFromLog(query, customerId);
+  return true;
 }

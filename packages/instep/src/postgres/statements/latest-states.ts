@@ -101,21 +101,25 @@ export async function writeLatestStates(
 }
 
 /** Customers with states that a migration made and that were not read from the log yet. */
-export async function readCustomersNotFromLog(query: Query, limit: number): Promise<string[]> {
+export async function readCustomersNotFromLog(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
     name: 'read_customers_not_from_log',
     text: `
       select distinct customer_id as "customerId"
         from instep.latest_states
        where not is_from_log
+         and customer_id <> all ($2::text[])
        order by customer_id
        limit $1`,
-    values: [limit],
+    values: [limit, exceptIds],
   });
   return rows.map(({ customerId }) => customerId);
 }
 
-/** Marks all states of a customer as read from the log. */
+/** Marks all states of a customer as read from the log, and locks those until the transaction ends. */
 export async function noteStatesFromLog(query: Query, customerId: string): Promise<void> {
   await query({
     name: 'note_states_from_log',
