@@ -94,7 +94,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
       readLatestStatesFromLog(async (statement, values) => {
         if (typeof statement === 'object' && statement.name === 'write_latest_states') {
           await linkTeam(database.query, teamId, customerId);
-          const event = receivedEvent({ customerId, createdSeconds: 4_000, status: 'unpaid' });
+          const event = receivedEvent({ customerId, createdSeconds: 4_000, status: 'paused' });
           delivered = ingest([event]);
           await Promise.race([delivered, untilWaiting(database)]);
         }
@@ -102,6 +102,6 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
       }, customerId),
     );
     await delivered;
-    expect(await readAccess(database.query, teamId)).toMatchObject({ status: 'unpaid' });
+    expect(await readAccess(database.query, teamId)).toMatchObject({ status: 'paused' });
   });
 });

@@ -16,7 +16,7 @@ function redacted(value: unknown): unknown {
   return JSON.parse(new TextDecoder().decode(body));
 }
 
-test('removes personal data at any depth, and keeps the values that the ordering rule reads', () => {
+test('removes personal data at any depth, and keeps the values that Instep reads', () => {
   const event = {
     id: 'evt_1',
     type: 'customer.subscription.updated',
@@ -29,6 +29,7 @@ test('removes personal data at any depth, and keeps the values that the ordering
         description: 'for Ada',
         metadata: { id: 'ada', status: 'vip', product: 'Ada' },
         default_payment_method: { id: 'pm_1', billing_details: { name: 'Ada', phone: '22' } },
+        trial_settings: { end_behavior: { missing_payment_method: 'cancel' } },
         items: { data: [{ plan: { product: { id: 'prod_1', name: 'Pro' }, nickname: 'Ada' } }] },
       },
       previous_attributes: { description: 'for Bob', quantity: 2 },

@@ -11,6 +11,7 @@ const KEPT: ReadonlySet<string> = new Set([
   'id',
   'interval',
   'latest_invoice',
+  'missing_payment_method',
   'object',
   'observed_keys',
   'product',
