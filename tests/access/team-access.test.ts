@@ -227,6 +227,32 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     expect(await accessOf(teamId)).toMatchObject(expected);
   });
 
+  test('shows a subscription that only an instance of an earlier version wrote', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    await deliver({ customerId, createdSeconds: NOW - 10, status: 'active', productId: 'prod_9' });
+    await store.database.query('delete from instep.latest_states where customer_id = $1', [
+      customerId,
+    ]);
+    expect(await accessOf(teamId)).toMatchObject({
+      hasAccess: true,
+      reason: 'active',
+      productId: 'prod_9',
+      since: at(NOW - 10),
+    });
+  });
+
+  test('shows the subscription of the plan, if two deciding events are of one second', async () => {
+    const { teamId, customerId } = await store.addTeam();
+    const both = { customerId, createdSeconds: NOW - 10, status: 'active' };
+    await deliver({ ...both, subscriptionId: 'sub_a' });
+    await deliver({ ...both, subscriptionId: 'sub_b' });
+    const later = { customerId, createdSeconds: NOW - 9, status: 'past_due' };
+    await deliver({ ...later, subscriptionId: 'sub_a' });
+    const plan = await store.planOf(teamId);
+    expect(plan).toMatchObject({ providerSubscriptionId: 'sub_b' });
+    expect(await accessOf(teamId)).toMatchObject({ subscriptionId: 'sub_b' });
+  });
+
   test('is found by an index, for one team and for a join with teams', async () => {
     await store.database.query(
       `insert into teams (name, provider_customer_id)

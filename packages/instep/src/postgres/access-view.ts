@@ -50,9 +50,9 @@ select team.team_id,
        current.is_collection_paused as collection_paused
   from instep.linked_teams() as team
   left join lateral (
-         select latest.subscription_id,
-                latest.product_id,
-                latest.plan_name,
+         select subscription_id,
+                known.product_id,
+                known.plan_name,
                 latest.quantity,
                 latest.current_period_end,
                 latest.trial_end,
@@ -69,17 +69,21 @@ select team.team_id,
                   when known.status = 'past_due' then known.since + policy.past_due_grace
                 end as grace_ends_at,
                 access.has_access
-           from instep.latest_states as latest
-          cross join instep.access_policy as policy
-           left join instep.subscriptions as state
-             on state.customer_id = latest.customer_id
-            and state.subscription_id = latest.subscription_id
+           from (select * from instep.subscriptions where customer_id = team.customer_id) as state
           -- An instance of an earlier version does not write latest_states.
+           full join (select * from instep.latest_states where customer_id = team.customer_id)
+                  as latest
+          using (subscription_id)
+          cross join instep.access_policy as policy
           cross join lateral (
                  select case when is_newer then state.status else latest.status end as status,
+                        case when is_newer then state.product_id else latest.product_id end
+                          as product_id,
+                        case when is_newer then state.plan_name else latest.plan_name end
+                          as plan_name,
                         case when is_newer then state.created_at else latest.since end as since
-                   from (select coalesce(state.created_at > latest.created_at, false))
-                     as compared (is_newer)
+                   from (select coalesce(state.created_at > latest.created_at,
+                                         latest.created_at is null)) as compared (is_newer)
                ) as known
           cross join lateral (
                  select case
@@ -92,13 +96,15 @@ select team.team_id,
                           else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)
                         end as has_access
                ) as access
-          where latest.customer_id = team.customer_id
           order by case policy.plan_selection when 'best' then access.has_access end desc,
                    case policy.plan_selection when 'best' then ${RANK} end desc,
                    state.created_at desc nulls last,
                    ${RANK} desc,
+                   -- The plan leaves out the others, so that only their latest events count.
+                   case when state.created_at is not null then subscription_id end
+                     collate "C" desc,
                    latest.created_at desc,
-                   latest.subscription_id collate "C" desc
+                   subscription_id collate "C" desc
           limit 1
        ) as current on true
   left join instep.products on products.product_id = current.product_id;`;
