@@ -1,19 +1,23 @@
 import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import { addTeam, countLinkedTeams, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
+const OPTIONS = { planSelection: 'newest', names: 'everywhere', linkByMetadata: 'teamId' } as const;
+
 describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   const store = useDatabase(server);
   const lines: string[] = [];
 
-  function openPipeline(linkByMetadata: string | null = 'teamId') {
+  function openPipeline(linkByMetadata: string | null = 'teamId', database = store.database) {
     return new IngestPipeline({
-      database: store.database,
+      database,
       api: { retrieveProductName: async () => null },
       logger: createLogger('info', { write: (line) => lines.push(line) }),
       planSelection: 'newest',
@@ -26,10 +30,9 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     addTeam(store.database.query, { name: 'Acme', customerId });
 
   /** An event of a subscription with this metadata. */
-  function eventWith(metadata: unknown, customerId: string, status = 'active') {
-    const event = JSON.parse(
-      eventBody({ customerId, subscriptionId: `sub_${customerId}`, status }),
-    );
+  function eventWith(metadata: unknown, customerId: string, status = 'active', createdSeconds = 1) {
+    const subscription = { customerId, subscriptionId: `sub_${customerId}`, status };
+    const event = JSON.parse(eventBody({ ...subscription, createdSeconds }));
     event.data.object.metadata = metadata;
     return received(JSON.stringify(event));
   }
@@ -119,5 +122,98 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     await query('drop trigger refuse on teams; drop function refuse');
     expect(results).toMatchObject([{ outcome: 'parked' }, { outcome: 'applied' }]);
     expect(await rowOf(otherId)).toEqual([customers[1], 'active']);
+  });
+
+  test('an event counts against what another instance committed before the link', async () => {
+    const customerId = store.newCustomer();
+    const teamId = await newTeam();
+    const eventOf = (status: string, createdSeconds: number) =>
+      eventWith({ teamId: String(teamId) }, customerId, status, createdSeconds);
+    const newer = openPipeline('teamId', store.openAnother());
+    const results = await store.database.transaction((query, atCommit) => {
+      const afterNewer: Query = async (statement, values) => {
+        if (typeof statement !== 'string' && statement.name === 'lock_customer_to_link') {
+          await newer([eventOf('trialing', 2_000)]);
+        }
+        return await query(statement, values);
+      };
+      const older = { ...eventOf('active', 1_000), productName: null };
+      return applyBatch({ query: afterNewer, atCommit }, [older], OPTIONS);
+    });
+    expect(results).toMatchObject([{ outcome: 'stale', teamIds: [teamId] }]);
+    expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
+  });
+
+  test('batches of the same customers in opposite orders never deadlock', async () => {
+    const pools = [store.openAnother(), store.openAnother()];
+    // Looks up the application's tables, which would repeat the first transaction of a pool.
+    await Promise.all(pools.map(({ query }) => countLinkedTeams(query)));
+    let attempts = 0;
+    for (let round = 0; round < 3; round += 1) {
+      const events = [];
+      for (let count = 0; count < 40; count += 1) {
+        const event = eventWith({ teamId: String(await newTeam()) }, store.newCustomer());
+        events.push({ ...event, productName: null });
+      }
+      const batches = [events, events.toReversed()].map((batch, index) =>
+        pools[index]?.transaction((query, atCommit) => {
+          attempts += 1;
+          return applyBatch({ query, atCommit }, batch, OPTIONS);
+        }),
+      );
+      await Promise.all(batches);
+    }
+    // After a deadlock, one of them would be repeated.
+    expect(attempts).toBe(6);
+  });
+
+  test.each(['first', 'last'])(
+    'an ended subscription that arrives %s never takes the team',
+    async (position) => {
+      const [former, customerId] = [store.newCustomer(), store.newCustomer()];
+      const metadata = { teamId: String(await newTeam()) };
+      const events = [
+        eventWith(metadata, former, 'canceled', 1_000),
+        eventWith(metadata, customerId, 'active', 2_000),
+      ];
+      for (const event of position === 'first' ? events : events.toReversed()) {
+        await openPipeline()([event]);
+      }
+      expect(await rowOf(Number(metadata.teamId))).toEqual([customerId, 'active']);
+    },
+  );
+
+  test.each(['first', 'last'])(
+    'within a batch, the newest event counts, also if it is %s',
+    async (position) => {
+      const [customerId, other] = [store.newCustomer(), store.newCustomer()];
+      const [former, teamId] = [await newTeam(), await newTeam()];
+      const events = [
+        eventWith({ teamId: String(teamId) }, other, 'active', 1_000),
+        eventWith({ teamId: String(former) }, customerId, 'active', 1_000),
+        eventWith({ teamId: String(teamId) }, customerId, 'active', 2_000),
+      ].map((event) => ({ ...event, productName: null }));
+      await store.database.transaction((query, atCommit) =>
+        applyBatch(
+          { query, atCommit },
+          position === 'last' ? events : events.toReversed(),
+          OPTIONS,
+        ),
+      );
+      expect(await rowOf(teamId)).toEqual([customerId, 'active']);
+      expect(await rowOf(former)).toEqual([null, null]);
+    },
+  );
+
+  test('an event that names its own team by metadata, but could not be linked, stays unlinked', async () => {
+    const [teamId, foreignId] = [await newTeam(), await newTeam(store.newCustomer())];
+    const event = {
+      ...eventWith({ teamId: String(teamId) }, store.newCustomer()),
+      linkTo: foreignId,
+    };
+    expect(await openPipeline()([event])).toMatchObject([
+      { outcome: 'stale', linkRefusal: 'team has another customer' },
+    ]);
+    expect(await rowOf(teamId)).toEqual([null, null]);
   });
 });

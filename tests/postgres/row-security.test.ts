@@ -15,7 +15,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { receivedEvent } from '../support/stripe/events.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const CUSTOMERS = ['cus_1', 'cus_2', 'cus_3'];
 
@@ -238,5 +238,19 @@ describe.each(postgresServers)('$name', (server) => {
     const instep = await openInstep({ config, logger, maintenance: 'off' });
     await instep.close();
     expect(lines).toContain(`create policy instep on public.teams to ${role}`);
+  });
+
+  test('an event is stored if a policy hides the team that its metadata names', async () => {
+    await owner.query(`${SECURED}
+      create policy readable on teams for select using (true);
+      create policy writable on teams for update using (provider_customer_id is not null)`);
+    const teamId = await addTeam(owner.query, { name: 'Team', customerId: null });
+    const event = JSON.parse(eventBody({ customerId: 'cus_new' }));
+    event.data.object.metadata = { teamId: String(teamId) };
+    const named = received(JSON.stringify(event));
+    const ingest = openPipeline(app, undefined, 'teamId');
+    expect(await ingest([named])).toMatchObject([{ outcome: 'parked' }]);
+    const linked = ingest([{ ...named, linkTo: teamId }]);
+    await expect(linked).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
   });
 });

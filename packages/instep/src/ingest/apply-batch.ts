@@ -4,6 +4,7 @@ import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { LatestState } from '../core/latest-state.ts';
 import type { LoggedEvent } from '../core/logged-event.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import { effectOf } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, databaseError, remedyFor } from '../postgres/errors.ts';
@@ -77,11 +78,17 @@ export async function applyBatch(
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const unlinked = await linkTeams(query, events);
-  const [available, stored] = await Promise.all([
+  const [available, storedBefore] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
-  const { teams, lockedCustomerIds } = await linkByMetadata(query, events, available, options);
+  const linkable = events.filter((event) => !unlinked.has(event));
+  const linked = await linkByMetadata(query, linkable, available, options);
+  const teams = [...available.teams, ...linked.teams];
+  const lockedCustomerIds = new Set([...available.lockedCustomerIds, ...linked.lockedCustomerIds]);
+  // Another transaction can have linked the same customers, and committed, since the state was read.
+  const stored =
+    linked.teams.length === 0 ? storedBefore : await readStored(query, events, customerIds);
   const isSkipped = (event: EventWithProductName) =>
     unlinked.has(event) ||
     (event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId));
@@ -111,7 +118,7 @@ async function linkTeams(
 
 /**
  * Links customers without a team to the teams that the metadata of their subscriptions names, if those have no
- * customer. Where that is not possible, the event waits for a team as without the setting.
+ * customer, and locks them. Where that is not possible, the event waits for a team as without the setting.
  */
 async function linkByMetadata(
   query: Query,
@@ -119,27 +126,44 @@ async function linkByMetadata(
   available: AvailableTeams,
   { linkByMetadata: key, onLinked }: ApplyOptions,
 ): Promise<AvailableTeams> {
-  if (!key) return available;
-  const withTeam = new Set(available.teams.map(({ customerId }) => customerId));
-  const lockedCustomerIds = new Set(available.lockedCustomerIds);
-  const namedTeams = new Map<string, string>();
-  for (const event of events) {
-    if (event.kind === 'unreadable') continue;
-    const { customerId } = event.subscription;
-    const teamId = teamNamedIn(event.after, key);
-    if (teamId === null || withTeam.has(customerId) || lockedCustomerIds.has(customerId)) continue;
-    namedTeams.set(customerId, teamId);
-  }
+  if (!key) return { teams: [], lockedCustomerIds: new Set() };
+  const known = new Set(available.teams.map(({ customerId }) => customerId));
+  const namedTeams = [...teamsNamedIn(events, key)].filter(
+    ([customerId]) => !known.has(customerId) && !available.lockedCustomerIds.has(customerId),
+  );
   const linked: string[] = [];
+  const locked: string[] = [];
   for (const [customerId, teamId] of namedTeams) {
     const result = await tryToLink(query, teamId, customerId);
     if (result === 'linked') linked.push(customerId);
-    if (result === 'locked') lockedCustomerIds.add(customerId);
+    if (result === 'locked') locked.push(customerId);
   }
-  if (linked.length === 0) return { ...available, lockedCustomerIds };
-  const { teams } = await lockAvailableTeams(query, linked);
+  if (linked.length === 0) return { teams: [], lockedCustomerIds: new Set(locked) };
+  const { teams, lockedCustomerIds } = await lockAvailableTeams(query, linked);
   onLinked?.(teams);
-  return { teams: [...available.teams, ...teams], lockedCustomerIds };
+  return { teams, lockedCustomerIds: new Set([...locked, ...lockedCustomerIds]) };
+}
+
+/**
+ * The team that each customer's newest event names, the newest first: of two customers that name one team, that one
+ * gets it. Only an event that grants a plan counts, so that an ended subscription never takes the team of a later one.
+ */
+function teamsNamedIn(
+  events: readonly EventWithProductName[],
+  key: string,
+): ReadonlyMap<string, string> {
+  const granting = events
+    .flatMap((event) => (event.kind === 'unreadable' ? [] : event))
+    .filter(({ subscription }) => effectOf(subscription.status) === 'grants')
+    .sort((one, other) => other.subscription.createdSeconds - one.subscription.createdSeconds);
+  const namedTeams = new Map<string, string>();
+  for (const { subscription, after } of granting) {
+    const teamId = teamNamedIn(after, key);
+    if (teamId !== null && !namedTeams.has(subscription.customerId)) {
+      namedTeams.set(subscription.customerId, teamId);
+    }
+  }
+  return namedTeams;
 }
 
 /** Links a team, unless the application refuses it: the event is stored in any case. */

@@ -2,6 +2,7 @@ import type { ApplicationId } from '../../core/application-id.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
+import type { NamedStatement } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { contractColumn } from '../tables/fields.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
@@ -31,11 +32,14 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
   readonly customerId: CustomerId;
 };
 
+/** What a lock does when another transaction has the row: wait, leave it out, or fail. */
+type Otherwise = '' | 'skip locked' | 'nowait';
+
 // `no key update` rather than `update`: an application that inserts rows which reference a team takes a
 // key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
 // the lock.
 const lockTeamsOr =
-  (otherwise: '' | 'skip locked' | 'nowait') =>
+  (otherwise: Otherwise) =>
   ({ teams }: ApplicationTables) =>
     `
       with locked as (
@@ -56,7 +60,7 @@ const lockTeamsOr =
        order by teams.id`;
 
 /** Where nothing waits, a row below a view is tried once more, because only its own table knows its policies. */
-const canBeHidden = (name: string, otherwise: '' | 'skip locked' | 'nowait') =>
+const canBeHidden = (name: string, otherwise: Otherwise) =>
   `row_security_active(${regclass(name)})${
     otherwise === 'skip locked'
       ? ` or (select relkind = 'v' from pg_class where oid = ${regclass(name)})`
@@ -119,7 +123,12 @@ export async function lockAvailableTeams(
   const lockedCustomerIds = new Set(unlocked.map(({ askedCustomerId }) => askedCustomerId));
   if (unlocked.some(({ canBeHidden }) => canBeHidden)) {
     for (const customerId of lockedCustomerIds) {
-      if (await hasHiddenTeam(query, customerId)) throw hiddenTeam();
+      const lockAtOnce = { name: 'lock_teams_at_once', text: LOCK_TEAMS_AT_ONCE };
+      await refuseHidden<LockedRow>(
+        query,
+        { ...lockAtOnce, values: [[customerId]] },
+        ({ id }) => id === null,
+      );
     }
   }
   const teams = rows
@@ -132,20 +141,22 @@ function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow
   return row.id === null ? [] : [toTeam(row)];
 }
 
-/** `skip locked` leaves out hidden rows too, but `nowait` fails only for a row that is locked. */
-async function hasHiddenTeam(query: Query, customerId: string): Promise<boolean> {
+/**
+ * `skip locked` leaves out hidden rows too, but `nowait` fails only for a row that is locked.
+ *
+ * @throws DatabaseRefused when this statement with `nowait` leaves out a row
+ */
+async function refuseHidden<Row extends object>(
+  query: Query,
+  lockAtOnce: NamedStatement,
+  isLeftOut: (row: Row) => boolean,
+): Promise<void> {
   await query('savepoint before_lock');
   try {
-    const rows = await query<LockedRow>({
-      name: 'lock_teams_at_once',
-      text: LOCK_TEAMS_AT_ONCE,
-      values: [[customerId]],
-    });
-    return rows.some(({ id }) => id === null);
+    if ((await query<Row>(lockAtOnce)).some(isLeftOut)) throw hiddenTeam();
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
     await query('rollback to savepoint before_lock');
-    return false;
   }
 }
 
@@ -433,20 +444,26 @@ export type LinkRefusal =
   | 'team has another customer'
   | 'customer has another team';
 
-// Two teams can be linked to one customer at the same moment, and not every application has a unique index.
-const LOCK_CUSTOMER_TO_LINK =
-  "select pg_advisory_xact_lock(hashtextextended('instep link ' || $1, 0))";
+// Two teams can be linked to one customer at the same moment, and not every application has a unique index. Nothing
+// waits here, so that two transactions that link the same customers never deadlock.
+const LOCK_CUSTOMER_TO_LINK = `select pg_try_advisory_xact_lock(hashtextextended('instep link ' || $1, 0)) as "isFree"`;
 
 // The columns of `locked` are newer than those of `teams`: they were read under the lock. `for update`, because
 // the column has a unique index in most applications.
-const LOCK_TEAM_TO_LINK = ({ teams: { rows, idType } }: ApplicationTables) => `
+const lockTeamToLinkOr =
+  (otherwise: 'skip locked' | 'nowait') =>
+  ({ teams: { name, rows, idType } }: ApplicationTables) =>
+    `
       with locked as (
         select id, provider_customer_id
           from ${rows} as teams
          where id = ${idFrom(idType, '$1::text')}
-           for update skip locked
+           for update ${otherwise}
       )
       select locked.id is null as "isLocked",
+             case
+               when locked.id is null then ${canBeHidden(name, otherwise)}
+             end as "canBeHidden",
              locked.provider_customer_id as "customerId",
              exists (
                select
@@ -458,24 +475,48 @@ const LOCK_TEAM_TO_LINK = ({ teams: { rows, idType } }: ApplicationTables) => `
         left join locked on locked.id = teams.id
        where teams.id = ${idFrom(idType, '$1::text')}`;
 
+const LOCK_TEAM_TO_LINK = lockTeamToLinkOr('skip locked');
+const LOCK_TEAM_TO_LINK_AT_ONCE = lockTeamToLinkOr('nowait');
+
+type TeamToLink = {
+  isLocked: boolean;
+  /** As in `LockedRow`. */
+  canBeHidden: boolean | null;
+  customerId: string | null;
+  hasOtherTeam: boolean;
+};
+
 /**
  * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
- * has the customer already is `linked`; `locked`: another transaction has locked the team.
+ * has the customer already is `linked`; `locked`: another transaction has locked the team, or links the customer.
  *
- * @throws DatabaseRefused when the application refuses the link
+ * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates
  */
 export async function linkAvailableTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
 ): Promise<'linked' | 'locked' | LinkRefusal> {
-  type Row = { isLocked: boolean; customerId: string | null; hasOtherTeam: boolean };
-  const [, [team]] = await Promise.all([
-    query({ name: 'lock_customer_to_link', text: LOCK_CUSTOMER_TO_LINK, values: [customerId] }),
-    query<Row>({ name: 'lock_team_to_link', text: LOCK_TEAM_TO_LINK, values: [id, customerId] }),
-  ]);
+  const [customer] = await query<{ isFree: boolean }>({
+    name: 'lock_customer_to_link',
+    text: LOCK_CUSTOMER_TO_LINK,
+    values: [customerId],
+  });
+  if (customer?.isFree !== true) return 'locked';
+  const values = [id, customerId];
+  const [team] = await query<TeamToLink>({
+    name: 'lock_team_to_link',
+    text: LOCK_TEAM_TO_LINK,
+    values,
+  });
   if (team === undefined) return 'no such team';
-  if (team.isLocked) return 'locked';
+  if (team.isLocked) {
+    if (team.canBeHidden) {
+      const lockAtOnce = { name: 'lock_team_to_link_at_once', text: LOCK_TEAM_TO_LINK_AT_ONCE };
+      await refuseHidden<TeamToLink>(query, { ...lockAtOnce, values }, ({ isLocked }) => isLocked);
+    }
+    return 'locked';
+  }
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';
   if (team.hasOtherTeam) return 'customer has another team';
