@@ -1,5 +1,6 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
 import { readLatestStatesFromLog } from 'instep/src/event-log/latest-states.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { createLatestStatesJob } from 'instep/src/maintenance/latest-states.ts';
 import { linkTeam, unlinkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
@@ -53,6 +54,49 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
     await run();
     expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+  });
+
+  test('an event that arrives before the job counts after all events of the log', async () => {
+    const { teamId, customerId, ingest } = await addPastDueTeam();
+    const events = Array.from({ length: 120 }, (_, index) =>
+      receivedEvent({ customerId, createdSeconds: 4_000 + index, status: 'past_due' }),
+    );
+    await ingest(events);
+    await forget(customerId);
+    await ingest([receivedEvent({ customerId, createdSeconds: 5_000, status: 'past_due' })]);
+    const expected = { status: 'past_due', since: at(2_000) };
+    expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+  });
+
+  test('an event counts after those that only an instance of an earlier version stored', async () => {
+    const { teamId, customerId, ingest } = await addPastDueTeam();
+    await ingest([receivedEvent({ customerId, createdSeconds: 4_000, status: 'active' })]);
+    await ingest([receivedEvent({ customerId, createdSeconds: 5_000, status: 'past_due' })]);
+    // The row was up to date before the event that made the subscription active again.
+    await store.database.query(
+      `update instep.latest_states
+          set status = 'past_due', created_at = to_timestamp(3000), since = to_timestamp(2000)
+        where customer_id = $1`,
+      [customerId],
+    );
+    await ingest([receivedEvent({ customerId, createdSeconds: 6_000, status: 'past_due' })]);
+    const expected = { status: 'past_due', since: at(5_000) };
+    expect(await readAccess(store.database.query, teamId)).toMatchObject(expected);
+  });
+
+  test('a rebuild repairs the begin of a status, unless the log was pruned', async () => {
+    const { query } = store.database;
+    const { teamId } = await addPastDueTeam();
+    await run();
+    const repaired = async () => {
+      await query('update instep.latest_states set since = to_timestamp(3000)');
+      const options = { planSelection: 'newest', isDryRun: false } as const;
+      for await (const { isKept } of rebuild(store.database, options)) expect(isKept).toBe(false);
+      return (await readAccess(query, teamId))?.since;
+    };
+    expect(await repaired()).toEqual(at(2_000));
+    await query('update instep.pruning set pruned_before = to_timestamp(2500)');
+    expect(await repaired()).toEqual(at(3_000));
   });
 
   test('a row without any event in the log stays as it is', async () => {

@@ -12,6 +12,8 @@ export type LatestState = {
   readonly sinceSeconds: number;
   /** Whether no event of another second can show that another event of its tie group is the latest. */
   readonly isSettled: boolean;
+  /** False for a stored state that a migration made: it includes no event but the deciding one. */
+  readonly isFromLog: boolean;
 };
 
 /** A customer's subscriptions. Events without a subscription id count as one more, under `null`. */
@@ -31,7 +33,10 @@ type Evidence = {
 /** A subscription's latest state after one more event. */
 export type LatestStep = {
   readonly state: LatestState;
-  /** Whether the state counts only if `history` has the subscription's other events. */
+  /**
+   * Whether the state counts only if `history` has the subscription's other events: all of them if it had events
+   * before that were not included, otherwise those beside this one.
+   */
   readonly needsHistory: boolean;
 };
 
@@ -46,14 +51,14 @@ export function latestAfter(
 ): LatestStep {
   const { subscription, after } = change;
   const { createdSeconds, status } = subscription;
-  if (stored === undefined ? !hasEarlierEvents : stored.isSettled) {
+  if (!hasEarlierEvents && stored?.isSettled !== false) {
     const latestSeconds = stored?.latest.createdSeconds ?? -1;
     const isOfSameStatus = stored?.latest.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
-      const state = { latest: subscription, after, sinceSeconds: since, isSettled: true };
-      return { state, needsHistory: false };
+      const state = { latest: subscription, after, sinceSeconds: since };
+      return { state: { ...state, isSettled: true, isFromLog: true }, needsHistory: false };
     }
     const isWithin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < latestSeconds && isWithin === isOfSameStatus) {
@@ -62,7 +67,8 @@ export function latestAfter(
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
-  if (stored?.isSettled && createdSeconds === stored.latest.createdSeconds) {
+  const isOfLatestSecond = createdSeconds === stored?.latest.createdSeconds;
+  if (!hasEarlierEvents && stored?.isSettled && isOfLatestSecond) {
     const state = latestOf(group, { history, deciding, stored });
     if (state.isSettled) return { state, needsHistory: false };
   }
@@ -92,7 +98,8 @@ export function latestOf(
     ? latestOfTieGroup(history.tieGroupOf(lastArrival.subscription), deciding)
     : { latest: lastArrival, isSettled: true };
   const sinceSeconds = beginOf(latest.subscription, events, stored);
-  return { latest: latest.subscription, after: latest.after, sinceSeconds, isSettled };
+  const { subscription, after } = latest;
+  return { latest: subscription, after, sinceSeconds, isSettled, isFromLog: true };
 }
 
 /** When the status of the latest event began. */

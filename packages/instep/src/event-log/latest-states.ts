@@ -14,11 +14,15 @@ import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import { lockAvailableTeams } from '../postgres/statements/teams.ts';
 import { parseLog } from './decisions.ts';
 
-/** The latest states that a customer's decided events yield and that differ from the stored ones. Pure. */
+/**
+ * The latest states that a customer's decided events yield and that differ from the stored ones. Events received before
+ * `prunedBeforeMs` may have been pruned; `null`: none were. Pure.
+ */
 export function outdatedStates(
   changes: readonly SubscriptionChange[],
   customer: Customer,
   stored: LatestStates,
+  prunedBeforeMs: number | null,
 ): LatestState[] {
   const history = new EventHistory(changes);
   const subscriptions = new Map(
@@ -31,7 +35,10 @@ export function outdatedStates(
     const state = latestOf(history.eventsOf(subscription), evidence);
     if (known === undefined || known.latest.status !== state.latest.status) return [state];
     // The event that the status followed can have been pruned, and an older one not.
-    const sinceSeconds = Math.max(state.sinceSeconds, known.sinceSeconds);
+    const canBePruned = prunedBeforeMs !== null && state.sinceSeconds * 1_000 < prunedBeforeMs;
+    const sinceSeconds = canBePruned
+      ? Math.max(state.sinceSeconds, known.sinceSeconds)
+      : state.sinceSeconds;
     const isSame =
       haveSameFields(state.latest, known.latest) && sinceSeconds === known.sinceSeconds;
     return isSame ? [] : [{ ...state, sinceSeconds }];
@@ -52,6 +59,6 @@ export async function readLatestStatesFromLog(query: Query, customerId: string):
   const { customers } = await readCustomers(query, [customerId]);
   const changes = log.map(({ change }) => change);
   const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES));
+  await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES, null));
   return true;
 }

@@ -19,6 +19,7 @@ import {
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
 import { outdatedStates } from './latest-states.ts';
+import { readPrunedBefore } from './prune.ts';
 
 type RebuildOptions = {
   planSelection: PlanSelection;
@@ -82,7 +83,7 @@ async function rebuildCustomer(
   const changes = log.map(({ change }) => change);
   const customer = customerAfter(changes, planSelection);
   const known = (await readLatestStates(query, [customerId])).get(customerId) ?? NO_LATEST_STATES;
-  const latestStates = outdatedStates(changes, customer, known);
+  const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
   if (!isDryRun) await writeLatestStates(query, latestStates);
   const { customers, names: knownNames } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;

@@ -12,6 +12,7 @@ import {
   deleteRepeated,
   type LogEntry,
   logEvents,
+  readEventsOfCustomer,
   readLog,
   readNeighbors,
 } from '../postgres/statements/events.ts';
@@ -225,9 +226,13 @@ async function decideAndWrite(
 
   const rows = log.map(parse);
   let decision = decideWith(rows);
-  if (decision.withUncertainOrder.length > 0) {
-    const neighbors = await readNeighbors(query, decision.withUncertainOrder);
-    decision = decideWith([...rows, ...neighbors.map(parse)].sort(byPosition));
+  const { withUncertainOrder, withUnknownLatest } = decision;
+  if (withUncertainOrder.length > 0 || withUnknownLatest.size > 0) {
+    const others = await Promise.all([
+      readNeighbors(query, withUncertainOrder),
+      ...[...withUnknownLatest].map((customerId) => readEventsOfCustomer(query, customerId)),
+    ]);
+    decision = decideWith([...rows, ...others.flat().map(parse)].sort(byPosition));
   }
 
   const { events, repeated } = decision;

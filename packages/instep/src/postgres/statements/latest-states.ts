@@ -9,7 +9,7 @@ export async function readLatestStates(
   query: Query,
   customerIds: readonly string[],
 ): Promise<Map<string, LatestStates>> {
-  type Row = SubscriptionEvent & Pick<LatestState, 'sinceSeconds' | 'isSettled'>;
+  type Row = SubscriptionEvent & Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'>;
   const rows = await query<Row>({
     name: 'read_latest_states',
     // Read customer by customer, so that table statistics can't make the planner read the whole table.
@@ -21,7 +21,8 @@ export async function readLatestStates(
              plan_name as "planName",
              extract(epoch from created_at)::bigint as "createdSeconds",
              extract(epoch from since)::bigint as "sinceSeconds",
-             is_settled as "isSettled"
+             is_settled as "isSettled",
+             is_from_log as "isFromLog"
         from unnest($1::text[]) as asked (customer_id)
        cross join lateral (
                select *
@@ -32,10 +33,10 @@ export async function readLatestStates(
     values: [customerIds],
   });
   const customers = new Map<string, Map<string | null, LatestState>>();
-  for (const { sinceSeconds, isSettled, ...latest } of rows) {
+  for (const { sinceSeconds, isSettled, isFromLog, ...latest } of rows) {
     const { customerId, subscriptionId } = latest;
     const states = customers.get(customerId) ?? new Map<string | null, LatestState>();
-    states.set(subscriptionId, { latest, after: null, sinceSeconds, isSettled });
+    states.set(subscriptionId, { latest, after: null, sinceSeconds, isSettled, isFromLog });
     customers.set(customerId, states);
   }
   return customers;
