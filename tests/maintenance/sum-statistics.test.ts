@@ -324,9 +324,11 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await totals(60)).toMatchObject({ applied: 0, parked: 2_500 });
     await store.database.query(
       `update instep.events set outcome = 'applied'
-        where position = (select max(position) from instep.events)`,
+        where position = (select min(position) from instep.events)`,
     );
-    for (let run = 0; run < 3; run += 1) await sumLog(store.database);
+    await sumLog(store.database);
+    expect(await totals(60)).toMatchObject({ applied: 0, parked: 2_500 });
+    for (let run = 0; run < 2; run += 1) await sumLog(store.database);
     expect(await totals(60)).toMatchObject({ applied: 1, parked: 2_499 });
   });
 
