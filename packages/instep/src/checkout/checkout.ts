@@ -9,7 +9,7 @@ import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { driftOf, type Finding } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listing.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import { reconcileTeams, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
+import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-pages.ts';
 import { readLatestStates } from '../postgres/statements/latest-states.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
@@ -114,30 +114,9 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
     const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
     const options = { ...services, isDryRun: false, onFinding };
     await reconcileTeams(teams, listed.subscriptions, options, signal);
-    await applyOtherStatuses(listed.subscriptions, customerId, services);
   });
   await decideParkedEvents(services, customerId);
   return await accessOf(team.id, services);
-}
-
-/** Applies the statuses that change no plan, and so are no drift. They count for the access. */
-async function applyOtherStatuses(
-  listed: readonly ListedSubscription[],
-  customerId: string,
-  services: CheckoutServices,
-): Promise<void> {
-  const latest = (await readLatestStates(services.database.query, [customerId])).get(customerId);
-  const isNews = ({ subscriptionId, status, asOfSeconds }: ListedSubscription) => {
-    const known = latest?.get(subscriptionId)?.latest;
-    if (known === undefined) return true;
-    return known.status !== status && known.createdSeconds <= asOfSeconds;
-  };
-  const others = listed.filter((one) => effectOf(one.status) === 'none' && isNews(one));
-  const dated = others.map((one) => ({
-    listed: one,
-    seconds: one.endedSeconds ?? one.asOfSeconds,
-  }));
-  await services.ingest(dated.flatMap((one) => snapshotOf(one, services)));
 }
 
 async function accessOf(

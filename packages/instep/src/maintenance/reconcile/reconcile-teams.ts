@@ -1,13 +1,14 @@
 import type { ApplicationId } from '../../core/application-id.ts';
 import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
 import type { ListedSubscription } from '../../core/listed-subscription.ts';
-import { effectOf } from '../../core/status.ts';
+import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
+import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
 import {
@@ -47,6 +48,7 @@ export async function reconcileTeams(
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
   const found = (await findCertain(teams, listed, options, signal)).certain;
   const repairs = options.isDryRun ? null : await repairAll(found, listed, options, signal);
+  if (!options.isDryRun) await applyOtherStatuses(teams, listed, options);
   const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
   const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
   for (const drift of drifts) options.onFinding(findingOf(drift, isRepaired(drift)));
@@ -185,6 +187,38 @@ async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions):
     const isSame = teams.some((one) => one.id === id && isSamePlan(one.plan, plan));
     if (isSame && !customers.has(customerId)) await writePlans(query, new Map([[id, shouldBe]]));
   });
+}
+
+/** Applies the statuses that change no plan, and so are no drift. They count for the access. */
+async function applyOtherStatuses(
+  teams: readonly LinkedTeam[],
+  listed: readonly ListedSubscription[],
+  options: ReconcileOptions,
+): Promise<void> {
+  const { database, ingest, logger } = options;
+  const customerIds = new Set(teams.map(({ customerId }) => customerId));
+  const latestStates = await readLatestStates(database.query, [...customerIds]);
+  const isNews = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
+    const known = latestStates.get(customerId)?.get(subscriptionId)?.latest;
+    // One that ended before it was paid, and before we knew of it, matters to no team.
+    if (known === undefined) return !ENDED_STATUSES.includes(status);
+    return known.status !== status && known.createdSeconds <= asOfSeconds;
+  };
+  const others = listed.filter(
+    (one) => customerIds.has(one.customerId) && effectOf(one.status) === 'none' && isNews(one),
+  );
+  await Promise.all(
+    others.map(async (one) => {
+      const seconds = one.endedSeconds ?? one.asOfSeconds;
+      try {
+        await ingest(snapshotOf({ listed: one, seconds }, options));
+      } catch (err) {
+        // As in a repair: the others are still applied.
+        if (!isOfOneEvent(err)) throw err;
+        logger.error({ customerId: one.customerId, err }, 'status not applied');
+      }
+    }),
+  );
 }
 
 /** What Stripe listed as an event for the ingest pipeline; none if it can't be read. */
