@@ -10,8 +10,9 @@ export async function GET(request: Request) {
     await instep.completeCheckout(sessionId, { teamId: teamOf });
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
-    // If Stripe does not answer, the team gets its plan within a minute.
-    if (error.code !== 'STRIPE_UNAVAILABLE') redirect('/pricing');
+    if (error.code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
+    // If Stripe does not answer, the team gets its plan later. Other errors are for the page of errors.
+    if (error.code !== 'STRIPE_UNAVAILABLE') throw error;
   }
   redirect('/dashboard');
 }
