@@ -53,12 +53,14 @@ type Given = {
   readonly knows?: readonly [string, SubscriptionState][];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
+  readonly nowSeconds?: number;
 };
 
-function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest' }: Given) {
+function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ...at }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
   const customer: Customer = new Map(knows);
-  return driftOf(team, customer, lists, { planSelection, names: NAMES });
+  const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
+  return driftOf(team, customer, lists, { planSelection, names: NAMES, nowMs });
 }
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */
@@ -109,6 +111,14 @@ describe('a missed event', () => {
     const lists = [listed('sub_1', 'active')];
     const knows = [known('sub_1', 'canceled', AS_OF + 1)];
     expect(drift({ plan: cleared('canceled'), knows, lists })).toBeNull();
+  });
+
+  test('does not count when the listing is so old that an event of the next day is newer', () => {
+    const day = 24 * 60 * 60;
+    const knows = [known('sub_1', 'canceled', AS_OF + day + 1)];
+    const compared = { plan: cleared('canceled'), knows, lists: [listed('sub_1', 'active')] };
+    expect(drift({ ...compared, nowSeconds: AS_OF + day + 2 })).toBeNull();
+    expect(drift({ ...compared, nowSeconds: AS_OF })).not.toBeNull();
   });
 
   test('with a status without effect is not detected', () => {

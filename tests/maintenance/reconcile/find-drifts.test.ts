@@ -14,6 +14,7 @@ const find = (teams: readonly LinkedTeam[]) =>
   findDrifts(teams, [], {
     database: store.database,
     nameOf: async () => null,
+    now: Date.now,
     planSelection: 'newest',
   });
 

@@ -184,7 +184,7 @@ async function secondsOf(
 async function isCurrent(
   { id, customerId, plan }: Team,
   listed: ListedSubscription,
-  { database: { query }, planSelection }: CheckoutServices,
+  { database: { query }, planSelection, now }: CheckoutServices,
 ): Promise<boolean> {
   if (customerId !== listed.customerId) return false;
   const latest = await readLatestStates(query, [customerId]);
@@ -192,7 +192,8 @@ async function isCurrent(
   if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
   const { customers, names } = await readCustomers(query, [customerId]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  return driftOf({ id, customerId, plan }, known, [listed], { planSelection, names }) === null;
+  const options = { planSelection, names, nowMs: now() };
+  return driftOf({ id, customerId, plan }, known, [listed], options) === null;
 }
 
 const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', message);

@@ -34,6 +34,7 @@ type DriftOptions = {
   readonly planSelection: PlanSelection;
   /** The known names of products. */
   readonly names: ReadonlyMap<string | null, string>;
+  readonly nowMs: number;
 };
 
 /**
@@ -47,10 +48,12 @@ export function driftOf(
   team: LinkedTeam,
   known: Customer,
   listed: readonly ListedSubscription[],
-  { planSelection, names }: DriftOptions,
+  { planSelection, names, nowMs }: DriftOptions,
 ): Drift | null {
   if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
-  const current = listed.filter((one) => effectOf(one.status) !== 'none' && !isOlder(one, known));
+  const current = listed.filter(
+    (one) => effectOf(one.status) !== 'none' && !isOlder(one, known, nowMs),
+  );
   const news = current.filter((one) => !isKnown(one, known, names));
   const others = news.some(isAlive)
     ? current.filter((one) => isAlive(one) && !news.includes(one))
@@ -95,16 +98,20 @@ function driftWithoutSubscription(team: LinkedTeam): Drift | null {
   return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
 }
 
-/** Longer than it takes to compare all teams with a list. */
-const LATEST_SECONDS = 24 * 60 * 60;
+/** No clock but a test clock is further ahead of ours, unless it is wrong. */
+const MAX_AHEAD_SECONDS = 24 * 60 * 60;
 
 /**
- * Whether something newer has arrived since the listing. An event from further ahead comes from a test clock or a wrong
+ * Whether something newer has arrived since the listing. An event from the future comes from a test clock or a wrong
  * clock, and does not show that the listing is old.
  */
-function isOlder({ subscriptionId, asOfSeconds }: ListedSubscription, known: Customer): boolean {
-  const aheadSeconds = (known.get(subscriptionId)?.deciding.createdSeconds ?? 0) - asOfSeconds;
-  return aheadSeconds > 0 && aheadSeconds <= LATEST_SECONDS;
+function isOlder(
+  { subscriptionId, asOfSeconds }: ListedSubscription,
+  known: Customer,
+  nowMs: number,
+): boolean {
+  const createdSeconds = known.get(subscriptionId)?.deciding.createdSeconds ?? 0;
+  return createdSeconds > asOfSeconds && createdSeconds <= nowMs / 1_000 + MAX_AHEAD_SECONDS;
 }
 
 /** Whether we know the subscription as it is listed. Old API versions have a name and no product. */

@@ -238,7 +238,7 @@ async function drain(generator: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of generator);
 }
 
-type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'planSelection'>;
+type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'now' | 'planSelection'>;
 
 /** Longer than a transaction of ours takes. */
 const LOCKED_PAUSE_MS = 500;
@@ -260,7 +260,8 @@ export async function findDrifts(
   async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
     const customerIds = some.map(({ customerId }) => customerId);
     const stored = await readCustomers(query, customerIds);
-    const driftOptions = { planSelection, names: new Map([...stored.names, ...names]) };
+    const allNames = new Map([...stored.names, ...names]);
+    const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return some.flatMap((team) => {
       const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
       return driftOf(team, known, listedOf.get(team.customerId) ?? [], driftOptions) ?? [];
