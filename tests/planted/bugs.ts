@@ -127,8 +127,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'the log is read before the lock',
     'ingest/apply-batch.ts',
     [
-      '  const [available, stored]',
-      '  const early = await readStored(query, events, customerIds);\n  const [available, stored]',
+      '  const [available, storedBefore]',
+      '  const early = await readStored(query, events, customerIds);\n  const [available, storedBefore]',
     ],
     ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
   ),
