@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';

@@ -1,5 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
-import { type Customer, isSameState, type SubscriptionState } from 'instep/src/core/customer.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import {
   type LatestState,
@@ -7,11 +6,16 @@ import {
   latestOf,
   NO_LATEST_STATES,
 } from 'instep/src/core/latest-state.ts';
-import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
 import { customerAfter } from 'instep/src/core/ordering-rule.ts';
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import {
+  type Customer,
+  isSameState,
+  type PlanSelection,
+  type SubscriptionState,
+} from 'instep/src/core/plan-selection.ts';
 import {
   haveSameFields,
+  type LoggedOutcome,
   type SubscriptionChange,
   type SubscriptionEvent,
 } from 'instep/src/core/subscription-event.ts';

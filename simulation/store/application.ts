@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord } from '../checkout.ts';

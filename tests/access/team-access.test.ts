@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { storePolicy } from 'instep/src/access/policy.ts';
 import { readAccess, type TeamAccess } from 'instep/src/access/team-access.ts';
-import type { AccessPolicy } from 'instep/src/core/access-policy.ts';
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { AccessPolicy } from 'instep/src/config/config.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { beforeEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { axeViolations, DESKTOP, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { openContext } from 'instep/operate';
 import { type CompleteCheckoutRequest, completeCheckout } from 'instep/src/checkout/checkout.ts';
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import {
   type CheckoutSessionFields,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { beforeAll, expect, test, vi } from 'vitest';
 import { spawnInstep } from '../support/process/instep-process.ts';
 import { jsonLines, useLog } from '../support/service/log-service.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterEach, expect, test } from 'vitest';
 import { runInstep, spawnInstep, startInstep } from '../support/process/instep-process.ts';

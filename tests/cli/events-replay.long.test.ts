@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { linkTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

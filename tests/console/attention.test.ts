@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';

@@ -1,4 +1,4 @@
-import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import type { LoggedOutcome } from 'instep/src/core/subscription-event.ts';
 import { NO_DELAY } from 'instep/src/maintenance/statistics.ts';
 import { EventsChart } from 'instep-console/src/overview/events-chart.tsx';
 import { rangeOf, seriesOf } from 'instep-console/src/overview/series.ts';

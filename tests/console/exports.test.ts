@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Hono } from 'hono';
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-import { isSameState } from 'instep/src/core/customer.ts';
+import { isSameState } from 'instep/src/core/plan-selection.ts';
 import { haveSameFields, type SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';

@@ -1,6 +1,6 @@
-import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
 import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';

@@ -1,8 +1,12 @@
 import fc from 'fast-check';
-import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { customerAfter, decideEvent } from 'instep/src/core/ordering-rule.ts';
-import { type PlanSelection, teamPlan } from 'instep/src/core/plan-selection.ts';
+import {
+  type Customer,
+  NO_SUBSCRIPTIONS,
+  type PlanSelection,
+  teamPlan,
+} from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';

@@ -1,6 +1,11 @@
 import fc from 'fast-check';
-import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
-import { canBeFromInstep, decidingEvent, teamPlan } from 'instep/src/core/plan-selection.ts';
+import {
+  type Customer,
+  canBeFromInstep,
+  decidingEvent,
+  NO_SUBSCRIPTIONS,
+  teamPlan,
+} from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';

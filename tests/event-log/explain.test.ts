@@ -1,4 +1,4 @@
-import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import type { LoggedOutcome } from 'instep/src/core/subscription-event.ts';
 import { parseLog } from 'instep/src/event-log/decisions.ts';
 import { type Explanation, explainLog, type LogContext } from 'instep/src/event-log/explain.ts';
 import { reasonText } from 'instep/src/event-log/reason-text.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
 import { type Difference, rebuild } from 'instep/src/event-log/rebuild.ts';
 import { replayEvents } from 'instep/src/event-log/replay.ts';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
-import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
-import { teamPlan } from 'instep/src/core/plan-selection.ts';
+import { type Customer, NO_SUBSCRIPTIONS, teamPlan } from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';

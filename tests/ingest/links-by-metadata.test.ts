@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import type { Query } from 'instep/src/postgres/database.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';

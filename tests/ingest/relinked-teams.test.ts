@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';

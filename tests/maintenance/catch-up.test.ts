@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { dismissParkedEvents } from 'instep/src/event-log/parked-events.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';

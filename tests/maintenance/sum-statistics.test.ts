@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
-import type { LoggedOutcome } from 'instep/src/core/logged-event.ts';
+import type { LoggedOutcome } from 'instep/src/core/subscription-event.ts';
 import {
   DELAY_BOUNDS_SECONDS,
   NO_DELAY,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
 import { VERSION } from 'instep/src/runtime/version.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';

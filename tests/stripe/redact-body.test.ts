@@ -1,6 +1,6 @@
-import { NO_SUBSCRIPTIONS } from 'instep/src/core/customer.ts';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
+import { NO_SUBSCRIPTIONS } from 'instep/src/core/plan-selection.ts';
 import { parseChange } from 'instep/src/stripe/parse-event.ts';
 import { redactBody } from 'instep/src/stripe/redact-body.ts';
 import { expect, test } from 'vitest';

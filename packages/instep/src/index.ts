@@ -16,9 +16,8 @@ export {
   type OperationsConfig,
   readConfig,
 } from './config/config.ts';
-export type { ApplicationId } from './core/application-id.ts';
+export type { ApplicationId, User } from './core/application.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
-export type { User } from './core/user.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';

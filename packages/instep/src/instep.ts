@@ -8,7 +8,7 @@ import {
 } from './checkout/checkout.ts';
 import { type Config, configWarnings, describeDatabase } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
-import type { ApplicationId } from './core/application-id.ts';
+import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';

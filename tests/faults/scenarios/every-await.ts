@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import { addTeam, linkTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Finding } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

@@ -1,8 +1,7 @@
-import type { Customer, SubscriptionState } from 'instep/src/core/customer.ts';
-import type { ListedSubscription } from 'instep/src/core/listed-subscription.ts';
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { Customer, PlanSelection, SubscriptionState } from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
+import type { ListedSubscription } from 'instep/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
 import { NO_PLAN } from '../../support/service/contract-service.ts';
 

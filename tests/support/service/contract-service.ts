@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';

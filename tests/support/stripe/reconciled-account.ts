@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application-id.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';

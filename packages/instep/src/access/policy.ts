@@ -1,4 +1,4 @@
-import type { AccessPolicy } from '../core/access-policy.ts';
+import type { AccessPolicy } from '../config/config.ts';
 import type { Query } from '../postgres/database.ts';
 
 /** The policy as environment variables. */

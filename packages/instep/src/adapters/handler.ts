@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { TeamAccess } from '../access/team-access.ts';
 import type { CompleteCheckoutRequest } from '../checkout/checkout.ts';
 import { type Environment, readConfig } from '../config/config.ts';
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';

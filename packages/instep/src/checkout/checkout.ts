@@ -1,7 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../core/application-id.ts';
-import { NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
-import type { ListedSubscription } from '../core/listed-subscription.ts';
+import type { ApplicationId } from '../core/application.ts';
+import { NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
@@ -25,7 +24,11 @@ import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
 import { TEAM_KEY, teamNamedIn } from '../stripe/metadata.ts';
-import { makeSnapshot, parseListedSubscription } from '../stripe/subscription-snapshot.ts';
+import {
+  type ListedSubscription,
+  makeSnapshot,
+  parseListedSubscription,
+} from '../stripe/subscription-snapshot.ts';
 import { SyncFailed, type SyncFailedCode } from './sync-failed.ts';
 
 /** What `completeCheckout` and `syncCustomer` work with. */

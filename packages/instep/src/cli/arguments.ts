@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ApplicationId } from '../core/application-id.ts';
-import { LOGGED_OUTCOMES } from '../core/logged-event.ts';
+import type { ApplicationId } from '../core/application.ts';
+import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import { parseDuration, parseTimeSince } from '../runtime/duration.ts';
 import { LOGGED_TYPES } from '../stripe/handled-event-type.ts';
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { rebuildTeams } from '../operate/compare.ts';
 import { counted } from '../runtime/count-text.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { ReadContext } from '../operate/context.ts';

@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
-import type { ApplicationId } from '../core/application-id.ts';
-import type { User } from '../core/user.ts';
+import type { ApplicationId, User } from '../core/application.ts';
 import { addUser, readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AccessPolicy } from '../core/access-policy.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import { parseDuration } from '../runtime/duration.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
@@ -61,6 +61,16 @@ const linkVariables = {
   LINK_BY_METADATA: v.optional(
     v.pipe(v.string(), v.regex(/^[\w.-]{1,40}$/, 'must be a key of metadata, such as teamId')),
   ),
+};
+
+/** When a team has access: one setting for all instances (docs/access.md). */
+export type AccessPolicy = {
+  /** Which of several subscriptions decides: `TEAM_PLAN`. */
+  readonly planSelection: PlanSelection;
+  /** How long a team keeps access while a payment is due; `null`: without limit. `PAST_DUE_GRACE`. */
+  readonly pastDueGraceMs: number | null;
+  /** Whether a paused subscription keeps access: `PAUSED_ACCESS`. */
+  readonly keepsPaused: boolean;
 };
 
 const MAX_GRACE_MS = 366 * 86_400_000;

@@ -1,8 +1,16 @@
-import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from './customer.ts';
 import { EventHistory } from './event-history.ts';
-import type { LoggedOutcome } from './logged-event.ts';
-import { decidingEvent, type PlanSelection } from './plan-selection.ts';
-import { haveSameFields, type SubscriptionChange } from './subscription-event.ts';
+import {
+  type Customer,
+  decidingEvent,
+  NO_SUBSCRIPTIONS,
+  type PlanSelection,
+  type SubscriptionState,
+} from './plan-selection.ts';
+import {
+  haveSameFields,
+  type LoggedOutcome,
+  type SubscriptionChange,
+} from './subscription-event.ts';
 import { type LastOfTieGroup, lastOfTieGroup } from './tie-group.ts';
 import { planAfter } from './transition.ts';
 

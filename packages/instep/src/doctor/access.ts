@@ -1,5 +1,5 @@
 import { policyText, readPolicies } from '../access/policy.ts';
-import type { AccessPolicy } from '../core/access-policy.ts';
+import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Recognition } from '../postgres/tables/recognize-tables.ts';

@@ -1,5 +1,4 @@
-import type { DatabaseConfig } from '../config/config.ts';
-import type { AccessPolicy } from '../core/access-policy.ts';
+import type { AccessPolicy, DatabaseConfig } from '../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';

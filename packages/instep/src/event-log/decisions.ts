@@ -1,9 +1,11 @@
-import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
-import type { LoggedEvent } from '../core/logged-event.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
-import type { PlanSelection } from '../core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import { type Customer, NO_SUBSCRIPTIONS, type PlanSelection } from '../core/plan-selection.ts';
+import type {
+  LoggedEvent,
+  SubscriptionChange,
+  SubscriptionEvent,
+} from '../core/subscription-event.ts';
 import { lastOfTieGroup } from '../core/tie-group.ts';
 import { changeOf } from '../stripe/parse-logged-event.ts';
 

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';

@@ -1,4 +1,3 @@
-import { type Customer, NO_SUBSCRIPTIONS } from '../core/customer.ts';
 import { EventHistory } from '../core/event-history.ts';
 import {
   type LatestState,
@@ -6,6 +5,7 @@ import {
   latestOf,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
+import { type Customer, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { haveSameFields, type SubscriptionChange } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';

@@ -1,4 +1,4 @@
-import type { LoggedEvent } from '../core/logged-event.ts';
+import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed, LOGGED_EVENT } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';

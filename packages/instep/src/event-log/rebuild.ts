@@ -1,8 +1,13 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import { isSameState, NO_SUBSCRIPTIONS } from '../core/customer.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { NO_LATEST_STATES } from '../core/latest-state.ts';
 import { customerAfter } from '../core/ordering-rule.ts';
-import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import {
+  canBeFromInstep,
+  isSameState,
+  NO_SUBSCRIPTIONS,
+  type PlanSelection,
+  teamPlan,
+} from '../core/plan-selection.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';

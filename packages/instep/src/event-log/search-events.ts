@@ -1,4 +1,4 @@
-import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT } from '../postgres/statements/events.ts';

@@ -1,10 +1,9 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import type { SubscriptionState } from '../core/customer.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { LatestState } from '../core/latest-state.ts';
-import type { LoggedEvent } from '../core/logged-event.ts';
-import type { PlanSelection } from '../core/plan-selection.ts';
+import type { PlanSelection, SubscriptionState } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
+import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, databaseError, remedyFor } from '../postgres/errors.ts';

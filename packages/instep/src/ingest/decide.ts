@@ -1,10 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import {
-  type Customer,
-  isSameState,
-  NO_SUBSCRIPTIONS,
-  type SubscriptionState,
-} from '../core/customer.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { EventHistory } from '../core/event-history.ts';
 import {
   type LatestState,
@@ -12,11 +6,19 @@ import {
   latestAfter,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
-import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
-import { type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import {
+  type Customer,
+  isSameState,
+  NO_SUBSCRIPTIONS,
+  type PlanSelection,
+  type SubscriptionState,
+  teamPlan,
+} from '../core/plan-selection.ts';
 import {
   haveSameFields,
+  type LoggedEvent,
+  type LoggedOutcome,
   type SubscriptionChange,
   type SubscriptionEvent,
 } from '../core/subscription-event.ts';

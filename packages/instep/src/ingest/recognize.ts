@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { tieGroupKeysOf } from '../core/event-key-layout.ts';
-import type { LoggedEvent, LoggedOutcome } from '../core/logged-event.ts';
+import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** An event in the log or in the batch. Without a body it only matches listed events. */

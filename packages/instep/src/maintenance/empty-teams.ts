@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Database } from '../postgres/database.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../postgres/errors.ts';
 import {

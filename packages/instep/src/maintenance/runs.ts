@@ -1,5 +1,5 @@
 import { policyText } from '../access/policy.ts';
-import type { AccessPolicy } from '../core/access-policy.ts';
+import type { AccessPolicy } from '../config/config.ts';
 import type { Query } from '../postgres/database.ts';
 import { VERSION } from '../runtime/version.ts';
 import type { Job } from './worker.ts';

@@ -1,5 +1,5 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
-import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { PositionRange } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
 

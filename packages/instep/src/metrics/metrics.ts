@@ -1,4 +1,4 @@
-import { LOGGED_OUTCOMES } from '../core/logged-event.ts';
+import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { type ActedOn, type ActionRequest, type ActOptions, act } from './act.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';

@@ -1,5 +1,5 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import type { LoggedOutcome } from '../core/logged-event.ts';
+import type { ApplicationId } from '../core/application.ts';
+import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';

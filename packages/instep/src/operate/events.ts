@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
 import { pseudonymsWith } from '../event-log/redact.ts';

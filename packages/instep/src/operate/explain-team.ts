@@ -1,6 +1,12 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import { type Customer, NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/customer.ts';
-import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import type { ApplicationId } from '../core/application.ts';
+import {
+  type Customer,
+  decidingEvent,
+  NO_SUBSCRIPTIONS,
+  type PlanSelection,
+  type SubscriptionState,
+  teamPlan,
+} from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';

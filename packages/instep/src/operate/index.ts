@@ -7,13 +7,16 @@
  */
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export type { Environment } from '../config/config.ts';
-export type { ApplicationId } from '../core/application-id.ts';
-export type { SubscriptionState } from '../core/customer.ts';
+export type { ApplicationId } from '../core/application.ts';
 export type { Json, JsonObject } from '../core/json.ts';
-export { LOGGED_OUTCOMES, type LoggedEvent, type LoggedOutcome } from '../core/logged-event.ts';
-export type { PlanSelection } from '../core/plan-selection.ts';
+export type { PlanSelection, SubscriptionState } from '../core/plan-selection.ts';
 export { GRANTING_STATUSES, STATUSES, type Status, type StatusWith } from '../core/status.ts';
 export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+export {
+  LOGGED_OUTCOMES,
+  type LoggedEvent,
+  type LoggedOutcome,
+} from '../core/subscription-event.ts';
 export type { TeamPlan } from '../core/transition.ts';
 export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';

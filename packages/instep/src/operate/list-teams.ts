@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, type TeamIssueCode } from '../health/team-issues.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';

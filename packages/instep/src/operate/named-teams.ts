@@ -1,5 +1,5 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import type { LoggedEvent } from '../core/logged-event.ts';
+import type { ApplicationId } from '../core/application.ts';
+import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { teamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
 import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';

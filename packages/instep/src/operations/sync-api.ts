@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';

@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 

@@ -1,5 +1,4 @@
-import type { ApplicationId } from '../core/application-id.ts';
-import type { User } from '../core/user.ts';
+import type { ApplicationId, User } from '../core/application.ts';
 import type { Query } from '../postgres/database.ts';
 import { readActiveUsers } from '../postgres/statements/users.ts';
 import { Batcher } from '../runtime/batcher.ts';

@@ -3,7 +3,7 @@ import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import * as v from 'valibot';
-import type { ApplicationId } from '../core/application-id.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 
 // Imports only the needed parts: the whole package takes four times as long to load.

@@ -1,5 +1,4 @@
-import type { LoggedEvent } from '../core/logged-event.ts';
-import type { SubscriptionChange } from '../core/subscription-event.ts';
+import type { LoggedEvent, SubscriptionChange } from '../core/subscription-event.ts';
 import { isHandledType } from './handled-event-type.ts';
 import {
   BodyNotJson,

@@ -1,10 +1,26 @@
 import * as v from 'valibot';
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
-import type { ListedSubscription } from '../core/listed-subscription.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { eventKey } from './event-key.ts';
 import { SNAPSHOT_TYPE } from './handled-event-type.ts';
 import { parseChange } from './parse-event.ts';
+
+/** A subscription in Stripe's list. Times are in whole seconds since 1970, by Stripe's clock. */
+export type ListedSubscription = {
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  readonly status: string;
+  readonly productId: string | null;
+  /** Stripe's list usually has no name; then the product's name is used. */
+  readonly planName: string | null;
+  readonly beganSeconds: number | null;
+  /** When it ended; `null` while it has not. */
+  readonly endedSeconds: number | null;
+  /** Its period, price and quantity, as Stripe names them. No rule uses them. */
+  readonly details: JsonObject;
+  /** The list includes everything that happened to it up to this time. */
+  readonly asOfSeconds: number;
+};
 
 const seconds = v.fallback(v.nullish(v.pipe(v.number(), v.integer(), v.minValue(0))), null);
 

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../../config/config.ts';
-import type { ApplicationId } from '../../core/application-id.ts';
+import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
 import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';

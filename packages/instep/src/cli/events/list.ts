@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander';
-import type { ApplicationId } from '../../core/application-id.ts';
-import type { LoggedOutcome } from '../../core/logged-event.ts';
+import type { ApplicationId } from '../../core/application.ts';
+import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
 import { linkTeam } from '../../operate/actions.ts';
 import type { ReadContext } from '../../operate/context.ts';

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { LoggedOutcome } from '../../core/logged-event.ts';
+import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
 import type { ReadContext } from '../../operate/context.ts';

@@ -1,12 +1,16 @@
-import type { ApplicationId } from '../../core/application-id.ts';
-import type { Customer } from '../../core/customer.ts';
-import type { ListedSubscription } from '../../core/listed-subscription.ts';
-import { decidingEvent, type PlanSelection, teamPlan } from '../../core/plan-selection.ts';
+import type { ApplicationId } from '../../core/application.ts';
+import {
+  type Customer,
+  decidingEvent,
+  type PlanSelection,
+  teamPlan,
+} from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { FoundProblem, Problem } from '../../postgres/statements/findings.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
+import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<

@@ -1,11 +1,11 @@
-import type { ApplicationId } from '../../core/application-id.ts';
-import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import type { ApplicationId } from '../../core/application.ts';
 import { ENDED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { columnArrays } from '../../postgres/statement.ts';
 import type { PageAfter } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import { isAfter } from '../../postgres/tables/id-from-text.ts';
+import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 
 /** Deletes everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {

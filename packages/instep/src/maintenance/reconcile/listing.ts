@@ -1,7 +1,9 @@
-import type { ListedSubscription } from '../../core/listed-subscription.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
-import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
+import {
+  type ListedSubscription,
+  parseListedSubscription,
+} from '../../stripe/subscription-snapshot.ts';
 import { type ListPage, lastShownSecond, readPages } from '../stripe-pages.ts';
 import type { ReconcileServices } from './progress.ts';
 

@@ -1,6 +1,5 @@
-import type { ApplicationId } from '../../core/application-id.ts';
-import { NO_SUBSCRIPTIONS } from '../../core/customer.ts';
-import type { ListedSubscription } from '../../core/listed-subscription.ts';
+import type { ApplicationId } from '../../core/application.ts';
+import { NO_SUBSCRIPTIONS } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
@@ -19,7 +18,11 @@ import {
 } from '../../postgres/statements/teams.ts';
 import { pause } from '../../runtime/pause.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
-import { makeSnapshot, toSubscriptionJson } from '../../stripe/subscription-snapshot.ts';
+import {
+  type ListedSubscription,
+  makeSnapshot,
+  toSubscriptionJson,
+} from '../../stripe/subscription-snapshot.ts';
 import {
   type DatedSubscription,
   type Drift,

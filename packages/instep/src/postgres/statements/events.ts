@@ -1,6 +1,9 @@
 import type { KeyRange } from '../../core/event-key-layout.ts';
-import type { LoggedEvent, LoggedOutcome } from '../../core/logged-event.ts';
-import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import type {
+  LoggedEvent,
+  LoggedOutcome,
+  SubscriptionEvent,
+} from '../../core/subscription-event.ts';
 import type { Query } from '../database.ts';
 import { columnArrays } from '../statement.ts';
 

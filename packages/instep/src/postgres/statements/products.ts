@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../../core/application-id.ts';
+import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';

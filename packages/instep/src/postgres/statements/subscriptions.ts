@@ -1,4 +1,4 @@
-import type { Customer, SubscriptionState } from '../../core/customer.ts';
+import type { Customer, SubscriptionState } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import type { Query } from '../database.ts';

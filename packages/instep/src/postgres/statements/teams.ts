@@ -1,4 +1,4 @@
-import type { ApplicationId } from '../../core/application-id.ts';
+import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';

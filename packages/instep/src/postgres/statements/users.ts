@@ -1,5 +1,4 @@
-import type { ApplicationId } from '../../core/application-id.ts';
-import type { User } from '../../core/user.ts';
+import type { ApplicationId, User } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, idsFrom } from '../tables/id-from-text.ts';

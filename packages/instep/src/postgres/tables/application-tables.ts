@@ -1,4 +1,4 @@
-import type { User } from '../../core/user.ts';
+import type { User } from '../../core/application.ts';
 
 export type UserField = keyof User;
 

@@ -1,4 +1,8 @@
-import type { ApplicationId } from './application-id.ts';
+/**
+ * The id of a team or a user: a string for a `uuid`, for text, and for a `bigint` beyond the range of a
+ * number.
+ */
+export type ApplicationId = number | string;
 
 /** A user: the contract's fields in its order. Times are in ISO 8601. */
 export type User = {
