@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { contractColumn, USER_FIELDS } from 'instep/src/postgres/tables/fields.ts';
+import { contractColumn, USER_FIELDS } from 'instep/src/postgres/tables/application-tables.ts';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');

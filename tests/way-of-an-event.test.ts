@@ -6,7 +6,7 @@ import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { listen, type RunningServer } from 'instep/src/server/listener.ts';
 import { WEBHOOK_PATH } from 'instep/src/server/webhook.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEmptyDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';

@@ -1,6 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
-import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord } from '../checkout.ts';
 import type { TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';

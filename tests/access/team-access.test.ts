@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { storePolicy } from 'instep/src/access/policy.ts';
-import { readAccess, type TeamAccess } from 'instep/src/access/team-access.ts';
+import { readAccess, storePolicy, type TeamAccess } from 'instep/src/access/team-access.ts';
 import type { AccessPolicy } from 'instep/src/config/config.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';

@@ -1,7 +1,7 @@
 import { createNextHandlers, type NextHandlers } from 'instep/next';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';

@@ -1,4 +1,4 @@
-import { readSession } from 'instep/src/adapters/session.ts';
+import { readSession } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';

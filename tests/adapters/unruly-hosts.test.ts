@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { createHandler } from 'instep';
 import { createNodeHandler, type NodeHandler } from 'instep/node';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { openConnection } from '../support/network/raw-connection.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -6,7 +6,7 @@ import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import {
   type CheckoutSessionFields,
   createCheckoutSession,
-} from 'instep/src/testing/checkout-session.ts';
+} from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

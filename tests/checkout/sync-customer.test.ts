@@ -1,7 +1,7 @@
 import { createHandler } from 'instep/src/adapters/handler.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
+import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

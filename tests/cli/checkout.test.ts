@@ -1,5 +1,5 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
+import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';

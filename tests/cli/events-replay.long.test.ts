@@ -1,6 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { linkTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
 import { expect, test } from 'vitest';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';

@@ -1,5 +1,5 @@
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import {

@@ -6,8 +6,7 @@ import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
-import { signedRequest } from 'instep/src/testing/sign-webhook.ts';
+import { createCheckoutSession, signedRequest } from 'instep/src/testing/stripe-objects.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { SETTINGS } from '../support/process/instep-process.ts';

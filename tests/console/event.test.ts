@@ -1,4 +1,5 @@
-import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { eventBody, received } from '../support/stripe/events.ts';

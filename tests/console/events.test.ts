@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

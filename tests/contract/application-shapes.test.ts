@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';

@@ -1,4 +1,4 @@
-import { storePolicy } from 'instep/src/access/policy.ts';
+import { storePolicy } from 'instep/src/access/team-access.ts';
 import { noteRun } from 'instep/src/maintenance/runs.ts';
 import { expect, test } from 'vitest';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';

@@ -6,7 +6,7 @@ import {
   checkVersion,
   sizeOf,
 } from 'instep/src/doctor/database-server.ts';
-import { durationOf } from 'instep/src/runtime/duration.ts';
+import { durationOf } from 'instep/src/runtime/amounts.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
 import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
 import { describe, expect, test } from 'vitest';

@@ -3,8 +3,8 @@ import { parseLog } from 'instep/src/event-log/decisions.ts';
 import { type Explanation, explainLog, type LogContext } from 'instep/src/event-log/explain.ts';
 import { reasonText } from 'instep/src/event-log/reason-text.ts';
 import type { EventRow } from 'instep/src/event-log/search-events.ts';
-import { SNAPSHOT_TYPE } from 'instep/src/stripe/handled-event-type.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
 

@@ -1,5 +1,4 @@
-import { signedRequest } from 'instep/src/testing/sign-webhook.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
+import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';

@@ -4,7 +4,7 @@ import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { type Customer, NO_SUBSCRIPTIONS, teamPlan } from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';

@@ -1,5 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test, vi } from 'vitest';

@@ -1,6 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { addTeam, linkTeam } from 'instep/src/postgres/statements/teams.ts';
-import { VERSION } from 'instep/src/runtime/version.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { VERSION } from 'instep/src/runtime/packages.ts';
 import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, describe, expect, test, vi } from 'vitest';

@@ -3,7 +3,7 @@ import { openOperations } from 'instep/src/operations/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
+import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';

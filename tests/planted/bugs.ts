@@ -111,7 +111,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'is_order_ambiguous = excluded.is_order_ambiguous',
     'is_order_ambiguous = instep.subscriptions.is_order_ambiguous',
   ]),
-  storeBug('teams are not locked', 'postgres/statements/teams.ts', [
+  storeBug('teams are not locked', 'postgres/statements/lock-teams.ts', [
     '           for no key update ',
     '           -- ',
   ]),
@@ -119,7 +119,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'created_at         = excluded.created_at,',
     '',
   ]),
-  storeBug('a snapshot in the log is read back as an event', 'stripe/parse-logged-event.ts', [
+  storeBug('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
     'return change && { ...change, key };',
     'return change && { ...change, key, isSnapshot: false };',
   ]),

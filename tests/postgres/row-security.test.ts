@@ -3,14 +3,10 @@ import { createLogger, openInstep, readConfig } from 'instep';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
-import {
-  addTeam,
-  lockAvailableTeams,
-  lockTeams,
-  readTeamsOf,
-} from 'instep/src/postgres/statements/teams.ts';
+import { lockAvailableTeams, lockTeams } from 'instep/src/postgres/statements/lock-teams.ts';
+import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
+import { findHiddenRows } from 'instep/src/postgres/tables/privileges.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
-import { findHiddenRows } from 'instep/src/postgres/tables/row-security.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';

@@ -1,7 +1,9 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
-import { findApplicationTables } from 'instep/src/postgres/tables/find-tables.ts';
-import { ApplicationTablesUnfit } from 'instep/src/postgres/tables/recognize-tables.ts';
+import {
+  ApplicationTablesUnfit,
+  findApplicationTables,
+} from 'instep/src/postgres/tables/recognize-tables.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,

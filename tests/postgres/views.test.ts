@@ -1,6 +1,6 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
-import { findApplicationTables } from 'instep/src/postgres/tables/find-tables.ts';
+import { findApplicationTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

@@ -1,4 +1,4 @@
-import { rest } from 'instep/src/runtime/pause.ts';
+import { rest } from 'instep/src/runtime/retry.ts';
 import { expect, test } from 'vitest';
 
 const { signal } = new AbortController();

@@ -1,5 +1,5 @@
 import { abortAfter } from 'instep/src/runtime/deadline.ts';
-import { pause } from 'instep/src/runtime/pause.ts';
+import { pause } from 'instep/src/runtime/retry.ts';
 import { expect, onTestFinished, test } from 'vitest';
 
 const LONG_MS = 600_000;

@@ -9,7 +9,7 @@ import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { listen, type RunningServer } from 'instep/src/server/listener.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { VERSION } from 'instep/src/runtime/version.ts';
+import { VERSION } from 'instep/src/runtime/packages.ts';
 import { expect, test } from 'vitest';
 import { ROOT } from '../support/repository.ts';
 

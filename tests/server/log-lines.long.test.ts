@@ -1,5 +1,5 @@
 import { issueSession } from 'instep/src/sessions/token.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';

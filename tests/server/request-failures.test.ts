@@ -6,7 +6,7 @@ import { Router } from 'instep/src/server/router.ts';
 import { UserEndpoint } from 'instep/src/server/user.ts';
 import { WebhookEndpoint } from 'instep/src/server/webhook.ts';
 import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -1,4 +1,4 @@
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
 import {
   openConnection,

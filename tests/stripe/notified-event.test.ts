@@ -1,6 +1,6 @@
 import { createEventRetrieval } from 'instep/src/stripe/notified-event.ts';
 import { parseEvent } from 'instep/src/stripe/parse-event.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
+import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { useStripeApis } from '../support/stripe/stripe-apis.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { SignatureInvalid, SignatureVerifier } from 'instep/src/stripe/signature.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import Stripe from 'stripe';
 import { expect, test } from 'vitest';
 import { repetitions } from '../support/test-length.ts';

@@ -1,6 +1,6 @@
 import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

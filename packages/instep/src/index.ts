@@ -3,9 +3,8 @@ import { type Instep, type InstepOptions, logSettings, openService } from './ins
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
-export { type ReadSessionOptions, readSession } from './adapters/session.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
-export { SyncFailed, type SyncFailedCode } from './checkout/sync-failed.ts';
+export { SyncFailed, type SyncFailedCode } from './checkout/checkout.ts';
 export {
   type Config,
   ConfigInvalid,
@@ -59,6 +58,7 @@ export {
 export type { Profile } from './server/user.ts';
 export type { IngestWebhook, IngestWebhookOptions } from './server/webhook.ts';
 export type { Session } from './sessions/token.ts';
+export { type ReadSessionOptions, readSession } from './sessions/token.ts';
 export { BodyNotJson } from './stripe/parse-event.ts';
 export { SignatureInvalid } from './stripe/signature.ts';
 

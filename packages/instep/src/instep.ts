@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { storePolicy } from './access/policy.ts';
-import { readAccess, type TeamAccess } from './access/team-access.ts';
+import { readAccess, storePolicy, type TeamAccess } from './access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,

@@ -1,7 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { countTeamsNow, setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';

@@ -1,7 +1,8 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
+import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
-import { addTeam, linkTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect } from 'vitest';
 import { expectedTeam } from '../../../simulation/expected-team.ts';

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { issueSession } from 'instep/src/sessions/token.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { mapConcurrently } from '../../../simulation/map-concurrently.ts';
 import { createRandom, type Random } from '../../../simulation/random.ts';
 import { openConnection, statusesIn } from '../../support/network/raw-connection.ts';

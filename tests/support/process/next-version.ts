@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MIGRATIONS } from 'instep/src/postgres/migrate.ts';
-import { VERSION } from 'instep/src/runtime/version.ts';
+import { VERSION } from 'instep/src/runtime/packages.ts';
 import { createFolder } from './instep-process.ts';
 
 /** A compiled version of the program. */
@@ -38,7 +38,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
     cpSync(join(ROOT, file), join(folder, file));
   }
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
-  for (const file of ['packages/instep/package.json', 'packages/instep/src/runtime/version.ts']) {
+  for (const file of ['packages/instep/package.json', 'packages/instep/src/runtime/packages.ts']) {
     const text = readFileSync(join(former.folder, file), 'utf8');
     writeFileSync(join(folder, file), text.replace(former.version, version));
   }

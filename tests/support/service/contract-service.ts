@@ -3,7 +3,7 @@ import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
-import { signWebhook } from 'instep/src/testing/sign-webhook.ts';
+import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';

@@ -1,7 +1,7 @@
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import type { SubscriptionEventFields } from 'instep/src/testing/subscription-event.ts';
+import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';

@@ -1,9 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createCheckoutSession } from 'instep/src/testing/checkout-session.ts';
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { createSubscriptionEvent } from 'instep/src/testing/subscription-event.ts';
+import {
+  createCheckoutSession,
+  createSubscriptionEvent,
+} from 'instep/src/testing/stripe-objects.ts';
 
 export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;
 

@@ -3,7 +3,7 @@ import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEventFields,
-} from 'instep/src/testing/subscription-event.ts';
+} from 'instep/src/testing/stripe-objects.ts';
 import { MEMBERS } from '../secrets/test-secrets.ts';
 
 let count = 0;

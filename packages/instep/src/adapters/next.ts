@@ -1,5 +1,5 @@
-import { isSameSecret } from '../runtime/same-secret.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
+import { isSameSecret } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
 

@@ -11,25 +11,40 @@ import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-pages.ts';
 import { readLatestStates } from '../postgres/statements/latest-states.ts';
+import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
-import {
-  isIdOfAnother,
-  type LinkRefusal,
-  readTeam,
-  readTeamsOf,
-  type Team,
-} from '../postgres/statements/teams.ts';
+import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
 import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
+import { InstepError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
-import { TEAM_KEY, teamNamedIn } from '../stripe/metadata.ts';
+import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
 import {
   type ListedSubscription,
   makeSnapshot,
   parseListedSubscription,
 } from '../stripe/subscription-snapshot.ts';
-import { SyncFailed, type SyncFailedCode } from './sync-failed.ts';
+
+/** Why a checkout was not completed, or a customer not synced. docs/errors.md has the cause and remedy of each. */
+export type SyncFailedCode =
+  | 'CHECKOUT_NOT_COMPLETE'
+  | 'CHECKOUT_OF_ANOTHER_TEAM'
+  | 'CUSTOMER_UNKNOWN'
+  | 'CUSTOMER_WITHOUT_TEAM'
+  | 'NOT_FOUND'
+  | 'STRIPE_UNAVAILABLE'
+  | 'TEAM_HAS_ANOTHER_CUSTOMER';
+
+/** A checkout was not completed, or a customer not synced. Nothing was changed. */
+export class SyncFailed extends InstepError {
+  readonly code: SyncFailedCode;
+
+  constructor(code: SyncFailedCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
 
 /** What `completeCheckout` and `syncCustomer` work with. */
 export type CheckoutServices = ReconcileServices & {

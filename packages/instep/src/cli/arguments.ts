@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
-import { parseDuration, parseTimeSince } from '../runtime/duration.ts';
-import { LOGGED_TYPES } from '../stripe/handled-event-type.ts';
+import { parseDuration, parseTimeSince } from '../runtime/amounts.ts';
+import { LOGGED_TYPES } from '../stripe/parse-event.ts';
 
 /** A command whose help ends with an example. */
 export function createCommand(name: string, description: string, example: string): Command {

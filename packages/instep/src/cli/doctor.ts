@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
-import { counted } from '../runtime/count-text.ts';
+import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createCommand, webUrl } from './arguments.ts';
 import { type Columns, paint, printMessage, tableLine } from './output.ts';

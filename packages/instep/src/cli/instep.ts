@@ -2,7 +2,7 @@
 import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { VERSION } from '../runtime/version.ts';
+import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
 import { printMessage } from './output.ts';
 

@@ -1,4 +1,4 @@
-import { durationOf } from '../runtime/duration.ts';
+import { durationOf } from '../runtime/amounts.ts';
 import { paint } from './output.ts';
 
 export type Progress = {

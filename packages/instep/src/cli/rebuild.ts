@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { rebuildTeams } from '../operate/compare.ts';
-import { counted } from '../runtime/count-text.ts';
+import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printMessage } from './output.ts';

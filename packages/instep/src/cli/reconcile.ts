@@ -7,7 +7,7 @@ import {
 } from '../maintenance/reconcile/progress.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileTeams } from '../operate/compare.ts';
-import { counted, countText } from '../runtime/count-text.ts';
+import { counted, countText } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';

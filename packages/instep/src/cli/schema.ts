@@ -2,13 +2,16 @@ import type { Command } from 'commander';
 import { readLinkByMetadata } from '../config/config.ts';
 import { quoteRole } from '../doctor/schema.ts';
 import {
+  findHiddenRows,
+  type HiddenRows,
   neededPrivileges,
+} from '../postgres/tables/privileges.ts';
+import {
   type Recognition,
   type RecognizedColumn,
   type RecognizedTable,
   recognizeTables,
 } from '../postgres/tables/recognize-tables.ts';
-import { findHiddenRows, type HiddenRows } from '../postgres/tables/row-security.ts';
 import { createCommand } from './arguments.ts';
 import { type Columns, paint, printData, tableHead, tableLine } from './output.ts';
 import { withAnyDatabase, withServer } from './with-database.ts';

@@ -3,8 +3,7 @@ import type { Command } from 'commander';
 import { readWebhookTarget } from '../config/config.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
-import { signedRequest } from '../testing/sign-webhook.ts';
-import { createSubscriptionEvent } from '../testing/subscription-event.ts';
+import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { printData } from './output.ts';
 

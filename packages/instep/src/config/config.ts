@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { parseDuration } from '../runtime/duration.ts';
+import { parseDuration } from '../runtime/amounts.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
   type ConfigProblem,

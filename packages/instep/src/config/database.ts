@@ -3,8 +3,11 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
 import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
-import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
-import { TEAM_FIELDS, USER_FIELDS } from '../postgres/tables/fields.ts';
+import {
+  type DeclaredTables,
+  TEAM_FIELDS,
+  USER_FIELDS,
+} from '../postgres/tables/application-tables.ts';
 import { ConfigInvalid, type Environment, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { parseDuration } from '../runtime/duration.ts';
+import { parseDuration } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 
 /** What is wrong with an environment variable or an option, and what to do about it. */

@@ -1,4 +1,4 @@
-import { policyText, readPolicies } from '../access/policy.ts';
+import { policyText, readPolicies } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';

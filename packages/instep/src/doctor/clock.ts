@@ -1,4 +1,4 @@
-import { durationOf } from '../runtime/duration.ts';
+import { durationOf } from '../runtime/amounts.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** Stripe's times are whole seconds, and transit takes a moment. */

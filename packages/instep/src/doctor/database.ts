@@ -2,11 +2,8 @@ import type { AccessPolicy, DatabaseConfig } from '../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import {
-  type Recognition,
-  recognizeTables,
-  type TableUse,
-} from '../postgres/tables/recognize-tables.ts';
+import type { TableUse } from '../postgres/tables/privileges.ts';
+import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { checkAccess } from './access.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';

@@ -2,7 +2,7 @@ import { issueText } from '../health/issue-text.ts';
 import type { Issue, IssueCode } from '../health/issues.ts';
 import { type HealthReport, reportHealth } from '../operate/health.ts';
 import type { Query } from '../postgres/database.ts';
-import { durationOf } from '../runtime/duration.ts';
+import { durationOf } from '../runtime/amounts.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { type Check, ok, warning } from './check.ts';
 

@@ -13,9 +13,9 @@ import {
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
-import { counted } from '../runtime/count-text.ts';
+import { counted } from '../runtime/amounts.ts';
+import { createInspection } from '../stripe/inspection.ts';
 import { keyKindOf } from '../stripe/key-kind.ts';
-import { createInspection } from '../stripe/resource-access.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
 import { checkDatabase } from './database.ts';

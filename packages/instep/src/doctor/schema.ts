@@ -1,12 +1,7 @@
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../postgres/migrate.ts';
-import {
-  lackingPrivileges,
-  type Recognition,
-  type RecognizedTable,
-  type TableUse,
-} from '../postgres/tables/recognize-tables.ts';
-import { findHiddenRows } from '../postgres/tables/row-security.ts';
+import { findHiddenRows, lackingPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
+import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** Whether the role has every privilege that Instep uses. */

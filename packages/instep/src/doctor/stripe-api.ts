@@ -2,8 +2,13 @@ import * as v from 'valibot';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import type { StripePage } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import { type InspectResource, RESOURCES, type Resource } from '../stripe/resource-access.ts';
-import { readEventDestination, readWebhookEndpoint } from '../stripe/webhook-endpoint.ts';
+import {
+  type InspectResource,
+  RESOURCES,
+  type Resource,
+  readEventDestination,
+  readWebhookEndpoint,
+} from '../stripe/inspection.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkClock } from './clock.ts';
 import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';

@@ -1,8 +1,8 @@
-import { counted } from '../runtime/count-text.ts';
+import { counted } from '../runtime/amounts.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from '../stripe/api-call.ts';
-import { HANDLED_TYPES } from '../stripe/handled-event-type.ts';
+import { TYPES_BY_PAYLOAD, type WebhookEndpoint } from '../stripe/inspection.ts';
 import type { Mode } from '../stripe/key-kind.ts';
-import { TYPES_BY_PAYLOAD, type WebhookEndpoint } from '../stripe/webhook-endpoint.ts';
+import { HANDLED_TYPES } from '../stripe/parse-event.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 const NAME = 'webhook endpoint';

@@ -7,7 +7,7 @@ import type {
   SubscriptionEvent,
 } from '../core/subscription-event.ts';
 import { lastOfTieGroup } from '../core/tie-group.ts';
-import { changeOf } from '../stripe/parse-logged-event.ts';
+import { changeOf } from '../stripe/parse-event.ts';
 
 /** A logged event and what its body says about a subscription. */
 export type ParsedEvent<Row extends LoggedEvent> = {

@@ -3,8 +3,7 @@ import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-select
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
-import { parseAgain } from '../stripe/parse-logged-event.ts';
+import { parseAgain, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { type ParsedEvent, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
 import type { EventRow } from './search-events.ts';
 

@@ -10,8 +10,8 @@ import { haveSameFields, type SubscriptionChange } from '../core/subscription-ev
 import type { Query } from '../postgres/database.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { noteStatesFromLog, writeLatestStates } from '../postgres/statements/latest-states.ts';
+import { lockAvailableTeams } from '../postgres/statements/lock-teams.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
-import { lockAvailableTeams } from '../postgres/statements/teams.ts';
 import { parseLog } from './decisions.ts';
 
 /**

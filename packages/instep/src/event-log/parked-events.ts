@@ -2,7 +2,7 @@ import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed, LOGGED_EVENT } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../runtime/retry.ts';
 
 /** With more parked events than this, it is faster to start from the teams. */
 const FEW_PARKED = 1_000;

@@ -2,7 +2,7 @@ import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
-import { rest } from '../runtime/pause.ts';
+import { rest } from '../runtime/retry.ts';
 
 type PruneOptions = {
   query: Query;

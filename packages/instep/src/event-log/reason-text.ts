@@ -1,4 +1,4 @@
-import { durationText } from '../runtime/count-text.ts';
+import { durationText } from '../runtime/amounts.ts';
 import type { EventReference, Reason } from './explain.ts';
 
 /** A part of the sentence that explains a reason: text or an event. */

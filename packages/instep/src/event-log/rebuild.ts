@@ -13,14 +13,10 @@ import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
+import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
-import {
-  type LinkedTeam,
-  lockTeams,
-  readLinkedTeams,
-  writePlans,
-} from '../postgres/statements/teams.ts';
+import { type LinkedTeam, readLinkedTeams, writePlans } from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
 import { outdatedStates } from './latest-states.ts';

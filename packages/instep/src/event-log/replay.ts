@@ -3,7 +3,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
-import { parseAgain, readableEventOf } from '../stripe/parse-logged-event.ts';
+import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
 import { readEventAt } from './search.ts';
 import type { EventRow } from './search-events.ts';
 

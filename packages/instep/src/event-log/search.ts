@@ -1,5 +1,5 @@
 import type { Query } from '../postgres/database.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../runtime/retry.ts';
 import {
   type EventFilter,
   type EventRow,

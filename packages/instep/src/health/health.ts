@@ -1,8 +1,8 @@
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { SNAPSHOT_TYPE } from '../stripe/handled-event-type.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
+import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 
 /** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
 export type Health = {

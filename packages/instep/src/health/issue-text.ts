@@ -1,5 +1,4 @@
-import { counted, countText } from '../runtime/count-text.ts';
-import { durationOf } from '../runtime/duration.ts';
+import { counted, countText, durationOf } from '../runtime/amounts.ts';
 import { type Issue, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**

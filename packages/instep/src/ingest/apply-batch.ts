@@ -16,18 +16,17 @@ import {
   readNeighbors,
 } from '../postgres/statements/events.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
-import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
-import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
   type AvailableTeams,
-  type LinkedTeam,
   type LinkRefusal,
   linkAvailableTeam,
   lockAvailableTeams,
-  writePlans,
-} from '../postgres/statements/teams.ts';
-import { teamNamedIn } from '../stripe/metadata.ts';
-import { changeOf } from '../stripe/parse-logged-event.ts';
+} from '../postgres/statements/lock-teams.ts';
+import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
+import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
+import { type LinkedTeam, writePlans } from '../postgres/statements/teams.ts';
+import { changeOf } from '../stripe/parse-event.ts';
+import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
 import { findRepeated, recognize } from './recognize.ts';

@@ -15,7 +15,7 @@ import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type Names, type PlanChange } from './apply-batch.ts';

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
-import type { LinkRefusal } from '../postgres/statements/teams.ts';
+import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 

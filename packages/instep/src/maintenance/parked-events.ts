@@ -4,7 +4,7 @@ import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { readableEventOf } from '../stripe/parse-logged-event.ts';
+import { readableEventOf } from '../stripe/parse-event.ts';
 import { RestingCustomers } from './resting.ts';
 import type { Job } from './worker.ts';
 

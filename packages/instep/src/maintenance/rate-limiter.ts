@@ -1,5 +1,5 @@
 import type { Query } from '../postgres/database.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 
 /** 10 calls a second, a fraction of what Stripe allows. */

@@ -1,7 +1,7 @@
-import { policyText } from '../access/policy.ts';
+import { policyText } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import type { Query } from '../postgres/database.ts';
-import { VERSION } from '../runtime/version.ts';
+import { VERSION } from '../runtime/packages.ts';
 import type { Job } from './worker.ts';
 
 /** A period in which an instance was running and could reach the database, in milliseconds since 1970. */

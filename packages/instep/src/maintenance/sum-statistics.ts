@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { readNewestPosition } from '../event-log/search.ts';
 import { readPositionRange } from '../event-log/search-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { pause, rest } from '../runtime/pause.ts';
+import { pause, rest } from '../runtime/retry.ts';
 import {
   addToStatistics,
   areStatisticsLost,

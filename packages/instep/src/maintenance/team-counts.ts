@@ -1,7 +1,7 @@
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
 import type { Query } from '../postgres/database.ts';
-import { allTeamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
+import { allTeamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** The values by which teams are counted and filtered. */

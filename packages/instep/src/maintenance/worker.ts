@@ -2,8 +2,7 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { pause } from '../runtime/pause.ts';
-import { retry, Stopped } from '../runtime/retry.ts';
+import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { inRootSpan } from '../runtime/tracing.ts';
 
 /** Finds and repairs one kind of inconsistency. */

@@ -2,7 +2,7 @@ import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { HANDLED_TYPES } from '../stripe/handled-event-type.ts';
+import { HANDLED_TYPES } from '../stripe/parse-event.ts';
 import { createGauges, type GaugesOptions } from './gauges.ts';
 import { readProcessMetrics } from './process-metrics.ts';
 import { Counter, createExposition, type Exposition, Histogram } from './series.ts';

@@ -1,5 +1,4 @@
-import type { ParkedFilter } from '../event-log/parked-events.ts';
-import { dismissParkedEvents } from '../event-log/parked-events.ts';
+import { dismissParkedEvents, type ParkedFilter } from '../event-log/parked-events.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
@@ -8,8 +7,8 @@ import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';
+import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
-import { linkTeam, unlinkTeam } from '../postgres/statements/teams.ts';
 import { InstepError } from '../runtime/errors.ts';
 import {
   type ActionResult,

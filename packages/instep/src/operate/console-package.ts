@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { importOptional } from '../runtime/optional-package.ts';
+import { importOptional } from '../runtime/packages.ts';
 import type { Operated } from './context.ts';
 
 /** `too many` when so many wrong tokens wait for their answer that this one was not looked at. */

@@ -11,9 +11,9 @@ import {
   type SortOrder,
 } from '../event-log/search-events.ts';
 import { type Mode, originOfBody } from '../stripe/key-kind.ts';
-import { TEAM_KEY } from '../stripe/metadata.ts';
-import { changeOf } from '../stripe/parse-logged-event.ts';
+import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
+import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { ReadContext } from './context.ts';
 import {
   type CustomerHistory,

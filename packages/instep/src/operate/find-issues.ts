@@ -21,7 +21,7 @@ import {
   readFindingOf,
   readFindings,
 } from '../postgres/statements/findings.ts';
-import { TEAM_KEY } from '../stripe/metadata.ts';
+import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';

@@ -7,7 +7,7 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
-import { TEAM_KEY } from '../stripe/metadata.ts';
+import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 

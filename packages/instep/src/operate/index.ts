@@ -55,16 +55,16 @@ export {
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
 export type { Team } from '../postgres/statements/teams.ts';
-export { parseTimeSince } from '../runtime/duration.ts';
+export { parseTimeSince } from '../runtime/amounts.ts';
 export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
+export type { Mode } from '../stripe/key-kind.ts';
 export {
   DELETED_TYPE,
   HANDLED_TYPES,
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
-} from '../stripe/handled-event-type.ts';
-export type { Mode } from '../stripe/key-kind.ts';
+} from '../stripe/parse-event.ts';
 export {
   ACTIONS,
   type Acted,

@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, type TeamIssueCode } from '../health/team-issues.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
-import { allTeamsWithLostPlans, LOST_PLAN } from '../postgres/statements/lost-plans.ts';
+import { allTeamsWithLostPlans, LOST_PLAN } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { NAMED_TEAM, type NamedTeam, type NamedTeamRow, toNamedTeam } from './named-teams.ts';

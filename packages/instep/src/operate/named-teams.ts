@@ -1,12 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { teamsWithLostPlans } from '../postgres/statements/lost-plans.ts';
+import { teamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { teamNamedIn } from '../stripe/metadata.ts';
-import { changeOf } from '../stripe/parse-logged-event.ts';
+import { changeOf } from '../stripe/parse-event.ts';
+import { teamNamedIn } from '../stripe/subscription-facts.ts';
 
 /** A team with its name, for people. */
 export type NamedTeam = Team & {

@@ -9,9 +9,8 @@ import {
 import { createContext, type OperateContext } from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
-import { limitLines } from '../runtime/line-limiter.ts';
-import type { Logger } from '../runtime/logging.ts';
-import { isSameSecret } from '../runtime/same-secret.ts';
+import { type Logger, limitLines } from '../runtime/logging.ts';
+import { isSameSecret } from '../server/http-message.ts';
 import { createNodeListener } from '../server/node-listener.ts';
 import { listenForOperators, MAX_OPERATORS_CONNECTIONS } from './listen-for-operators.ts';
 import { createSyncApi } from './sync-api.ts';

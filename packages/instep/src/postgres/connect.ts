@@ -6,9 +6,12 @@ import { takeSearchPath } from './database-url.ts';
 import { openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
-import { applicationTablesOf } from './tables/find-tables.ts';
-import { type Recognition, recognizeTables } from './tables/recognize-tables.ts';
-import { findHiddenRows } from './tables/row-security.ts';
+import { findHiddenRows } from './tables/privileges.ts';
+import {
+  applicationTablesOf,
+  type Recognition,
+  recognizeTables,
+} from './tables/recognize-tables.ts';
 
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {

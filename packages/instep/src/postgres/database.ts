@@ -13,7 +13,7 @@ import { Pools, type ServerTimeouts } from './pools.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
-import { findApplicationTables } from './tables/find-tables.ts';
+import { findApplicationTables } from './tables/recognize-tables.ts';
 
 export type { Query } from './statement.ts';
 

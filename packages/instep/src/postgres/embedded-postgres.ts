@@ -1,5 +1,5 @@
 import { InstepError } from '../runtime/errors.ts';
-import { importOptional } from '../runtime/optional-package.ts';
+import { importOptional } from '../runtime/packages.ts';
 import type { ServerConnection } from './database-pool.ts';
 
 const EMBEDDED_POSTGRES_CODES = [

@@ -1,7 +1,7 @@
 import { connect, Socket } from 'node:net';
 import pg from 'pg';
 import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../runtime/retry.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import { hostOf } from './database-url.ts';

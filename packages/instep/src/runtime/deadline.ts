@@ -1,6 +1,5 @@
 import { InstepError } from './errors.ts';
-import { shareSignal } from './pause.ts';
-import { Stopped } from './retry.ts';
+import { Stopped, shareSignal } from './retry.ts';
 
 /** Something took longer than allowed. */
 export class DeadlineExceeded extends InstepError {

@@ -1,8 +1,7 @@
 import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { limitLines } from '../runtime/line-limiter.ts';
-import type { Logger } from '../runtime/logging.ts';
+import { type Logger, limitLines } from '../runtime/logging.ts';
 import { type HttpRequest, type HttpResponse, jsonResponse, unavailable } from './http-message.ts';
 
 /** `GET /healthz`: reports that the process is alive, without asking any other system. */

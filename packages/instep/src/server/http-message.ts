@@ -1,3 +1,4 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
 
 /** A request, whichever server received it. */
@@ -105,3 +106,10 @@ export const internalProblem = () => new Problem(500, 'Internal error.');
 /** Stripe sends the event again; browsers and load balancers wait as long as the header says. */
 export const unavailable = () =>
   new Problem(503, 'Temporarily unavailable. Try again.', { 'Retry-After': '5' });
+
+const hash = (text: string) => createHash('sha256').update(text).digest();
+
+/** Compares two secrets in a time that reveals neither their content nor their length. */
+export function isSameSecret(one: string, other: string): boolean {
+  return timingSafeEqual(hash(one), hash(other));
+}

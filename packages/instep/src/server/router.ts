@@ -1,8 +1,7 @@
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
-import { limitLines } from '../runtime/line-limiter.ts';
-import type { Logger } from '../runtime/logging.ts';
+import { type Logger, limitLines } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {

@@ -2,8 +2,7 @@ import type { IngestPipeline } from '../ingest/pipeline.ts';
 import { QueueFull } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
-import { limitLines } from '../runtime/line-limiter.ts';
-import type { Logger } from '../runtime/logging.ts';
+import { type Logger, limitLines } from '../runtime/logging.ts';
 import { type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { RetrieveNotifiedEvent } from '../stripe/notified-event.ts';
 import {

@@ -3,6 +3,7 @@ import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import * as v from 'valibot';
+import { type Environment, readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 
@@ -158,4 +159,34 @@ export class SessionReader {
     if (cached === undefined) this.#verified.set(token, session);
     return session.userId;
   }
+}
+
+export type ReadSessionOptions = {
+  /** Contains `AUTH_SECRET`; `process.env` by default. */
+  readonly environment?: Environment;
+  /** The current time in milliseconds since 1970; `Date.now` by default. */
+  readonly now?: () => number;
+};
+
+/**
+ * Returns the session in a request's cookie, or `null` when it is missing, invalid or expired. It does not
+ * query the database, so the user can have been deleted since; `GET /api/user` checks that.
+ *
+ * @throws ConfigInvalid when `AUTH_SECRET` is missing
+ * @example
+ * ```ts
+ * import { readSession } from 'instep';
+ *
+ * const request = new Request('http://localhost/account', { headers: { cookie: 'session=x' } });
+ * const session = await readSession(request);
+ * console.log(session?.userId ?? 'signed out'); // signed out
+ * ```
+ */
+export async function readSession(
+  request: { headers: Pick<Headers, 'get'> },
+  { environment = process.env, now = Date.now }: ReadSessionOptions = {},
+): Promise<Session | null> {
+  const keys = secretKeys(readAuthSecrets(environment));
+  const token = sessionToken(request.headers.get('cookie'));
+  return token === null ? null : await verifySession(token, keys, now());
 }

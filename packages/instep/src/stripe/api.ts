@@ -7,8 +7,7 @@ import {
   type StripeRequest,
 } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
-import { HANDLED_TYPES } from './handled-event-type.ts';
-import { isStorableName } from './parse-event.ts';
+import { HANDLED_TYPES, isStorableName } from './parse-event.ts';
 
 /** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
 export type StripeApi = {

@@ -1,17 +1,34 @@
 import * as v from 'valibot';
 import { asObject, isList, type Json } from '../core/json.ts';
-import type { SubscriptionChange } from '../core/subscription-event.ts';
+import type { LoggedEvent, SubscriptionChange } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
-import {
-  DELETED_TYPE,
-  type HandledType,
-  isHandledType,
-  isNotificationType,
-  type NotificationType,
-  SNAPSHOT_TYPE,
-} from './handled-event-type.ts';
 import { type EventOrigin, originOf } from './key-kind.ts';
+
+export const DELETED_TYPE = 'customer.subscription.deleted';
+
+/** The two event types that the contract names. */
+export const HANDLED_TYPES = ['customer.subscription.updated', DELETED_TYPE] as const;
+
+export type HandledType = (typeof HANDLED_TYPES)[number];
+
+export function isHandledType(type: string): type is HandledType {
+  return (HANDLED_TYPES as readonly string[]).includes(type);
+}
+
+/** The types of notifications, which an event destination with thin payload receives. */
+export const NOTIFICATION_TYPES = HANDLED_TYPES.map((type) => `v1.${type}` as const);
+
+export type NotificationType = (typeof NOTIFICATION_TYPES)[number];
+
+export function isNotificationType(type: string): type is NotificationType {
+  return (NOTIFICATION_TYPES as readonly string[]).includes(type);
+}
+
+/** The type of a subscription snapshot in the log. */
+export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
+
+export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
 
 /** A signed event after parsing. The ingest pipeline takes the first two kinds. */
 export type StripeEvent =
@@ -272,4 +289,38 @@ function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
   const found = first?.plan?.product ?? first?.price?.product;
   if (found) return { id: found.id, name: found.name ?? null };
   return { id: null, name: (first === undefined ? plan : first.plan)?.name ?? null };
+}
+
+/** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
+export function changeOf(logged: LoggedEvent): SubscriptionChange | null {
+  const { key, outcome, body, receivedAtMs } = logged;
+  if (outcome === 'unreadable') return null;
+  const change = parseChange(new TextDecoder().decode(body), receivedAtMs);
+  return change && { ...change, key };
+}
+
+/** A logged event as it arrived; `null` when it was unreadable or is a snapshot. */
+export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
+  const { eventId, type } = logged;
+  const change = changeOf(logged);
+  if (change === null || !isHandledType(type)) return null;
+  return { kind: 'readable', eventId, type, ...change };
+}
+
+/**
+ * Parses an event that was unreadable on arrival, because this version possibly knows its shape. `null` if
+ * the ingest pipeline does not take it.
+ */
+export function parseAgain(logged: LoggedEvent): ReadableEvent | UnreadableEvent | null {
+  const { key, receivedAtMs, body } = logged;
+  // An event without an id keeps its key however often it is parsed.
+  const receipt = { receivedAtMs, nonce: () => key };
+  try {
+    const event = parseEvent(new TextDecoder().decode(body), receipt);
+    return event.kind === 'readable' || event.kind === 'unreadable' ? event : null;
+  } catch (error) {
+    // It was JSON on arrival, so something other than Instep has changed it.
+    if (error instanceof BodyNotJson) return null;
+    throw error;
+  }
 }

@@ -2,8 +2,7 @@ import * as v from 'valibot';
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
 import type { SubscriptionChange } from '../core/subscription-event.ts';
 import { eventKey } from './event-key.ts';
-import { SNAPSHOT_TYPE } from './handled-event-type.ts';
-import { parseChange } from './parse-event.ts';
+import { parseChange, SNAPSHOT_TYPE } from './parse-event.ts';
 
 /** A subscription in Stripe's list. Times are in whole seconds since 1970, by Stripe's clock. */
 export type ListedSubscription = {

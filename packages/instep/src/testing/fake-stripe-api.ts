@@ -10,7 +10,7 @@ import {
   notFound,
   ok,
 } from './api-collection.ts';
-import { announcedEventId, createEventNotification } from './subscription-event.ts';
+import { announcedEventId, createEventNotification } from './stripe-objects.ts';
 
 /** An error response. */
 export type ApiFault = {

@@ -6,22 +6,22 @@
 
 export { ApiCollection, type ApiObject } from './api-collection.ts';
 export {
-  type CheckoutSession,
-  type CheckoutSessionFields,
-  createCheckoutSession,
-} from './checkout-session.ts';
-export {
   type ApiFault,
   type FakeStripeAccount,
   type FakeStripeApi,
   startFakeStripeApi,
 } from './fake-stripe-api.ts';
-export { type SignedRequest, signedRequest, signWebhook } from './sign-webhook.ts';
 export {
   type AnnouncedEvent,
+  type CheckoutSession,
+  type CheckoutSessionFields,
+  createCheckoutSession,
   createEventNotification,
   createSubscriptionEvent,
   type EventNotification,
+  type SignedRequest,
   type SubscriptionEvent,
   type SubscriptionEventFields,
-} from './subscription-event.ts';
+  signedRequest,
+  signWebhook,
+} from './stripe-objects.ts';

@@ -2,14 +2,14 @@ import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam, readTeam, writePlans } from '../../postgres/statements/teams.ts';
-import { pause } from '../../runtime/pause.ts';
+import { pause } from '../../runtime/retry.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
 import type { ApiCollection } from '../../testing/api-collection.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEvent,
   type SubscriptionEventFields,
-} from '../../testing/subscription-event.ts';
+} from '../../testing/stripe-objects.ts';
 
 const COMPANIES =
   `Almond & Birch, Bluebell Bakery, Candlewick Books, Dovetail Joinery, Elderflower Inn, Ferryman Kayaks,

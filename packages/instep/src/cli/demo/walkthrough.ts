@@ -2,7 +2,7 @@ import {
   createSubscriptionEvent,
   type SubscriptionEvent,
   type SubscriptionEventFields,
-} from '../../testing/subscription-event.ts';
+} from '../../testing/stripe-objects.ts';
 
 /** The products of the demo. */
 export const PRODUCT_NAMES = {

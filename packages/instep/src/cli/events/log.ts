@@ -2,7 +2,7 @@ import type { EventRow } from '../../event-log/search-events.ts';
 import type { ReadContext } from '../../operate/context.ts';
 import { eventsNamed } from '../../operate/events.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { changeOf } from '../../stripe/parse-logged-event.ts';
+import { changeOf } from '../../stripe/parse-event.ts';
 import { type Columns, printable, tableHead, tableLine } from '../output.ts';
 import { NotFound } from '../with-database.ts';
 

@@ -4,7 +4,7 @@ import { type Replayed, replayEvents } from '../../event-log/replay.ts';
 import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
 import type { ReadContext } from '../../operate/context.ts';
 import { exportEvents } from '../../operate/events.ts';
-import { counted } from '../../runtime/count-text.ts';
+import { counted } from '../../runtime/amounts.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { createCommand, outcomeOption, sinceOption } from '../arguments.ts';

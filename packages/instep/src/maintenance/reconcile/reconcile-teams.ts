@@ -8,15 +8,11 @@ import type { Query } from '../../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
 import { readLatestStates } from '../../postgres/statements/latest-states.ts';
+import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
-import {
-  type LinkedTeam,
-  lockAvailableTeams,
-  readTeamsOf,
-  writePlans,
-} from '../../postgres/statements/teams.ts';
-import { pause } from '../../runtime/pause.ts';
+import { type LinkedTeam, readTeamsOf, writePlans } from '../../postgres/statements/teams.ts';
+import { pause } from '../../runtime/retry.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import {
   type ListedSubscription,

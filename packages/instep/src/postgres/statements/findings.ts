@@ -2,8 +2,7 @@ import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { columnArrays } from '../statement.ts';
-import type { ApplicationTables } from '../tables/application-tables.ts';
-import { contractColumn } from '../tables/fields.ts';
+import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import type { Team } from './teams.ts';
 
 /** A problem of a team or a customer. */

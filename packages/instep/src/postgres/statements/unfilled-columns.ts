@@ -1,6 +1,6 @@
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
-import type { ApplicationTables } from '../tables/application-tables.ts';
+import { type ApplicationTables, literal, regclass } from '../tables/application-tables.ts';
 
 const NOT_NULL_VIOLATION = '23502';
 
@@ -10,13 +10,13 @@ type Insert = { table: string; filled: readonly string[] };
 const READ_UNFILLED_COLUMNS = ({ table, filled }: Insert) => `
       select string_agg(quote_ident(attname), ', ' order by attnum) as columns
         from pg_attribute
-       where attrelid = ${quote(table)}::regclass
+       where attrelid = ${regclass(table)}
          and attnum > 0
          and not attisdropped
          and attnotnull
          and not atthasdef
          and attidentity = ''
-         and quote_ident(attname) not in (${filled.map(quote).join(', ')})`;
+         and quote_ident(attname) not in (${filled.map(literal).join(', ')})`;
 
 /**
  * The error of an insert into a table of the application. PostgreSQL names only one of the columns that
@@ -39,5 +39,3 @@ export async function insertError(
     cause: error.cause,
   });
 }
-
-const quote = (text: string) => `'${text.replaceAll("'", "''")}'`;

@@ -1,19 +1,24 @@
 import { PLAN_FIELDS } from '../../core/transition.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import type { Query } from '../statement.ts';
-import type { DeclaredTable, DeclaredTables } from './application-tables.ts';
 import {
+  type ApplicationTable,
+  type ApplicationTables,
   type Candidate,
   candidatesOf,
   columnNames,
+  contractColumn,
   conventionOf,
+  type DeclaredTable,
+  type DeclaredTables,
+  type IdType,
   type Kind,
   OPTIONAL_TEAM_FIELDS,
   type Role,
   TEAM_FIELDS,
   TYPES,
   USER_FIELDS,
-} from './fields.ts';
+} from './application-tables.ts';
 
 /** A column as PostgreSQL describes it. */
 export type Column = {
@@ -256,69 +261,76 @@ function unfitness(
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
-/** What Instep does with the tables, beyond reading them and writing plans. */
-export type TableUse = {
-  /** Whether it links teams by itself. */
-  readonly linksTeams: boolean;
-};
-
-/** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
-export function neededPrivileges(
-  { role, table, columns }: RecognizedTable,
-  use: TableUse,
-): string[] {
-  const written = role === 'teams' ? columns.filter((one) => isWritten(one, use)) : [];
-  return [
-    `usage on schema ${table.schemaSql}`,
-    ...onColumns('select', columns, table),
-    ...onColumns('update', written, table),
-  ];
+/**
+ * Finds the application's tables by the names that apps usually give them, or by the declared ones.
+ *
+ * @throws ApplicationTablesUnfit with everything that is missing or has an unusable type
+ */
+export async function findApplicationTables(
+  query: Query,
+  declared: DeclaredTables,
+): Promise<ApplicationTables> {
+  return applicationTablesOf(await recognizeTables(query, declared));
 }
 
-/** The needed privileges that the role lacks, except on columns that Instep can do without. */
-export function lackingPrivileges(
-  { role, table, columns }: RecognizedTable,
-  use: TableUse,
-): string[] {
-  const needed = columns.filter(({ isOptional }) => !isOptional);
-  const unreadable = needed.filter(({ column }) => column?.canRead === false);
-  const written = role === 'users' ? [] : needed.filter((one) => isWritten(one, use));
-  return [
-    ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
-    ...selectOn(table, unreadable, needed),
-    ...onColumns('update', written.filter(isUnwritable), table),
-  ];
+/** @throws ApplicationTablesUnfit */
+export function applicationTablesOf({ users, teams, unfit }: Recognition): ApplicationTables {
+  if (unfit !== null) throw unfit;
+  if (users === null || teams === null) throw new RangeError('a missing table is unfit');
+  const teamName = columnOf(teams, 'name');
+  const hasNames = teamName?.canRead ?? false;
+  const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
+  return {
+    users: tableOf(users),
+    teams: {
+      ...tableOf(teams, `${name} as name`),
+      hasNames,
+      returnsUpdates: !teams.table.isView && !teams.table.hasUpdateRules,
+      setUpdatedAt: updatedAtAssignment(teams),
+    },
+  };
 }
 
-/** Nothing when the table has none of the columns. */
-function onColumns(
-  privilege: 'select' | 'update',
-  columns: readonly RecognizedColumn[],
-  table: RecognizedTable['table'],
-): string[] {
-  const names = namesOf(columns);
-  return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
+function tableOf<Field extends string>(
+  recognized: RecognizedTable,
+  ...computed: readonly string[]
+): ApplicationTable<Field> {
+  const { role, table, columns } = recognized;
+  const selected = columns
+    .filter(({ isOptional }) => !isOptional)
+    .map(({ field, column }) => `${unpadded(role, column)} as ${contractColumn(field)}`);
+  return {
+    name: table.sql,
+    column(field) {
+      const column = columnOf(recognized, field);
+      if (column === null) throw new RangeError(`${table.sql} has no column for ${field}`);
+      return column.sql;
+    },
+    rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
+    idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
+  };
 }
 
-/** Names no columns where all of them are needed. */
-function selectOn(
-  table: RecognizedTable['table'],
-  unreadable: readonly RecognizedColumn[],
-  needed: readonly RecognizedColumn[],
-): string[] {
-  const isAll = unreadable.length === needed.length;
-  return isAll ? [`select on ${table.sql}`] : onColumns('select', unreadable, table);
+/**
+ * PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. Profiles keep
+ * the padding.
+ */
+function unpadded(role: Role, column: Column | null): string {
+  const isPadded = role === 'teams' && column?.type === 'character';
+  return isPadded ? `${column.sql}::text` : `${column?.sql}`;
 }
 
-const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
-
-function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
-  const isLink = linksTeams && field === 'providerCustomerId';
-  return (isLink || WRITTEN.includes(field)) && column?.isUpdatable === true;
+function columnOf({ columns }: RecognizedTable, field: string) {
+  return columns.find((one) => one.field === field)?.column ?? null;
 }
 
-const isUnwritable = ({ column }: RecognizedColumn) => column?.canWrite === false;
+function idTypeOf(type: string): IdType {
+  if (type === 'uuid') return 'uuid';
+  return ['smallint', 'integer', 'bigint'].includes(type) ? 'bigint' : 'text';
+}
 
-function namesOf(columns: readonly RecognizedColumn[]): string {
-  return columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
+/** Sessions are in UTC, as ORMs write a `timestamp` without a time zone. */
+function updatedAtAssignment(teams: RecognizedTable): string {
+  const column = columnOf(teams, 'updatedAt');
+  return column?.canWrite && column.isUpdatable ? `, ${column.sql} = now()` : '';
 }

@@ -1,3 +1,25 @@
+/** `1,234`, and `10,000+` where counting stops at `most`. */
+export function countText(count: number, most = Number.POSITIVE_INFINITY): string {
+  return `${count.toLocaleString('en')}${count >= most ? '+' : ''}`;
+}
+
+/** `1 team`, `2 teams` */
+export function counted(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** `1 second`, `119 seconds`, `2 minutes` or `3 days` */
+export function durationText(seconds: number): string {
+  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['second', 1];
+  return counted(Math.floor(seconds / length), unit);
+}
+
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Parses a duration such as `90d`, `12h`, `30m` or `45s` into milliseconds; `null` when it is not one. */

@@ -2,6 +2,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+/** The version in `package.json`, which an app's bundler leaves behind. */
+export const VERSION = '0.1.0';
+
 /**
  * Imports a package that is installed only where it is needed; `null` where it is missing. Looks beside Instep and in
  * the app, because a strict package manager hides the app's packages from Instep.

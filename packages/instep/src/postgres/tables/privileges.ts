@@ -1,5 +1,73 @@
+import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../statement.ts';
-import type { RecognizedTable } from './recognize-tables.ts';
+import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
+
+/** What Instep does with the tables, beyond reading them and writing plans. */
+export type TableUse = {
+  /** Whether it links teams by itself. */
+  readonly linksTeams: boolean;
+};
+
+/** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
+export function neededPrivileges(
+  { role, table, columns }: RecognizedTable,
+  use: TableUse,
+): string[] {
+  const written = role === 'teams' ? columns.filter((one) => isWritten(one, use)) : [];
+  return [
+    `usage on schema ${table.schemaSql}`,
+    ...onColumns('select', columns, table),
+    ...onColumns('update', written, table),
+  ];
+}
+
+/** The needed privileges that the role lacks, except on columns that Instep can do without. */
+export function lackingPrivileges(
+  { role, table, columns }: RecognizedTable,
+  use: TableUse,
+): string[] {
+  const needed = columns.filter(({ isOptional }) => !isOptional);
+  const unreadable = needed.filter(({ column }) => column?.canRead === false);
+  const written = role === 'users' ? [] : needed.filter((one) => isWritten(one, use));
+  return [
+    ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
+    ...selectOn(table, unreadable, needed),
+    ...onColumns('update', written.filter(isUnwritable), table),
+  ];
+}
+
+/** Nothing when the table has none of the columns. */
+function onColumns(
+  privilege: 'select' | 'update',
+  columns: readonly RecognizedColumn[],
+  table: RecognizedTable['table'],
+): string[] {
+  const names = namesOf(columns);
+  return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
+}
+
+/** Names no columns where all of them are needed. */
+function selectOn(
+  table: RecognizedTable['table'],
+  unreadable: readonly RecognizedColumn[],
+  needed: readonly RecognizedColumn[],
+): string[] {
+  const isAll = unreadable.length === needed.length;
+  return isAll ? [`select on ${table.sql}`] : onColumns('select', unreadable, table);
+}
+
+const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
+
+function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
+  const isLink = linksTeams && field === 'providerCustomerId';
+  return (isLink || WRITTEN.includes(field)) && column?.isUpdatable === true;
+}
+
+const isUnwritable = ({ column }: RecognizedColumn) => column?.canWrite === false;
+
+function namesOf(columns: readonly RecognizedColumn[]): string {
+  return columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
+}
 
 /** A table whose row level security hides rows from a role, or could. */
 export type HiddenRows = {

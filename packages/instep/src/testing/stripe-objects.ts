@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 
 /** The content of the event. Only the customer is required. */
 export type SubscriptionEventFields = {
@@ -159,4 +159,103 @@ function relatedObject(data: unknown) {
 
 function memberOf(value: unknown, name: string): unknown {
   return new Map(Object.entries(Object(value))).get(name);
+}
+
+/** The content of the Checkout Session. Only the customer is required. */
+export type CheckoutSessionFields = {
+  readonly customerId: string;
+  /** Default: the one that `createSubscriptionEvent` gives this customer, such as `sub_1` of `cus_1`. */
+  readonly subscriptionId?: string | undefined;
+  /** Default: one for each customer, such as `cs_1` of `cus_1`. */
+  readonly id?: string | undefined;
+  /** Default: `complete`. */
+  readonly status?: 'open' | 'complete' | 'expired' | undefined;
+  /** Default: `subscription`. */
+  readonly mode?: 'subscription' | 'payment' | 'setup' | undefined;
+  readonly clientReferenceId?: string | undefined;
+  readonly metadata?: Readonly<Record<string, string>> | undefined;
+};
+
+export type CheckoutSession = ReturnType<typeof createCheckoutSession>;
+
+/**
+ * Creates a Checkout Session as Stripe's API returns it. Add it to `checkoutSessions` of the stand-in, and its
+ * subscription to `subscriptions`.
+ *
+ * @example
+ * ```ts
+ * import { createCheckoutSession } from 'instep/testing';
+ *
+ * const session = createCheckoutSession({ customerId: 'cus_1', metadata: { teamId: '7' } });
+ * console.log(session.id, session.subscription); // cs_1 sub_1
+ * ```
+ */
+export function createCheckoutSession(
+  { customerId, mode = 'subscription', status = 'complete', ...fields }: CheckoutSessionFields,
+  now: () => number = Date.now,
+) {
+  const idAs = (prefix: string) => customerId.replace(/^(?:cus_)?/, prefix);
+  const isComplete = status === 'complete';
+  const subscription = fields.subscriptionId ?? idAs('sub_');
+  return {
+    id: fields.id ?? idAs('cs_'),
+    object: 'checkout.session',
+    client_reference_id: fields.clientReferenceId ?? null,
+    created: Math.floor(now() / 1_000),
+    customer: customerId,
+    livemode: false,
+    metadata: fields.metadata ?? {},
+    mode,
+    payment_status: isComplete ? 'paid' : 'unpaid',
+    status,
+    subscription: isComplete && mode === 'subscription' ? subscription : null,
+  };
+}
+
+/**
+ * Signs a webhook body as Stripe does: returns the value of the header `stripe-signature`.
+ *
+ * @example
+ * ```ts
+ * import { signWebhook } from 'instep/testing';
+ *
+ * const header = signWebhook('{"type":"invoice.paid"}', 'whsec_example', 1_767_225_600_000);
+ * console.log(header); // t=1767225600,v1=…
+ * ```
+ */
+export function signWebhook(body: string, secret: string, atMs: number): string {
+  const timestamp = Math.floor(atMs / 1_000);
+  const signature = createHmac('sha256', secret).update(`${timestamp}.${body}`).digest('hex');
+  return `t=${timestamp},v1=${signature}`;
+}
+
+/** The options with which `fetch` delivers an event. */
+export type SignedRequest = {
+  readonly method: 'POST';
+  readonly headers: { readonly 'content-type': string; readonly 'stripe-signature': string };
+  readonly body: string;
+};
+
+/**
+ * Signs an event for delivery. The result is the second argument of `fetch` and of `new Request`.
+ *
+ * @example
+ * ```ts
+ * import { createSubscriptionEvent, signedRequest } from 'instep/testing';
+ *
+ * const event = createSubscriptionEvent({ customerId: 'cus_1' });
+ * const url = 'http://127.0.0.1:3000/api/stripe/webhook';
+ * const request = new Request(url, signedRequest(event, 'whsec_example'));
+ * console.log(request.headers.has('stripe-signature')); // true
+ * ```
+ */
+export function signedRequest(
+  event: object,
+  secret: string,
+  now: () => number = Date.now,
+): SignedRequest {
+  const body = JSON.stringify(event);
+  const signature = signWebhook(body, secret, now());
+  const headers = { 'content-type': 'application/json', 'stripe-signature': signature };
+  return { method: 'POST', headers, body };
 }

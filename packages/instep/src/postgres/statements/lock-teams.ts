@@ -1,0 +1,279 @@
+import type { ApplicationId } from '../../core/application.ts';
+import { PLAN_FIELDS } from '../../core/transition.ts';
+import type { Query } from '../database.ts';
+import { DatabaseRefused, sqlState } from '../errors.ts';
+import type { NamedStatement } from '../statement.ts';
+import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
+import { idFrom } from '../tables/id-from-text.ts';
+import { type LinkedTeam, TEAM, type TeamRow, toTeam } from './teams.ts';
+
+/** What a lock does when another transaction has the row: wait, leave it out, or fail. */
+type Otherwise = '' | 'skip locked' | 'nowait';
+
+// `no key update` rather than `update`: an application that inserts rows which reference a team takes a
+// key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
+// the lock.
+const lockTeamsOr =
+  (otherwise: Otherwise) =>
+  ({ teams }: ApplicationTables) =>
+    `
+      with locked as (
+        select ${TEAM}
+          from ${teams.rows} as teams
+         where provider_customer_id = any ($1::text[])
+         order by id
+           for no key update ${otherwise}
+      )
+      select locked.*,
+             teams.provider_customer_id as "askedCustomerId",
+             case
+               when locked.id is null then ${canBeHidden(teams.name, otherwise)}
+             end as "canBeHidden"
+        from ${teams.rows} as teams
+        left join locked on locked.id = teams.id
+       where teams.provider_customer_id = any ($1::text[])
+       order by teams.id`;
+
+/** Where nothing waits, a row below a view is tried once more, because only its own table knows its policies. */
+const canBeHidden = (name: string, otherwise: Otherwise) =>
+  `row_security_active(${regclass(name)})${
+    otherwise === 'skip locked'
+      ? ` or (select relkind = 'v' from pg_class where oid = ${regclass(name)})`
+      : ''
+  }`;
+
+const LOCK_TEAMS = lockTeamsOr('');
+const LOCK_AVAILABLE_TEAMS = lockTeamsOr('skip locked');
+const LOCK_TEAMS_AT_ONCE = lockTeamsOr('nowait');
+
+type LockedRow = ({ id: null } | TeamRow<string>) & {
+  askedCustomerId: string;
+  /** Whether row level security can be why the row was not locked; `null` for a locked row. */
+  canBeHidden: boolean | null;
+};
+
+/**
+ * The teams of these customers, locked until the transaction ends, in the order of their ids, so
+ * that two transactions that need the same teams wait for each other and never deadlock.
+ *
+ * @throws DatabaseRefused when row level security hides one of them from updates
+ */
+export async function lockTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<LinkedTeam[]> {
+  const rows = await query<LockedRow>({
+    name: 'lock_teams',
+    text: LOCK_TEAMS,
+    values: [customerIds],
+  });
+  if (rows.some(({ canBeHidden }) => canBeHidden)) throw hiddenTeam();
+  return rows.flatMap(toLockedTeam);
+}
+
+/** The teams that could be locked without waiting. */
+export type AvailableTeams = {
+  readonly teams: readonly LinkedTeam[];
+  /** The customers with a team that another transaction has locked. */
+  readonly lockedCustomerIds: ReadonlySet<string>;
+};
+
+/**
+ * The teams of these customers that no other transaction holds, locked until this one ends.
+ *
+ * @throws DatabaseRefused when row level security hides one of them from updates
+ */
+export async function lockAvailableTeams(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<AvailableTeams> {
+  const rows = await query<LockedRow>({
+    name: 'lock_available_teams',
+    text: LOCK_AVAILABLE_TEAMS,
+    values: [customerIds],
+  });
+  const unlocked = rows.filter(({ id }) => id === null);
+  const lockedCustomerIds = new Set(unlocked.map(({ askedCustomerId }) => askedCustomerId));
+  if (unlocked.some(({ canBeHidden }) => canBeHidden)) {
+    for (const customerId of lockedCustomerIds) {
+      const lockAtOnce = { name: 'lock_teams_at_once', text: LOCK_TEAMS_AT_ONCE };
+      await refuseHidden<LockedRow>(
+        query,
+        { ...lockAtOnce, values: [[customerId]] },
+        ({ id }) => id === null,
+      );
+    }
+  }
+  const teams = rows
+    .flatMap(toLockedTeam)
+    .filter(({ customerId }) => !lockedCustomerIds.has(customerId));
+  return { teams, lockedCustomerIds };
+}
+
+function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {
+  return row.id === null ? [] : [toTeam(row)];
+}
+
+/**
+ * `skip locked` leaves out hidden rows too, but `nowait` fails only for a row that is locked.
+ *
+ * @throws DatabaseRefused when this statement with `nowait` leaves out a row
+ */
+async function refuseHidden<Row extends object>(
+  query: Query,
+  lockAtOnce: NamedStatement,
+  isLeftOut: (row: Row) => boolean,
+): Promise<void> {
+  await query('savepoint before_lock');
+  try {
+    if ((await query<Row>(lockAtOnce)).some(isLeftOut)) throw hiddenTeam();
+  } catch (error) {
+    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
+    await query('rollback to savepoint before_lock');
+  }
+}
+
+const LOCK_NOT_AVAILABLE = '55P03';
+
+const hiddenTeam = () =>
+  new DatabaseRefused(
+    'row level security hides the team from updates: `instep tables` prints the policy to create',
+  );
+
+/** Linking to another customer clears the plan of the former one. */
+const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
+  const customer = column('providerCustomerId');
+  const plan = PLAN_FIELDS.map(column).map(
+    (one) => `${one} = case when coalesce(${customer}, $2) = $2 then ${one} end`,
+  );
+  return `
+      update ${name}
+         set ${customer} = $2, ${plan.join(', ')}${setUpdatedAt}
+       where ${column('id')} = ${idFrom(idType, '$1::text')}
+         and ($3 or coalesce(${customer}, $2) = $2)
+      returning ${column('id')} as id`;
+};
+
+/**
+ * Links a team to a customer, unless it has another customer that must not be replaced. Returns whether it
+ * was linked.
+ *
+ * @throws DatabaseRefused when another team is linked to the customer
+ */
+export async function linkTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+  { canReplace = true }: { canReplace?: boolean } = {},
+): Promise<boolean> {
+  const values = [id, customerId, canReplace];
+  const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
+  return rows.length > 0;
+}
+
+/** Why a team can't be linked to a customer. */
+export type LinkRefusal =
+  | 'no such team'
+  | 'team has another customer'
+  | 'customer has another team';
+
+// Two teams can be linked to one customer at the same moment, and not every application has a unique index. Nothing
+// waits here, so that two transactions that link the same customers never deadlock.
+const LOCK_CUSTOMER_TO_LINK = `select pg_try_advisory_xact_lock(hashtextextended('instep link ' || $1, 0)) as "isFree"`;
+
+// The columns of `locked` are newer than those of `teams`: they were read under the lock. `for update`, because
+// the column has a unique index in most applications.
+const lockTeamToLinkOr =
+  (otherwise: 'skip locked' | 'nowait') =>
+  ({ teams: { name, rows, idType } }: ApplicationTables) =>
+    `
+      with locked as (
+        select id, provider_customer_id
+          from ${rows} as teams
+         where id = ${idFrom(idType, '$1::text')}
+           for update ${otherwise}
+      )
+      select locked.id is null as "isLocked",
+             case
+               when locked.id is null then ${canBeHidden(name, otherwise)}
+             end as "canBeHidden",
+             locked.provider_customer_id as "customerId",
+             exists (
+               select
+                 from ${rows} as other
+                where other.provider_customer_id = $2
+                  and other.id <> teams.id
+             ) as "hasOtherTeam"
+        from ${rows} as teams
+        left join locked on locked.id = teams.id
+       where teams.id = ${idFrom(idType, '$1::text')}`;
+
+const LOCK_TEAM_TO_LINK = lockTeamToLinkOr('skip locked');
+const LOCK_TEAM_TO_LINK_AT_ONCE = lockTeamToLinkOr('nowait');
+
+type TeamToLink = {
+  isLocked: boolean;
+  /** As in `LockedRow`. */
+  canBeHidden: boolean | null;
+  customerId: string | null;
+  hasOtherTeam: boolean;
+};
+
+/**
+ * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
+ * has the customer already is `linked`; `locked`: another transaction has locked the team, or links the customer.
+ *
+ * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates
+ */
+export async function linkAvailableTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+): Promise<'linked' | 'locked' | LinkRefusal> {
+  const [customer] = await query<{ isFree: boolean }>({
+    name: 'lock_customer_to_link',
+    text: LOCK_CUSTOMER_TO_LINK,
+    values: [customerId],
+  });
+  if (customer?.isFree !== true) return 'locked';
+  const values = [id, customerId];
+  const [team] = await query<TeamToLink>({
+    name: 'lock_team_to_link',
+    text: LOCK_TEAM_TO_LINK,
+    values,
+  });
+  if (team === undefined) return 'no such team';
+  if (team.isLocked) {
+    if (team.canBeHidden) {
+      const lockAtOnce = { name: 'lock_team_to_link_at_once', text: LOCK_TEAM_TO_LINK_AT_ONCE };
+      await refuseHidden<TeamToLink>(query, { ...lockAtOnce, values }, ({ isLocked }) => isLocked);
+    }
+    return 'locked';
+  }
+  if (team.customerId === customerId) return 'linked';
+  if (team.customerId !== null) return 'team has another customer';
+  if (team.hasOtherTeam) return 'customer has another team';
+  if (await linkTeam(query, id, customerId, { canReplace: false })) return 'linked';
+  throw new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
+}
+
+const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
+  const customer = column('providerCustomerId');
+  const emptied = [customer, ...PLAN_FIELDS.map(column)].map((one) => `${one} = null`);
+  return `
+      update ${name}
+         set ${emptied.join(', ')}${setUpdatedAt}
+       where ${column('id')} = ${idFrom(idType, '$1::text')}
+         and ${customer} = $2
+      returning ${column('id')} as id`;
+};
+
+/** Takes the customer away from a team, and with it the plan. Returns whether the team had this customer. */
+export async function unlinkTeam(
+  query: Query,
+  id: ApplicationId,
+  customerId: string,
+): Promise<boolean> {
+  const values = [id, customerId];
+  return (await query({ name: 'unlink_team', text: UNLINK_TEAM, values })).length > 0;
+}
