@@ -59,7 +59,7 @@ test('a company that paid gets its plan in 3 actions', async () => {
   const row = page.getByRole('row').filter({ hasText: '_driftwood' });
   await row.getByRole('textbox').fill('Driftwood');
   await row.getByRole('button', { name: 'Link and replay' }).click();
-  await expectText(page).toContain('Linked to team');
+  await page.locator('[data-result=linked]').waitFor();
   expect(await row.count()).toBe(0);
 });
 
@@ -74,7 +74,7 @@ test('a plan that was changed by hand shows up by itself, and is repaired', asyn
     }, isPatient)
     .toBe(1);
   await row.getByRole('button', { name: 'Repair' }).click();
-  await expectText(page).toContain('The team was repaired.');
+  await page.locator('[data-result=repaired]').waitFor();
   expect(await row.count()).toBe(0);
 });
 
@@ -88,5 +88,5 @@ test('a dry run finds the one missed cancellation, which then needs attention', 
   await page.getByRole('link', { name: 'Attention' }).click();
   const row = page.getByRole('row', { name: 'Foxglove Legal' });
   await row.getByRole('button', { name: 'Repair' }).click();
-  await expectText(page).toContain('The team was repaired.');
+  await page.locator('[data-result=repaired]').waitFor();
 });

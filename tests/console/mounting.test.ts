@@ -28,6 +28,7 @@ beforeAll(async () => {
   database = created.database;
   environment = { ...SETTINGS, DATABASE_URL: created.url.href };
   teamId = Number(await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' }));
+  await addTeam(database.query, { name: 'Unlinked', customerId: null });
   await openPipeline(database)([receivedEvent({ customerId: 'cus_acme' })]);
   await openPipeline(database)([receivedEvent({ customerId: 'cus_parked' })]);
 });
@@ -38,6 +39,9 @@ const logger = createLogger('silent');
 /** The users of the app by their cookie. */
 const USERS: Readonly<Record<string, ConsoleUser>> = {
   ada: { name: 'user:1', role: 'operator' },
+  /** The same user with another role has the same form token. */
+  promoted: { name: 'user:2', role: 'operator' },
+  alan: { name: 'user:3', role: 'operator' },
   grace: { name: 'user:2', role: 'viewer' },
 };
 
@@ -76,16 +80,18 @@ const addressesIn = (html: string, attributes = 'href|src|action|hx-get') =>
 
 const isBelow = (address: string) => /^\/admin\/billing(?:[/?#]|$)/.test(address);
 
-test('every address of every page stays below the base path', async () => {
-  const { get } = mount();
+/** Every page that links lead to from the overview, as a user of the app sees it. */
+async function crawl(cookie: string, base = BASE): Promise<{ path: string; html: string }[]> {
+  const { get } = mount({ basePath: base });
+  const pages = [];
   const seen = new Set<string>();
-  const next = [BASE];
+  const next = [`${base}/`];
   for (let path = next.pop(); path !== undefined; path = next.pop()) {
     const url = new URL(path, ORIGIN);
     const key = url.pathname + [...url.searchParams.keys()].sort().join();
     if (seen.has(key)) continue;
     seen.add(key);
-    const response = await get(path);
+    const response = await get(path, cookie);
     expect({ path, status: response.status }).toEqual({ path, status: 200 });
     expect(response.headers.getSetCookie()).toEqual([]);
     if (!response.headers.get('content-type')?.startsWith('text/html')) {
@@ -93,19 +99,37 @@ test('every address of every page stays below the base path', async () => {
       continue;
     }
     const html = await response.text();
-    expect(addressesIn(html).filter((one) => !isBelow(one))).toEqual([]);
+    pages.push({ path: url.pathname.slice(base.length), html });
     next.push(...addressesIn(html, 'href|src|hx-get'));
   }
-  expect([...seen]).toEqual(
-    expect.arrayContaining([BASE, `${BASE}/teams`, `${BASE}/teams/${teamId}`, `${BASE}/attention`]),
+  const paths = pages.map((page) => page.path);
+  expect(paths).toEqual(
+    expect.arrayContaining(['/', '/teams', `/teams/${teamId}`, '/attention', '/reconcile']),
   );
+  return pages;
+}
+
+test('every address of every page stays below the base path', async () => {
+  for (const { html } of await crawl('ada')) {
+    expect(addressesIn(html).filter((one) => !isBelow(one))).toEqual([]);
+  }
 });
 
 test('without a base path the console is at the root', async () => {
-  const { get } = mount({ basePath: '' });
-  const page = await (await get('/')).text();
-  expect(addressesIn(page)).toContain('/teams');
-  expect((await get('/teams')).status).toBe(200);
+  for (const { html } of await crawl('ada', '')) {
+    expect(addressesIn(html).filter((one) => !one.startsWith('/') || isBelow(one))).toEqual([]);
+  }
+});
+
+test('a viewer sees every page that an operator sees, without a form that changes something', async () => {
+  const asOperator = await crawl('ada');
+  const asViewer = await crawl('grace');
+  const pathsOf = (pages: typeof asViewer) => new Set(pages.map(({ path }) => path));
+  expect(pathsOf(asViewer)).toEqual(pathsOf(asOperator));
+  const canChange = ({ html }: { html: string }) =>
+    /<form method="post"|csrf|name="row"/.test(html);
+  expect(asOperator.filter(canChange).map(({ path }) => path)).toContain('/attention');
+  expect(asViewer.filter(canChange).map(({ path }) => path)).toEqual([]);
 });
 
 test.each(['/', 'admin', '/admin/', '//evil.example', '/a b', '/a?b'])(
@@ -162,7 +186,7 @@ describe('a form', () => {
   test('of a viewer is refused', async () => {
     const { get, post, csrf } = mount();
     expect((await get(`${BASE}/teams/${teamId}`, 'grace')).status).toBe(200);
-    const fields = { mode: 'dry run', csrf: await csrf('grace') };
+    const fields = { mode: 'dry run', csrf: await csrf('promoted') };
     for (const path of ['/reconcile', '/attention', '/events/1/replay', '/nothing']) {
       expect((await post(BASE + path, fields, 'grace')).status).toBe(403);
     }
@@ -177,7 +201,7 @@ describe('a form', () => {
 
   test("is refused without its token, and with another user's", async () => {
     const { post, csrf } = mount();
-    for (const token of ['', await csrf('grace')]) {
+    for (const token of ['', await csrf('alan')]) {
       const sent = await post(`${BASE}/reconcile`, { mode: 'dry run', csrf: token });
       expect(sent.status).toBe(403);
     }

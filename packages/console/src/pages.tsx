@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import { jsx } from 'hono/jsx';
 import { jsxRenderer } from 'hono/jsx-renderer';
 import type { OperateContext } from 'instep/operate';
 import { type Access, access } from './access/access.tsx';
@@ -12,7 +13,6 @@ import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
 import { ReconcileRun } from './reconcile/run.ts';
-import { renderWithoutAsyncStorage } from './render-without-async-storage.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';
@@ -54,4 +54,19 @@ export function createPages(options: PagesOptions): Pages {
       await options.close();
     },
   });
+}
+
+/**
+ * Makes Hono's JSX render without an `AsyncLocalStorage`, which only asynchronous components need. In Node 20
+ * and 22, the first use of one makes every promise of the process slower, for as long as the process runs.
+ * Hono looks for `AsyncLocalStorage` only when it renders for the first time.
+ */
+function renderWithoutAsyncStorage(): void {
+  const { getBuiltinModule } = process;
+  Reflect.set(process, 'getBuiltinModule', undefined);
+  try {
+    jsx('br', {}).toString();
+  } finally {
+    process.getBuiltinModule = getBuiltinModule;
+  }
 }

@@ -100,12 +100,20 @@ export function createErrorHandler(logger: Logger) {
   };
 }
 
+/** The stable code of an error; `null` for one that is not Instep's. */
+export function codeOf(error: unknown): string | null {
+  if (typeof error !== 'object' || error === null || !('code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}
+
+const isPageProblem = (error: Error): error is PageProblem => codeOf(error) === 'PAGE_PROBLEM';
+
 function problemOf(error: Error): PageProblem {
-  if (error instanceof PageProblem) return error;
+  if (isPageProblem(error)) return error;
   // Among the packages in use, only Hono's check of a form's origin throws it.
   if (error instanceof HTTPException) return fromOtherSite();
   const reason = capitalized(error.message);
-  switch (error instanceof InstepError && error.code) {
+  switch (codeOf(error)) {
     case 'DATABASE_UNAVAILABLE': {
       const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
       return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);

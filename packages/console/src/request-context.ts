@@ -30,6 +30,11 @@ export function operatorOf({ viewer }: ConsoleEnv['Variables']): Operator {
   return { name: viewer.kind === 'local' ? 'localhost' : 'token', how: 'console' };
 }
 
+/** Whether the viewer can change something. A viewer of the app sees no form, since each would get a 403. */
+export function canAct({ viewer } = currentRequest()): boolean {
+  return viewer.kind !== 'user' || viewer.role === 'operator';
+}
+
 /** Every request starts as a visitor's. */
 export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
   return async (context, next) => {

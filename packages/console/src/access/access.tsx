@@ -2,7 +2,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
 import type { ConsoleLogin, OperateContext } from 'instep/operate';
 import { loginNeeded, notFound, operatorsOnly } from '../problems.tsx';
-import type { ConsoleEnv } from '../request-context.ts';
+import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { createCookieSessions, deriveKey } from './cookie-sessions.ts';
 import { onlyOwnForms, protectForms } from './form-protection.tsx';
 import { KeptFormPage, readForm, sealForm, unsealForm } from './kept-form.tsx';
@@ -44,7 +44,7 @@ export function access({
 }: AccessOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
   if (access.kind === 'application') {
-    return app.use(asUser, protectForms({ secret: formSecret, visits: null }), onlyOperatorsAct);
+    return app.use(asUser, onlyOperatorsAct, protectForms({ secret: formSecret, visits: null }));
   }
   // Without a login, the secret lives as long as the process.
   const secret = access.kind === 'login' ? access.secret : nonce();
@@ -76,9 +76,9 @@ const asUser: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
 };
 
 const onlyOperatorsAct: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
-  const { viewer } = context.var;
   const isReading = ['GET', 'HEAD'].includes(context.req.method);
-  if (viewer.kind !== 'user' || (viewer.role !== 'operator' && !isReading)) throw operatorsOnly();
+  const isUser = context.var.viewer.kind === 'user';
+  if (!isUser || !(isReading || canAct(context.var))) throw operatorsOnly();
   await next();
 };
 

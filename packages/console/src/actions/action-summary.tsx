@@ -26,7 +26,11 @@ export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
   if (first === undefined && skipped === 0) return null;
   if (first !== undefined && actions.length === 1 && skipped === 0) {
     return (
-      <Notice kind={first.isDone ? 'done' : 'error'} title={first.isDone ? 'Done' : 'Failed'}>
+      <Notice
+        kind={first.isDone ? 'done' : 'error'}
+        title={first.isDone ? 'Done' : 'Failed'}
+        code={first.result.code}
+      >
         <SubjectLink {...first} />: <UntrustedText text={recordedText(first)} maxLength={400} />
       </Notice>
     );
@@ -41,7 +45,7 @@ export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
       </strong>
       <ul>
         {rows.map((action) => (
-          <li>
+          <li data-result={action.result.code}>
             <Badge tone={action.isDone ? 'good' : 'bad'}>{action.isDone ? 'done' : 'failed'}</Badge>{' '}
             <SubjectLink {...action} />:{' '}
             <UntrustedText text={recordedText(action)} maxLength={400} />

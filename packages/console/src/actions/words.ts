@@ -1,10 +1,4 @@
-import type {
-  ActionResult,
-  InstepErrorCode,
-  Problem,
-  ReplayOutcomes,
-  Subject,
-} from 'instep/operate';
+import type { ActionResult, Problem, ReplayOutcomes, Subject } from 'instep/operate';
 import { counted } from '../components/amounts.ts';
 import { quoted } from '../components/text.tsx';
 
@@ -86,7 +80,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
 }
 
 /** Why an action failed. */
-export function failureText(code: InstepErrorCode): string {
+export function failureText(code: string): string {
   if (code === 'STRIPE_KEY_FORBIDDEN') {
     return 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.';
   }

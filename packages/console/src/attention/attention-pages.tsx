@@ -23,7 +23,7 @@ import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { exportedIssues } from './export-issues.ts';
 import { BUTTONS, buttonKindOf, IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
@@ -55,12 +55,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
         <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
         <Codes counts={counts} current={code} />
         {page.issues.length === 0 ? (
-          <>
-            <NoIssues isFiltered={code !== null || cursor !== null} />
-            <p>
-              <a href="/actions">What operators did</a>
-            </p>
-          </>
+          <NoIssues isFiltered={code !== null || cursor !== null} />
         ) : (
           <>
             <ExportLinks
@@ -70,6 +65,9 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
             <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
           </>
         )}
+        <p>
+          <a href="/actions">What operators did</a>
+        </p>
       </Page>,
     );
   });
@@ -163,6 +161,20 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
   const haveEvents = issues.some(
     ({ code }) => code === 'parked-events' || code === 'second-customer',
   );
+  const pager = (
+    <Pager
+      first={cursor !== null && { href: issuesUrl(code), text: 'First' }}
+      next={next !== null && { href: issuesUrl(code, cursorParameters(next)), text: 'More' }}
+    />
+  );
+  if (!canAct()) {
+    return (
+      <>
+        <IssueTable issues={issues} {...rows} />
+        {pager}
+      </>
+    );
+  }
   return (
     <PostForm action="/attention">
       <input type="hidden" name="issue" value={code ?? ''} />
@@ -199,12 +211,9 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
         the selected rows. Dismiss hides a row until it changes.{' '}
         {haveEvents &&
           "It deletes a customer's parked events, which can't be undone, unless a team had the customer before. "}
-        The action and its note stay under <a href="/actions">What operators did</a> for a year.
+        The action and its note stay in the record below for a year.
       </p>
-      <Pager
-        first={cursor !== null && { href: issuesUrl(code), text: 'First' }}
-        next={next !== null && { href: issuesUrl(code, cursorParameters(next)), text: 'More' }}
-      />
+      {pager}
     </PostForm>
   );
 }

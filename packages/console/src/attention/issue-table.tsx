@@ -18,13 +18,14 @@ import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
-import { differingFields } from '../components/plans.ts';
+import { differingFields } from '../components/plan-table.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
+import { canAct } from '../request-context.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -64,13 +65,17 @@ export type IssueTableProps = {
   readonly failures: ReadonlyMap<string, RecordedAction>;
 };
 
-/** The rows of the list. The surrounding form sends those that are selected. */
+/** The rows of the list. The surrounding form sends those that are selected, and viewers have none. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
-  const rows = issues.map((issue, index) => issueCells(issue, `row-${index}`, state));
+  const [first, last] = canAct() ? [0, COLUMNS.length] : [1, -1];
+  const rows = issues.map((issue, index) =>
+    issueCells(issue, `row-${index}`, state).slice(first, last),
+  );
   const ids = issues.map((issue) =>
     issue.code === 'unreadable-event' ? issue.evidence.event.eventId : issue.customerId,
   );
-  return <Table label="Issues" columns={COLUMNS} rows={rows} ids={ids} />;
+  const columns = COLUMNS.slice(first, last);
+  return <Table label="Issues" columns={columns} rows={rows} ids={ids} />;
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;

@@ -11,6 +11,7 @@ import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
 import { issueCountText, issuesUrl } from '../links/issue-links.tsx';
+import { canAct } from '../request-context.ts';
 import { Why } from './issue-table.tsx';
 
 /** The issues of customers that have no team. */
@@ -59,13 +60,15 @@ export function WaitingCounts({ counts }: Pick<WaitingCustomers, 'counts'>) {
   );
 }
 
-/** The first customers that wait for a team. The surrounding form links the chosen one. */
+/** The first customers that wait for a team. The surrounding form links the chosen one, and viewers have none. */
 export function WaitingTable({ issues }: Pick<WaitingCustomers, 'issues'>) {
+  const columns = ['Customer', 'Since', { name: 'Why', class: 'wide' } as const, 'Link'];
+  const end = canAct() ? columns.length : -1;
   return (
     <Table
       label="Customers that wait for a team"
-      columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
-      rows={issues.map(waitingCells)}
+      columns={columns.slice(0, end)}
+      rows={issues.map((issue) => waitingCells(issue).slice(0, end))}
     />
   );
 }

@@ -1,5 +1,5 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
-import { currentRequest } from '../request-context.ts';
+import { canAct, currentRequest } from '../request-context.ts';
 import { Zone } from './text.tsx';
 
 /** The name of the field that proves that a form is one of ours. */
@@ -10,8 +10,9 @@ type PostFormProps = PropsWithChildren<{
   readonly class?: string;
 }>;
 
-/** A form that changes something. It carries the token without which it is refused. */
+/** A form that changes something. It carries the token without which it is refused. Viewers don't see it. */
 export function PostForm({ children, ...rest }: PostFormProps) {
+  if (!canAct()) return null;
   return (
     <form method="post" {...rest}>
       <input type="hidden" name={CSRF_FIELD} value={currentRequest().csrfToken} />

@@ -1,9 +1,21 @@
 import type { Child } from 'hono/jsx';
 import type { TeamPlan } from 'instep/operate';
 import { StatusBadge } from './badges.tsx';
-import { PLAN_FIELDS } from './plans.ts';
 import { Table } from './table.tsx';
 import { OptionalText } from './text.tsx';
+
+/** The fields of a plan with their names, in the order in which they are shown. */
+const PLAN_FIELDS = [
+  ['status', 'subscriptionStatus'],
+  ['plan', 'planName'],
+  ['product', 'providerProductId'],
+  ['subscription', 'providerSubscriptionId'],
+] as const satisfies readonly (readonly [string, keyof TeamPlan])[];
+
+/** The fields in which two plans differ; `null`: the team never had a plan. */
+export function differingFields(one: TeamPlan | null, other: TeamPlan | null) {
+  return PLAN_FIELDS.filter(([, field]) => (one?.[field] ?? null) !== (other?.[field] ?? null));
+}
 
 export type PlanRow = {
   readonly name: Child;

@@ -1,13 +1,38 @@
 import type { Child } from 'hono/jsx';
-import type { DriftFinding, Finding } from 'instep/operate';
+import {
+  type ApplicationId,
+  type DriftFinding,
+  type Finding,
+  type NamedTeam,
+  type OperateContext,
+  teamsOfCustomers,
+} from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
-import { differingFields } from '../components/plans.ts';
+import { differingFields } from '../components/plan-table.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
-import { isStillWrong, type TeamsById } from './teams-of-findings.ts';
+
+/** Teams by id. */
+export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;
+
+/** Reads the teams that have the findings' customers now. */
+export async function readTeamsOfFindings(
+  context: OperateContext,
+  findings: readonly Finding[],
+): Promise<TeamsById> {
+  const customerIds = findings.map(({ customerId }) => customerId);
+  const teams = await teamsOfCustomers(context, customerIds);
+  return new Map(teams.map((team) => [team.id, team]));
+}
+
+/** Whether the team still has the plan that the reconciliation found. */
+export function isStillWrong({ teamId, customerId, is }: DriftFinding, teams: TeamsById): boolean {
+  const team = teams.get(teamId);
+  return team?.customerId === customerId && differingFields(team.plan, is).length === 0;
+}
 
 /** Why a team is out of sync, as a sentence. */
 export function CauseText({

@@ -3,10 +3,10 @@ import { type Finding, type OperateContext, readReconciliation } from 'instep/op
 import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import { readTeamsOfFindings } from './finding-table.tsx';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { isDryRunDone, type ReconcileRun } from './run.ts';
 import { RunStatus, shownOf } from './run-status.tsx';
-import { readTeamsOfFindings } from './teams-of-findings.ts';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono<ConsoleEnv> {

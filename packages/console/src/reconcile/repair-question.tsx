@@ -5,10 +5,9 @@ import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { CauseText, Changes } from './finding-table.tsx';
+import { CauseText, Changes, readTeamsOfFindings, type TeamsById } from './finding-table.tsx';
 import { isDryRunDone, type RunState } from './run.ts';
 import { openDrifts, StartForm } from './run-status.tsx';
-import { readTeamsOfFindings, type TeamsById } from './teams-of-findings.ts';
 
 /** The teams that a repair would change, according to the last dry run. */
 type ToRepair = {

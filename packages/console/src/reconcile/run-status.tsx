@@ -7,9 +7,9 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { FindingTable } from './finding-table.tsx';
+import { canAct } from '../request-context.ts';
+import { FindingTable, isStillWrong, type TeamsById } from './finding-table.tsx';
 import { type Found, isDryRunDone, type RunState } from './run.ts';
-import { isStillWrong, type TeamsById } from './teams-of-findings.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 
@@ -100,7 +100,7 @@ function OwnRun({ state, teams }: OwnRunProps) {
 }
 
 function RepairLink({ count }: { readonly count: number }) {
-  if (count === 0) return null;
+  if (count === 0 || !canAct()) return null;
   return (
     <p>
       <a class="button danger" href="/reconcile/repair">

@@ -1,13 +1,12 @@
 import {
   type Counts,
   type Finding,
-  InstepError,
-  type InstepErrorCode,
   type OperateContext,
   type Operator,
   reconcileTeams,
   type StepProgress,
 } from 'instep/operate';
+import { codeOf } from '../problems.tsx';
 
 /** All findings are counted, but only the first ones are kept. */
 export type Found = { readonly first: readonly Finding[]; readonly count: number };
@@ -20,7 +19,8 @@ export type RunState =
   | (Begun & {
       readonly kind: 'failed';
       readonly endedAtMs: number;
-      readonly error: InstepErrorCode | null;
+      /** The code of the error. */
+      readonly error: string | null;
     });
 
 type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
@@ -80,8 +80,7 @@ export class ReconcileRun {
       this.#end({ kind: 'done', endedAtMs: now(), counts });
     } catch (err) {
       logger.warn({ isDryRun, err }, 'reconciliation failed');
-      const code = err instanceof InstepError ? err.code : null;
-      const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : code;
+      const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : codeOf(err);
       this.#end({ kind: 'failed', endedAtMs: now(), error });
     }
   }

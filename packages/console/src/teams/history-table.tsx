@@ -1,7 +1,7 @@
 import type { HistoryEntry } from 'instep/operate';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
-import { differingFields } from '../components/plans.ts';
+import { differingFields } from '../components/plan-table.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, ReasonText, shortType } from '../links/event-links.tsx';

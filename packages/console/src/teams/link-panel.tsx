@@ -7,6 +7,7 @@ import {
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
 import { teamUrl } from '../links/team-links.tsx';
+import { canAct } from '../request-context.ts';
 
 type LinkPanelProps = {
   readonly team: NamedTeam;
@@ -37,14 +38,17 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
         />
         <Button kind="main">Link and replay</Button>
       </PostForm>
-      {waiting.issues.length > 0 && (
-        <PostForm action={action}>
-          <p>
-            <WaitingCounts {...waiting} />
-          </p>
+      <p>
+        <WaitingCounts {...waiting} />
+      </p>
+      {waiting.issues.length > 0 &&
+        (canAct() ? (
+          <PostForm action={action}>
+            <WaitingTable {...waiting} />
+          </PostForm>
+        ) : (
           <WaitingTable {...waiting} />
-        </PostForm>
-      )}
+        ))}
     </Panel>
   );
 }

@@ -43,15 +43,15 @@ export function TeamStatusPanel({ issue, planSelection, notes, ...reason }: Team
   return (
     <Panel title="Current plan" id="plan">
       {issue === null || isSaid ? (
-        <p class="lead">
+        <p class="lead" data-status={status.kind}>
           <Badge tone={tone}>{word}</Badge> <Reason {...reason} />
         </p>
       ) : (
         <>
-          <p class="lead">
+          <p class="lead" data-issue={issue.code}>
             <Found issue={issue} isCompared={reason.isCompared} />
           </p>
-          <p>
+          <p data-status={status.kind}>
             <Reason {...reason} />
           </p>
         </>

@@ -1,6 +1,6 @@
 import type { HistoryEntry, TeamPlan } from 'instep/operate';
 import { effectOf } from '../components/badges.tsx';
-import { differingFields } from '../components/plans.ts';
+import { differingFields } from '../components/plan-table.tsx';
 
 /** The layout of a customer's history, in pixels from the top left. */
 type Timeline = {
