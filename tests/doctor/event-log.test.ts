@@ -1,3 +1,4 @@
+import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { describe, expect, test } from 'vitest';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
@@ -118,6 +119,16 @@ test('a second customer of a team is a warning of its own', async () => {
   expect(issuesOf(await account.examine())).toEqual([
     'warning parked events: 1 event of 1 customer without a team; the oldest has waited 2 h',
     'warning parked events: 1 customer whose metadata names a team that has another customer',
+  ]);
+});
+
+test('a customer that Stripe charges twice is a warning', async () => {
+  const account = await openAccount();
+  await account.deliver(eventBody());
+  await account.deliver(eventBody({ subscriptionId: 'sub_2' }));
+  await findDoubleBilled(account.database.query);
+  expect(issuesOf(await account.examine())).toEqual([
+    'warning payments: 1 customer with several subscriptions that Stripe charges at once',
   ]);
 });
 

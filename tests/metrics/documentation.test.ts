@@ -75,10 +75,10 @@ function namesIn(expression: string): { metrics: string[]; labels: string[] } {
   };
 }
 
-test('operations.md explains each of the five alerts', () => {
+test('operations.md explains each alert', () => {
   const alertNames = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-  expect(alertNames).toHaveLength(5);
-  expect(alerts).toHaveLength(5);
+  expect(alertNames).not.toEqual([]);
+  expect(alerts).toHaveLength(alertNames.length);
   for (const name of alertNames)
     expect(operations).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
 });

@@ -10,6 +10,7 @@ import {
   readTeamIssue,
   reconcileTeams,
 } from 'instep/operate';
+import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -28,7 +29,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
                         instep.latest_states, instep.products, instep.operator_actions,
-                        instep.dismissed_events`);
+                        instep.dismissed_events, instep.double_billed`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });
@@ -263,4 +264,80 @@ test('a team that keeps its plan although a payment is due for long is an issue'
 
   await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(10) });
   expect(await codes()).toEqual([]);
+});
+
+describe('a customer that Stripe charges twice', () => {
+  const ofTwo = { customerId: 'cus_1', subscriptionId: 'sub_2' } as const;
+
+  async function found(): Promise<string[]> {
+    await findDoubleBilled(query);
+    return await codes();
+  }
+
+  test('is an issue with its subscriptions and with what the team has', async () => {
+    const teamId = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await addTeam(query, { name: 'Single', customerId: 'cus_2' });
+    const [first, second] = [secondsAgo(7_200), secondsAgo(3_600)];
+    const body = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: first }));
+    const item = { quantity: 3, price: { id: 'price_pro', unit_amount: 900, currency: 'eur' } };
+    Object.assign(body.data.object.items.data[0], item);
+    await account.ingest([received(JSON.stringify(body), Date.now())]);
+    await deliver({ customerId: 'cus_2', createdSeconds: first });
+    await deliver({ customerId: 'cus_2', subscriptionId: 'sub_4', status: 'unpaid' });
+    await deliver({ customerId: 'cus_2', subscriptionId: 'sub_5', status: 'incomplete' });
+    expect(await found()).toEqual([]);
+    await deliver({ ...ofTwo, createdSeconds: second, status: 'trialing', productId: 'prod_2' });
+    expect(await found()).toEqual(['double-billed']);
+    const { issues } = await findIssues(context);
+    expect(issues).toMatchObject([
+      {
+        code: 'double-billed',
+        severity: 'warning',
+        subject: { kind: 'customer', id: 'cus_1' },
+        sinceMs: second * 1_000,
+        team: { id: teamId, plan: { providerSubscriptionId: 'sub_2' } },
+        evidence: {
+          subscriptions: [
+            {
+              ...{ subscriptionId: 'sub_1', status: 'active', sinceMs: first * 1_000 },
+              ...{ quantity: 3, priceId: 'price_pro', unitAmount: 900, currency: 'eur' },
+            },
+            { subscriptionId: 'sub_2', status: 'trialing', productId: 'prod_2' },
+          ],
+        },
+      },
+    ]);
+    expect(await findIssues(context, { code: 'double-billed' })).toEqual({ issues, next: null });
+  });
+
+  test('is no issue any more as soon as one ends, before the job looks again', async () => {
+    await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await deliver({ customerId: 'cus_1', status: 'past_due', createdSeconds: secondsAgo(20) });
+    await deliver({ ...ofTwo, createdSeconds: secondsAgo(10) });
+    expect(await found()).toEqual(['double-billed']);
+    await deliver({ ...ofTwo, status: 'canceled', createdSeconds: secondsAgo(5) });
+    expect(await codes()).toEqual([]);
+    await findDoubleBilled(query);
+    expect(await query('select from instep.double_billed')).toEqual([]);
+  });
+
+  test('stays quiet once it is on purpose, until the customer has other subscriptions', async () => {
+    await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(50) });
+    await deliver({ ...ofTwo, createdSeconds: secondsAgo(40) });
+    expect(await found()).toEqual(['double-billed']);
+    const subject = { kind: 'customer', id: 'cus_1' } as const;
+    await dismiss(context, operator, subject, { note: 'two offices, two contracts' });
+    expect(await found()).toEqual([]);
+    expect((await findIssues(context)).issues).toEqual([]);
+    await deliver({ ...ofTwo, status: 'past_due', createdSeconds: secondsAgo(30) });
+    expect(await found()).toEqual([]);
+    const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };
+    await deliver({ ...third, createdSeconds: secondsAgo(20) });
+    expect(await found()).toEqual(['double-billed']);
+    await dismiss(context, operator, subject, { note: 'three offices' });
+    expect(await found()).toEqual([]);
+    await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
+    expect(await found()).toEqual(['double-billed']);
+  });
 });

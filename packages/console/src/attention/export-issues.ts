@@ -60,6 +60,10 @@ function rowOf(issue: OpenIssue) {
     case 'unknown-order':
     case 'payment-due':
       return { ...common, subscription: issue.evidence.subscriptionId };
+    case 'double-billed': {
+      const ids = issue.evidence.subscriptions.map(({ subscriptionId }) => subscriptionId);
+      return { ...common, subscription: ids.join(' ') };
+    }
     case 'parked-events': {
       const { newest, events } = issue.evidence;
       const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};

@@ -146,6 +146,8 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
           PAST_DUE_GRACE.
         </>
       );
+    case 'double-billed':
+      return <WhyDouble {...issue} />;
     case 'parked-events':
       return <WhyParked {...issue} />;
     case 'second-customer':
@@ -239,6 +241,35 @@ function WhySecond({ customerId, evidence: { newest, suggestedTeam } }: SecondCu
         </li>
       </ul>
       Replace gives the team this customer and its plan. Keep dismisses this customer.
+    </>
+  );
+}
+
+type DoubleBilled = Extract<OpenIssue, { readonly code: 'double-billed' }>;
+
+/** What the customer pays for, and which of it the team has. */
+function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
+  return (
+    <>
+      Stripe charges the customer for {countText(subscriptions.length)} subscriptions:
+      <ul>
+        {subscriptions.map(({ subscriptionId, status, planName, productId, ...one }) => (
+          <li>
+            <StatusBadge status={status} />
+            <Product name={planName} id={productId} />
+            <Subscription id={subscriptionId} />
+            {one.quantity !== null && <> × {countText(one.quantity)}</>}
+            {one.priceId !== null && (
+              <>
+                , price <Id text={one.priceId} />
+              </>
+            )}
+            , since <Time ms={one.sinceMs} />
+            {team?.plan.providerSubscriptionId === subscriptionId && '. The team has this one'}.
+          </li>
+        ))}
+      </ul>
+      Cancel at Stripe what is not wanted, or dismiss it, with a note, if it is on purpose.
     </>
   );
 }

@@ -14,6 +14,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
   'payment-due': 'payment due',
+  'double-billed': 'double billed',
   'products-without-name': 'plan without a name',
 };
 

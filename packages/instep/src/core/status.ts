@@ -4,6 +4,8 @@ type Effect = 'grants' | 'clears' | 'none';
 type StatusRule = {
   /** Whether a subscription with this status has ended: no other status follows. */
   readonly hasEnded: boolean;
+  /** Whether Stripe charges for it, or will after a trial. */
+  readonly isCharged?: true;
 } & (
   | {
       readonly effect: 'grants';
@@ -17,9 +19,9 @@ type StatusRule = {
 export const STATUSES = {
   incomplete: { effect: 'none', hasEnded: false },
   incomplete_expired: { effect: 'none', hasEnded: true },
-  trialing: { effect: 'grants', rank: 1, hasEnded: false },
-  active: { effect: 'grants', rank: 2, hasEnded: false },
-  past_due: { effect: 'none', hasEnded: false },
+  trialing: { effect: 'grants', rank: 1, hasEnded: false, isCharged: true },
+  active: { effect: 'grants', rank: 2, hasEnded: false, isCharged: true },
+  past_due: { effect: 'none', hasEnded: false, isCharged: true },
   unpaid: { effect: 'clears', hasEnded: false },
   paused: { effect: 'none', hasEnded: false },
   canceled: { effect: 'clears', hasEnded: true },
@@ -54,4 +56,9 @@ export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
 /** The statuses of subscriptions that have ended. */
 export const ENDED_STATUSES: readonly string[] = Object.entries(STATUSES)
   .filter(([, { hasEnded }]) => hasEnded)
+  .map(([status]) => status);
+
+/** The statuses of subscriptions that Stripe charges for. */
+export const CHARGED_STATUSES: readonly string[] = Object.entries(STATUSES)
+  .filter(([, rule]) => 'isCharged' in rule)
   .map(([status]) => status);

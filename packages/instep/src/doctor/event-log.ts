@@ -111,6 +111,11 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
     advice:
       'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
   },
+  'double-billed': {
+    name: 'payments',
+    advice:
+      'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
+  },
 };
 
 /** What a check shows if it finds no issue; nothing by default. */

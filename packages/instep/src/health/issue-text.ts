@@ -61,6 +61,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'team')} with a customer that Stripe does not know`;
     case 'payment-due':
       return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
+    case 'double-billed':
+      return `${subjects(issue, 'customer')} with several subscriptions that Stripe charges at once`;
   }
 }
 

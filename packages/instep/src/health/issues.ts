@@ -25,7 +25,8 @@ export type Remedy =
   | 'separate-modes'
   | 'register-own-account'
   | 'upgrade'
-  | 'collect-payment';
+  | 'collect-payment'
+  | 'cancel-subscription';
 
 /** What every issue with one code has in common. */
 export type IssueKind = {
@@ -118,6 +119,11 @@ export const ISSUES = {
     concerns: 'team',
     remedies: ['dismiss', 'collect-payment'],
   },
+  'double-billed': {
+    severity: 'warning',
+    concerns: 'customer',
+    remedies: ['dismiss', 'cancel-subscription'],
+  },
 } as const satisfies Record<string, IssueKind>;
 
 export type IssueCode = keyof typeof ISSUES;
@@ -130,7 +136,12 @@ export type SubjectIssueCode = {
 /** The issues that comparisons with Stripe and with the event log find. */
 export type FindingCode = Exclude<
   SubjectIssueCode,
-  'parked-events' | 'second-customer' | 'unknown-order' | 'unreadable-event' | 'payment-due'
+  | 'parked-events'
+  | 'second-customer'
+  | 'unknown-order'
+  | 'unreadable-event'
+  | 'payment-due'
+  | 'double-billed'
 >;
 
 /** The issue for each cause. A team whose plan has another name differs from Stripe. */
@@ -293,6 +304,7 @@ const WITHOUT_EVIDENCE = [
   'customer-without-team',
   'unknown-customer',
   'payment-due',
+  'double-billed',
 ] as const satisfies readonly SubjectIssueCode[];
 
 /** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */

@@ -7,6 +7,7 @@ import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
+import { findDoubleBilled } from './double-billing.ts';
 import { createFillDueTeams } from './empty-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createLatestStatesJob } from './latest-states.ts';
@@ -99,6 +100,17 @@ export function createJobs(options: JobsOptions): Job[] {
       run: async () => {
         const lease = { name: 'team-counts', holder, dueAfterMs: 10_000, share: 0.01 };
         await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
+      },
+    },
+    {
+      name: 'double-billing',
+      intervalMs: 5_000,
+      run: async () => {
+        const lease = { name: 'double-billing', holder, dueAfterMs: 10_000, share: 0.01 };
+        await withLease(query, lease, async (run) => {
+          await findDoubleBilled(query);
+          await run.complete({});
+        });
       },
     },
     {

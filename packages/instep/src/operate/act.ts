@@ -4,6 +4,7 @@ import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+import { acceptDoubleBilling } from '../maintenance/double-billing.ts';
 import { limitRate } from '../maintenance/rate-limiter.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';
@@ -288,8 +289,9 @@ async function askForOrder(subscriptionId: string, context: OperateContext): Pro
   }
 }
 
-/** Dismisses parked events. Everything else is only hidden from the list of issues. */
+/** Dismisses parked events, and notes that subscriptions are on purpose. Everything else is only hidden from the list. */
 async function dismiss({ kind, id }: Subject, { database }: OperateContext): Promise<Outcome> {
+  if (kind === 'customer') await acceptDoubleBilling(database.query, id);
   const filter: Readonly<Partial<Record<Subject['kind'], ParkedFilter>>> = {
     customer: { customerId: id },
     event: { position: Number(id) },

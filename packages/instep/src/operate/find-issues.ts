@@ -11,6 +11,11 @@ import {
   type Severity,
   type SubjectIssueCode,
 } from '../health/issues.ts';
+import {
+  type ChargedSubscription,
+  type DoubleBilled,
+  readDoubleBilled,
+} from '../maintenance/double-billing.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   countFindings,
@@ -86,6 +91,11 @@ export type IssueEvidence =
   | {
       readonly code: 'payment-due';
       readonly evidence: { readonly subscriptionId: string; readonly planName: string | null };
+    }
+  /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
+  | {
+      readonly code: 'double-billed';
+      readonly evidence: { readonly subscriptions: readonly ChargedSubscription[] };
     }
   | {
       readonly code: 'unreadable-event';
@@ -165,6 +175,13 @@ const SOURCES: readonly Source[] = [
     async read(query, { after: afterCustomerId, limit }) {
       const found = await readDuePayments(query, { afterCustomerId, limit });
       return await withTeams(query, found, paymentIssue);
+    },
+  },
+  {
+    codes: ['double-billed'],
+    async read(query, { after: afterCustomerId, limit }) {
+      const found = await readDoubleBilled(query, { afterCustomerId, limit });
+      return await withTeams(query, found, billingIssue);
     },
   },
 ];
@@ -262,6 +279,16 @@ function paymentIssue(
       : ({ kind: 'team', id: String(team.id) } as const);
   const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
   return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
+}
+
+function billingIssue(
+  { customerId, sinceMs, subscriptions }: DoubleBilled,
+  teams: readonly NamedTeam[],
+): OpenIssue {
+  const code = 'double-billed';
+  const subject = { kind: 'customer', id: customerId } as const;
+  const team = teams[0] ?? null;
+  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence: { subscriptions } };
 }
 
 function unreadableIssue(event: EventRow): OpenIssue {
@@ -419,11 +446,12 @@ export async function countOpenIssues(
   teamKey: string,
 ): Promise<IssueCounts> {
   const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
-  const [findings, { ambiguities, duePayments, unreadable }, seconds] = await Promise.all([
-    countFindings(query),
-    countOtherIssues(query),
-    parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
-  ]);
+  const [findings, { ambiguities, duePayments, unreadable, doubleBilled }, seconds] =
+    await Promise.all([
+      countFindings(query),
+      countOtherIssues(query),
+      parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
+    ]);
   const total = [...findings.values()].reduce((sum, count) => sum + count, 0);
   const found = (code: FindingCode) => {
     const causes = PROBLEMS.filter((problem) => CODE_OF_CAUSE[problem] === code);
@@ -441,6 +469,7 @@ export async function countOpenIssues(
     'second-customer': { count: seconds.rows.length, isMore: seconds.isMore },
     'unknown-order': other(ambiguities),
     'payment-due': other(duePayments),
+    'double-billed': other(doubleBilled),
     'unreadable-event': other(unreadable),
   };
 }

@@ -1,5 +1,6 @@
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
+import { DOUBLE_BILLED } from '../maintenance/double-billing.ts';
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/findings.ts';
@@ -224,6 +225,7 @@ type OtherCounts = {
   readonly ambiguities: number;
   readonly duePayments: number;
   readonly unreadable: number;
+  readonly doubleBilled: number;
 };
 
 const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
@@ -238,9 +240,13 @@ const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
              (
                select count(*)
                  from (select ${UNREADABLE_EVENTS} limit ${MAX_COUNTED_ISSUES}) as found
-             ) as unreadable`;
+             ) as unreadable,
+             (
+               select count(*)
+                 from (select ${DOUBLE_BILLED} limit ${MAX_COUNTED_ISSUES}) as found
+             ) as "doubleBilled"`;
 
-/** How many ambiguous orders, due payments and unreadable events there are. */
+/** How many ambiguous orders, due payments, unreadable events and double-billed customers there are. */
 export async function countOtherIssues(query: Query): Promise<OtherCounts> {
   const [row] = await query<OtherCounts>({
     name: 'count_other_issues',
