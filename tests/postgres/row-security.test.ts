@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, openInstep, readConfig } from 'instep';
+import type { Json } from 'instep/src/core/json.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import { readFindings } from 'instep/src/postgres/statements/findings.ts';
 import { lockAvailableTeams, lockTeams } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { findHiddenRows } from 'instep/src/postgres/tables/privileges.ts';
@@ -37,7 +40,7 @@ describe.each(postgresServers)('$name', (server) => {
       alter table teams set schema public;
       create role ${role} login;
       grant usage on schema instep to ${role};
-      grant select, insert, update, delete on all tables in schema instep to ${role};
+      grant select, insert, update, delete, truncate on all tables in schema instep to ${role};
       grant usage on all sequences in schema instep to ${role};
       grant select on users to ${role};
       grant select, update on teams to ${role}`);
@@ -215,6 +218,44 @@ describe.each(postgresServers)('$name', (server) => {
       });
     });
     expect(await first).toMatchObject([{ outcome: 'applied' }]);
+  });
+
+  test('a hidden team stops no repair of another one', async () => {
+    await owner.query(`${SECURED}
+      truncate instep.events, instep.subscriptions, instep.latest_states;
+      update teams
+         set provider_subscription_id = null,
+             provider_product_id = null,
+             plan_name = null,
+             subscription_status = null;
+      create policy readable on teams for select using (true);
+      create policy writable on teams for update using (provider_customer_id <> 'cus_2')`);
+    const page = (objects: readonly Json[]) => ({ objects, hasMore: false, answeredSeconds: null });
+    const listed = CUSTOMERS.map(
+      (customerId) =>
+        JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` })).data.object,
+    );
+    const counts = await reconcile(
+      {
+        database: app,
+        ingest: openPipeline(app),
+        api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
+        nameOf: async () => null,
+        planSelection: 'newest',
+        logger: createLogger('silent'),
+        now: Date.now,
+        nonce: () => 'one',
+        isDryRun: false,
+        resume: 'no',
+        onFinding: () => undefined,
+      },
+      new AbortController().signal,
+    );
+    expect(counts).toMatchObject({ drifts: 3, repaired: 2 });
+    const findings = { problems: null, afterCustomerId: '', limit: 10 };
+    expect(await readFindings(app.query, findings)).toMatchObject([
+      { problem: 'plan refused', customerId: 'cus_2' },
+    ]);
   });
 
   test('a start with policies warns, and serves', async () => {

@@ -239,6 +239,8 @@ async function drain(generator: AsyncIterable<unknown>): Promise<void> {
 
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'now' | 'planSelection'>;
 
+type LockedComparison = { readonly drifts: readonly Drift[]; readonly locked: readonly Drift[] };
+
 /** Longer than a transaction of ours takes. */
 const LOCKED_PAUSE_MS = 500;
 
@@ -251,7 +253,7 @@ export async function findDrifts(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
   options: FindOptions,
-): Promise<Drift[]> {
+): Promise<readonly Drift[]> {
   const { database, planSelection } = options;
   const names = await namesOf(listed, options);
   const listedOf = byCustomer(listed);
@@ -267,21 +269,38 @@ export async function findDrifts(
     });
   }
 
-  /** The drifts under the locks that are available, and the drifts of locked teams. */
-  async function compareLocked(some: readonly LinkedTeam[]) {
+  /** The drifts under the locks that are available, and the drifts of teams that can't be locked. */
+  async function compareLocked(some: readonly LinkedTeam[]): Promise<LockedComparison> {
     const found = await compare(database.query, some);
     if (found.length === 0) return { drifts: [], locked: [] };
+    try {
+      return await database.transaction((query) => compareUnderLock(query, found));
+    } catch (error) {
+      // Row level security, for example, hides one of them from updates.
+      if (!isOfOneEvent(error)) throw error;
+      if (found.length === 1) return { drifts: [], locked: found };
+      const alone: LockedComparison[] = [];
+      for (const { team } of found) alone.push(await compareLocked([team]));
+      return {
+        drifts: alone.flatMap(({ drifts }) => drifts),
+        locked: alone.flatMap(({ locked }) => locked),
+      };
+    }
+  }
+
+  async function compareUnderLock(
+    query: Query,
+    found: readonly Drift[],
+  ): Promise<LockedComparison> {
     const foundIds = new Set(found.map(({ team }) => team.id));
-    return await database.transaction(async (query) => {
-      const customerIds = found.map(({ team }) => team.customerId);
-      const { teams, lockedCustomerIds } = await lockAvailableTeams(query, customerIds);
-      const drifts = await compare(
-        query,
-        teams.filter(({ id }) => foundIds.has(id)),
-      );
-      const locked = found.filter(({ team }) => lockedCustomerIds.has(team.customerId));
-      return { drifts, locked };
-    });
+    const customerIds = found.map(({ team }) => team.customerId);
+    const { teams, lockedCustomerIds } = await lockAvailableTeams(query, customerIds);
+    const drifts = await compare(
+      query,
+      teams.filter(({ id }) => foundIds.has(id)),
+    );
+    const locked = found.filter(({ team }) => lockedCustomerIds.has(team.customerId));
+    return { drifts, locked };
   }
 
   const { drifts, locked } = await compareLocked(teams);
