@@ -96,7 +96,7 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
   await withReadContext(async (context) => {
     const { database, planSelection } = context;
-    await linkTeam(database.query, id, customer);
+    await database.transaction((query) => linkTeam(query, id, customer));
     await fillEmptyTeams(database, planSelection, [customer]);
     await print(context, id, options);
   });

@@ -14,6 +14,7 @@ import { isOfOneEvent } from '../postgres/errors.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
+import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams, writePlans } from '../postgres/statements/teams.ts';
@@ -28,6 +29,8 @@ type RebuildOptions = {
   isDryRun: boolean;
   /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
   wrongPlan?: TeamPlan;
+  /** Why it is done, for the history of changes; a rebuild by default. */
+  reason?: ChangeReason;
   onFailure?: (failure: RebuildFailure) => void;
 };
 
@@ -77,7 +80,7 @@ export async function* rebuild(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { planSelection, isDryRun, wrongPlan }: RebuildOptions,
+  { planSelection, isDryRun, wrongPlan, reason = { cause: 'rebuild' } }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
@@ -112,7 +115,8 @@ async function rebuildCustomer(
     if (states.length > 0) await writeSubscriptions(query, states);
     const repaired = teams.filter((team) => !isKept(team));
     if (repaired.length > 0) {
-      await writePlans(query, new Map(repaired.map(({ id }) => [id, plan])));
+      const writes = repaired.map((team) => ({ team, shouldBe: plan, reason }));
+      await writePlans(query, writes);
     }
   }
   return differences;

@@ -22,9 +22,10 @@ import {
   linkAvailableTeam,
   lockAvailableTeams,
 } from '../postgres/statements/lock-teams.ts';
+import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type LinkedTeam, writePlans } from '../postgres/statements/teams.ts';
+import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
 import { changeOf } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
@@ -50,8 +51,8 @@ type ApplyOptions = {
  */
 export type Names = 'everywhere' | 'not in teams' | 'nowhere';
 
-/** A team as it is, and the plan that it should have. */
-export type PlanChange = { readonly team: LinkedTeam; readonly shouldBe: TeamPlan };
+/** A change of a linked team's plan. */
+export type PlanChange = PlanWrite & { readonly team: LinkedTeam };
 
 type Stored = {
   log: readonly LoggedEvent[];
@@ -238,9 +239,9 @@ async function decideAndWrite(
   const subscriptions =
     names === 'nowhere' ? decision.subscriptions.map(withoutName) : decision.subscriptions;
   const named = await withStoredNames(query, decision.plans);
-  const plans = names === 'everywhere' ? named : stripNames(named);
   const nameless = productsWithoutName(named);
-  onChanges?.(changesOf(teams, named));
+  const changes = changesOf(teams, named, reasonsOf(events, decision.results));
+  onChanges?.(changes);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -255,7 +256,9 @@ async function decideAndWrite(
     });
     atCommit(writeLatestStates(query, decision.latestStates.map(stateOf)));
   }
-  if (plans.size > 0) atCommit(writePlans(query, plans));
+  if (changes.length > 0) {
+    atCommit(writePlans(query, names === 'everywhere' ? changes : changes.map(withoutPlanName)));
+  }
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
   return decision;
 }
@@ -289,15 +292,37 @@ function withoutName({ deciding, order }: SubscriptionState): SubscriptionState 
   return { deciding: { ...deciding, planName: null }, order };
 }
 
-function changesOf(teams: readonly LinkedTeam[], plans: Plans): PlanChange[] {
+function changesOf(
+  teams: readonly LinkedTeam[],
+  plans: Plans,
+  reasons: ReadonlyMap<string, ChangeReason>,
+): PlanChange[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
-    return shouldBe === undefined ? [] : [{ team, shouldBe }];
+    if (shouldBe === undefined) return [];
+    // Without an event that counts, the row was empty: it was linked, recreated or added after the customer's events.
+    return [{ team, shouldBe, reason: reasons.get(team.customerId) ?? { cause: 'link' } }];
   });
 }
 
-function stripNames(plans: Plans): Plans {
-  return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: null }]));
+/** Why the plans of customers change: the last of their events that was applied. */
+function reasonsOf(
+  events: readonly EventWithProductName[],
+  results: Decision['results'],
+): Map<string, ChangeReason> {
+  const reasons = new Map<string, ChangeReason>();
+  for (const [index, event] of events.entries()) {
+    if (event.kind === 'unreadable' || results[index]?.outcome !== 'applied') continue;
+    const { eventId, operator = null, subscription } = event;
+    const { customerId, createdSeconds: eventCreatedSeconds } = subscription;
+    const cause = event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
+    reasons.set(customerId, { cause, eventId, eventCreatedSeconds, operator });
+  }
+  return reasons;
+}
+
+function withoutPlanName({ shouldBe, ...change }: PlanChange): PlanChange {
+  return { ...change, shouldBe: { ...shouldBe, planName: null } };
 }
 
 function productsWithoutName(plans: Plans): string[] {

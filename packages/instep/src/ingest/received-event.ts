@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
+import type { PlanChangeCause } from '../postgres/statements/plan-changes.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
@@ -15,6 +16,10 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
   readonly source: 'delivery' | 'log' | 'list';
   /** The team to link to the event's customer, in the transaction of the event, if neither has another one. */
   readonly linkTo?: ApplicationId;
+  /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
+  readonly changeCause?: PlanChangeCause;
+  /** The name of the operator who processes it. */
+  readonly operator?: string | null;
 };
 
 /** An event with the name of its product, if it was found before the transaction. */

@@ -20,7 +20,7 @@ import {
   subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
-import type { OperateContext, Operator } from './context.ts';
+import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 import { findTeams } from './find-teams.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
@@ -90,10 +90,11 @@ export async function act(
   requests: readonly ActionRequest[],
   { note = null }: ActOptions = {},
 ): Promise<Acted> {
+  const acting = actingAs(context, operator);
   const acted = await Promise.all(
     requests.map(async (request): Promise<ActedOn[]> => {
       const { subject, action } = request;
-      const outcome = await perform(request, context);
+      const outcome = await perform(request, acting);
       return outcome === null ? [] : [{ subject, action, ...outcome }];
     }),
   );
@@ -113,7 +114,7 @@ const done = (result: ActionResult): Outcome => ({ isDone: true, result });
 const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
 /** `null` when the action does not apply to the subject. */
-async function perform(request: ActionRequest, context: OperateContext): Promise<Outcome | null> {
+async function perform(request: ActionRequest, context: ActingContext): Promise<Outcome | null> {
   const { action, subject } = request;
   try {
     switch (action) {
@@ -141,7 +142,7 @@ async function perform(request: ActionRequest, context: OperateContext): Promise
 
 async function link(
   { subject: { kind, id }, linkTo = '', canReplace = false }: ActionRequest,
-  context: OperateContext,
+  context: ActingContext,
 ): Promise<Outcome | null> {
   const { query } = context.database;
   if (kind === 'customer') {
@@ -161,11 +162,14 @@ async function linkAndReplay(
   { id: teamId, customerId: former }: NamedTeam,
   customerId: string,
   canReplace: boolean,
-  context: OperateContext,
+  context: ActingContext,
 ): Promise<Outcome> {
-  const { database, planSelection } = context;
+  const { database, planSelection, operator } = context;
   try {
-    if (!(await linkTeam(database.query, teamId, customerId, { canReplace }))) {
+    const isLinked = await database.transaction((query) =>
+      linkTeam(query, teamId, customerId, { canReplace, operator }),
+    );
+    if (!isLinked) {
       return failed({ code: 'has-another-customer', teamId, customerId: former });
     }
   } catch (error) {
@@ -184,7 +188,7 @@ const MAX_CANDIDATES = 100;
 /** The team with this id, the only one with exactly this name, or the only one whose name contains the text. */
 async function teamNamed(
   text: string,
-  context: OperateContext,
+  context: ActingContext,
 ): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
   if (text === '') return { code: 'no-such-team', text };
   const byId = await readNamedTeam(context.database.query, text);
@@ -198,12 +202,14 @@ async function teamNamed(
   return isOnly ? only : { code: 'several-teams', text };
 }
 
-async function unlink(id: string, { database: { query } }: OperateContext): Promise<Outcome> {
-  const team = await readNamedTeam(query, id);
+async function unlink(id: string, { database, operator }: ActingContext): Promise<Outcome> {
+  const team = await readNamedTeam(database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
   if (customerId === null) return failed({ code: 'not-linked', teamId });
-  const isUnlinked = await unlinkTeam(query, teamId, customerId);
+  const isUnlinked = await database.transaction((query) =>
+    unlinkTeam(query, teamId, customerId, operator),
+  );
   if (!isUnlinked) return failed({ code: 'has-another-customer', teamId, customerId });
   return done({ code: 'unlinked', teamId, customerId });
 }
@@ -220,7 +226,7 @@ const UNRESOLVED = ['parked', 'unreadable', 'failed'] as const satisfies Replaye
 const areUnresolved = (outcomes: ReplayOutcomes) =>
   UNRESOLVED.some((outcome) => outcomes[outcome] !== undefined);
 
-async function replayParked(customerId: string, context: OperateContext): Promise<Outcome> {
+async function replayParked(customerId: string, context: ActingContext): Promise<Outcome> {
   return replayed(await replayParkedEvents(customerId, context));
 }
 
@@ -230,7 +236,7 @@ function replayed(outcomes: ReplayOutcomes): Outcome {
 
 async function replayParkedEvents(
   customerId: string,
-  context: OperateContext,
+  context: ActingContext,
 ): Promise<ReplayOutcomes> {
   const filter = { customerId, outcome: 'parked' } as const;
   const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
@@ -250,14 +256,14 @@ async function replayAll(
   return outcomes;
 }
 
-async function replayEvent(position: number, context: OperateContext): Promise<Outcome> {
+async function replayEvent(position: number, context: ActingContext): Promise<Outcome> {
   const { query } = context.database;
   const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
   if (event === null) return failed({ code: 'no-such-event', position });
   return replayed(await replayAll([event], context));
 }
 
-async function compare(id: string, context: OperateContext, isDryRun: boolean): Promise<Outcome> {
+async function compare(id: string, context: ActingContext, isDryRun: boolean): Promise<Outcome> {
   const comparison = await compareOrRepair(context, id, isDryRun);
   switch (comparison.code) {
     case 'in-sync':
@@ -270,7 +276,7 @@ async function compare(id: string, context: OperateContext, isDryRun: boolean): 
   }
 }
 
-async function askForOrder(subscriptionId: string, context: OperateContext): Promise<Outcome> {
+async function askForOrder(subscriptionId: string, context: ActingContext): Promise<Outcome> {
   const { query } = context.database;
   const customerIds = await readCustomerIdsOf(query, subscriptionId, 1);
   const { customers } = await readCustomers(query, customerIds);

@@ -6,7 +6,7 @@ import {
 } from '../checkout/checkout.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { recordActions, type Subject, subjectText } from './audit.ts';
-import type { OperateContext, Operator } from './context.ts';
+import { actingAs, type OperateContext, type Operator } from './context.ts';
 
 /**
  * Links the customer of a completed checkout to its team, and gives the team its plan, as
@@ -34,7 +34,7 @@ export async function completeCheckout(
 ): Promise<TeamAccess> {
   const { teamId } = request;
   const id = typeof teamId === 'function' ? 'unknown' : String(teamId);
-  const call = complete(context, sessionId, request);
+  const call = complete(actingAs(context, operator), sessionId, request);
   return await recorded(call, 'complete checkout', { kind: 'team', id }, context, operator);
 }
 
@@ -62,7 +62,8 @@ export async function syncCustomer(
   customerId: string,
 ): Promise<TeamAccess> {
   const subject = { kind: 'customer', id: customerId } as const;
-  return await recorded(sync(context, customerId), 'sync', subject, context, operator);
+  const call = sync(actingAs(context, operator), customerId);
+  return await recorded(call, 'sync', subject, context, operator);
 }
 
 /** Longer than any id. */

@@ -21,7 +21,13 @@ import {
   StripeKeyForbidden,
 } from '../maintenance/reconcile/reconcile.ts';
 import { type ActionResult, recordActions } from './audit.ts';
-import type { OperateContext, Operator, ReadContext } from './context.ts';
+import {
+  type ActingContext,
+  actingAs,
+  type OperateContext,
+  type Operator,
+  type ReadContext,
+} from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
@@ -70,7 +76,7 @@ export async function compareTeam(
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. */
 export async function compareOrRepair(
-  context: OperateContext,
+  context: OperateContext | ActingContext,
   teamId: ApplicationId,
   isDryRun: boolean,
 ): Promise<Comparison> {
@@ -148,7 +154,8 @@ export async function reconcileTeams(
 ): Promise<Counts> {
   const { database, nonce } = context;
   const api = limitRate(context.api, database.query);
-  const services = { ...context, api, isDryRun, onFinding, ...(onProgress && { onProgress }) };
+  const acting = actingAs(context, operator);
+  const services = { ...acting, api, isDryRun, onFinding, ...(onProgress && { onProgress }) };
   const counts =
     customerId === undefined
       ? await reconcile({ ...services, resume }, signal)

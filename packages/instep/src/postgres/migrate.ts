@@ -9,6 +9,7 @@ import { sql as oneJobsTable } from './migrations/0004-one-jobs-table.ts';
 import { sql as askedSubscription } from './migrations/0005-asked-subscription.ts';
 import { sql as latestStates } from './migrations/0006-latest-states.ts';
 import { sql as doubleBilling } from './migrations/0007-double-billing.ts';
+import { sql as planChanges } from './migrations/0008-plan-changes.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -187,4 +188,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 5, name: '0005_asked_subscription', sql: askedSubscription, compatibleFrom: 4 },
   { version: 6, name: '0006_latest_states', sql: latestStates, compatibleFrom: 6 },
   { version: 7, name: '0007_double_billing', sql: doubleBilling, compatibleFrom: 6 },
+  { version: 8, name: '0008_plan_changes', sql: planChanges, compatibleFrom: 8 },
 ];

@@ -24,6 +24,8 @@ export type ReconcileServices = {
 export type ReconcileOptions = ReconcileServices & {
   /** Reports drift without repairing it. */
   readonly isDryRun: boolean;
+  /** The name of the operator who asked for it. */
+  readonly operator?: string;
   readonly onFinding: (finding: Finding) => void;
   readonly onProgress?: (progress: StepProgress) => void;
 };

@@ -9,6 +9,7 @@ import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
 import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
+import type { ChangeReason } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf, writePlans } from '../../postgres/statements/teams.ts';
@@ -165,7 +166,8 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
     else if (snapshots.length > 0)
       await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
     else {
-      const rebuilt = { planSelection, teamId: team.id, isDryRun: false, wrongPlan: team.plan };
+      const wrong = { teamId: team.id, wrongPlan: team.plan };
+      const rebuilt = { planSelection, isDryRun: false, ...wrong, reason: reasonOf(options) };
       await drain(rebuild(database, rebuilt));
     }
   } catch (err) {
@@ -178,15 +180,24 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
 }
 
 /** Clears a plan, unless the team has changed or an event of its customer has arrived meanwhile. */
-async function clear({ team, shouldBe }: Drift, { database }: ReconcileOptions): Promise<void> {
+async function clear({ team, shouldBe }: Drift, options: ReconcileOptions): Promise<void> {
   const { id, customerId, plan } = team;
-  await database.transaction(async (query) => {
+  await options.database.transaction(async (query) => {
     const { teams } = await lockAvailableTeams(query, [customerId]);
     const { customers } = await readCustomers(query, [customerId]);
-    const isSame = teams.some((one) => one.id === id && isSamePlan(one.plan, plan));
-    if (isSame && !customers.has(customerId)) await writePlans(query, new Map([[id, shouldBe]]));
+    const same = teams.filter((one) => one.id === id && isSamePlan(one.plan, plan));
+    if (customers.has(customerId)) return;
+    await writePlans(
+      query,
+      same.map((team) => ({ team, shouldBe, reason: reasonOf(options) })),
+    );
   });
 }
+
+const reasonOf = ({ operator }: ReconcileOptions): ChangeReason => ({
+  cause: 'repair',
+  operator: operator ?? null,
+});
 
 /** Applies the statuses that change no plan, and so are no drift. They count for the access. */
 async function applyOtherStatuses(
@@ -230,7 +241,7 @@ export function snapshotOf(
   const snapshot = makeSnapshot(toSubscriptionJson(listed), dated);
   if (snapshot === null) return [];
   const { event, body } = snapshot;
-  return [{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }];
+  return [{ ...event, body, receivedAtMs: takenAtMs, source: 'log', changeCause: 'repair' }];
 }
 
 async function drain(generator: AsyncIterable<unknown>): Promise<void> {

@@ -3,8 +3,9 @@ import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
-import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
+import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
+import { columnsOfPlan, recordChanges } from './plan-changes.ts';
 import { type LinkedTeam, TEAM, type TeamRow, toTeam } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
@@ -140,6 +141,26 @@ const hiddenTeam = () =>
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
 
+// The row is locked until the update that clears it, so that nothing else changes the plan between.
+const RECORD_CLEARED = ({ teams: { rows, idType } }: ApplicationTables) => `
+      with former as (
+        select *
+          from ${rows} as teams
+         where id = ${idFrom(idType, '$1::text')}
+           and (provider_customer_id = $2) = $3
+           for update
+      ),
+      cleared as (
+        select id::text as team_id, provider_customer_id as customer_id, 'link' as cause, null as event_id,
+               null::timestamptz as event_created_at, $4 as operator,
+               ${PLAN_FIELDS.map((field) => `${contractColumn(field)}::text as ${contractColumn(field)}_before`).join(', ')},
+               ${columnsOfPlan('after')
+                 .map((column) => `null::text as ${column}`)
+                 .join(', ')}
+          from former
+      )
+      ${recordChanges('cleared')}`;
+
 /** Linking to another customer clears the plan of the former one. */
 const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
   const customer = column('providerCustomerId');
@@ -155,8 +176,8 @@ const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: Applicatio
 };
 
 /**
- * Links a team to a customer, unless it has another customer that must not be replaced. Returns whether it
- * was linked.
+ * Links a team to a customer in a transaction, unless it has another customer that must not be replaced. Returns
+ * whether it was linked.
  *
  * @throws DatabaseRefused when another team is linked to the customer
  */
@@ -164,9 +185,13 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
-  { canReplace = true }: { canReplace?: boolean } = {},
+  { canReplace = true, operator = null }: { canReplace?: boolean; operator?: string | null } = {},
 ): Promise<boolean> {
   const values = [id, customerId, canReplace];
+  if (canReplace) {
+    const cleared = [id, customerId, false, operator];
+    await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
+  }
   const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
   return rows.length > 0;
 }
@@ -268,12 +293,18 @@ const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: Applicat
       returning ${column('id')} as id`;
 };
 
-/** Takes the customer away from a team, and with it the plan. Returns whether the team had this customer. */
+/**
+ * Takes the customer away from a team in a transaction, and with it the plan. Returns whether the team had this
+ * customer.
+ */
 export async function unlinkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
+  operator: string | null = null,
 ): Promise<boolean> {
+  const cleared = [id, customerId, true, operator];
+  await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
   const values = [id, customerId];
   return (await query({ name: 'unlink_team', text: UNLINK_TEAM, values })).length > 0;
 }

@@ -1,8 +1,10 @@
 import type { ApplicationId } from '../../core/application.ts';
+import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
-import type { ApplicationTables } from '../tables/application-tables.ts';
+import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import { isAfter } from '../tables/id-from-text.ts';
+import { recordChanges } from './plan-changes.ts';
 import type { PageAfter } from './teams.ts';
 
 /** The known names of these products. */
@@ -166,19 +168,29 @@ const APPLY_PRODUCT_NAME = ({
   teams: { rows, name, column, idType, setUpdatedAt },
 }: ApplicationTables) => `
       with nameless as (
-        select teams.id, product.name
+        select teams.*, product.name as product_name
           from instep.products as product
           join ${rows} as teams on ${NEEDS_NAME}
          where product.product_id = $1
            and teams.id = any ($2::${idType}[])
          order by teams.id
            for no key update of teams skip locked
+      ),
+      updated as (
+        update ${name} as team
+           set ${column('planName')} = nameless.product_name${setUpdatedAt}
+          from nameless
+         where team.${column('id')} = nameless.id
+        returning team.${column('id')} as id, team.${column('id')}::text as team_id,
+                  nameless.provider_customer_id as customer_id, 'name' as cause, null as event_id,
+                  null::timestamptz as event_created_at, null as operator,
+                  ${PLAN_FIELDS.map((field) => `nameless.${contractColumn(field)}::text as ${contractColumn(field)}_before`).join(', ')},
+                  ${PLAN_FIELDS.map((field) => `team.${column(field)}::text as ${contractColumn(field)}_after`).join(', ')}
+      ),
+      recorded as (${recordChanges('updated')}
       )
-      update ${name} as team
-         set ${column('planName')} = nameless.name${setUpdatedAt}
-        from nameless
-       where team.${column('id')} = nameless.id
-      returning team.${column('id')} as id`;
+      select id
+        from updated`;
 
 /**
  * Writes a product's name to those of these teams that have no name or a former one, and returns their ids. It

@@ -4,6 +4,7 @@ import type { Query } from '../database.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
+import { type ChangeReason, columnsOfPlan, recordChanges } from './plan-changes.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -29,9 +30,40 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
   readonly customerId: CustomerId;
 };
 
+/** A plan to write to a team, which is as it was read under its lock. */
+export type PlanWrite = {
+  readonly team: Team;
+  readonly shouldBe: TeamPlan;
+  readonly reason: ChangeReason;
+};
+
 const PLANS = (idType: string) => `
-             unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[])
-               as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')})`;
+             unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[])
+               as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')},
+                        customer_id, ${columnsOfPlan('before').join(', ')},
+                        cause, event_id, event_created_seconds, operator)`;
+
+const valuesOf = (writes: readonly PlanWrite[]) => [
+  writes.map(({ team }) => team.id),
+  ...PLAN_FIELDS.map((field) => writes.map(({ shouldBe }) => shouldBe[field])),
+  writes.map(({ team }) => team.customerId),
+  ...PLAN_FIELDS.map((field) => writes.map(({ team }) => team.plan[field])),
+  writes.map(({ reason }) => reason.cause),
+  writes.map(({ reason }) => reason.eventId ?? null),
+  writes.map(({ reason }) => reason.eventCreatedSeconds ?? null),
+  writes.map(({ reason }) => reason.operator ?? null),
+];
+
+/** What `recordChanges` needs of a written row, whose columns have these names. */
+const changeOf = (columnOf: (field: keyof TeamPlan) => string) => `
+                  plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
+                  to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator,
+                  ${columnsOfPlan('before')
+                    .map((column) => `plan.${column}`)
+                    .join(', ')},
+                  ${PLAN_FIELDS.map((field) => `${columnOf(field)}::text as ${contractColumn(field)}_after`).join(', ')},
+                  ${isPlan(columnOf)} as is_written`;
 
 const UPDATE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name} as team
@@ -77,16 +109,24 @@ const WRITE_PLANS = (tables: ApplicationTables) => {
   if (!returnsUpdates) return UPDATE_PLANS(tables);
   return `
       with updated as (${UPDATE_PLANS(tables)}
-        returning ${isPlan((field) => `team.${column(field)}`)} as is_written
+        returning ${changeOf((field) => `team.${column(field)}`)}
+      ),
+      recorded as (${recordChanges('updated')}
       )
       ${failUnlessAll(tables, 'updated where is_written')}`;
 };
 
 const CHECK_PLANS = (tables: ApplicationTables) => {
   const { idType, rows } = tables.teams;
-  const isCurrent = isPlan((field) => `team.${contractColumn(field)}`);
-  const written = `${PLANS(idType)} join ${rows} as team on team.id = plan.team_id where ${isCurrent}`;
-  return failUnlessAll(tables, written);
+  return `
+      with updated as (
+        select ${changeOf((field) => `team.${contractColumn(field)}`)}
+          from ${PLANS(idType)}
+          join ${rows} as team on team.id = plan.team_id
+      ),
+      recorded as (${recordChanges('updated')}
+      )
+      ${failUnlessAll(tables, 'updated where is_written')}`;
 };
 
 /** The bits of `pg_trigger.tgtype`. */
@@ -94,19 +134,12 @@ const BEFORE_OR_INSTEAD_OF = 2 | 64;
 const OF_UPDATE = 16;
 
 /**
- * Writes the plans of teams that are locked. Other columns are the application's.
+ * Writes the plans of teams that are locked, and records what changes. Other columns are the application's.
  *
  * @throws DatabaseRefused when the application skips the update of a row, or refuses it
  */
-export async function writePlans(
-  query: Query,
-  plans: ReadonlyMap<ApplicationId, TeamPlan>,
-): Promise<void> {
-  const rows = [...plans];
-  const values = [
-    rows.map(([teamId]) => teamId),
-    ...PLAN_FIELDS.map((field) => rows.map(([, plan]) => plan[field])),
-  ];
+export async function writePlans(query: Query, writes: readonly PlanWrite[]): Promise<void> {
+  const values = valuesOf(writes);
   await Promise.all([
     query({ name: 'write_plans', text: WRITE_PLANS, values }),
     query({

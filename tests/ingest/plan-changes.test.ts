@@ -1,0 +1,188 @@
+import {
+  linkTeam,
+  type Operator,
+  openContext,
+  rebuildTeams,
+  reconcileTeams,
+  unlinkTeam,
+} from 'instep/operate';
+import type { ApplicationId } from 'instep/src/core/application.ts';
+import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import { linkTeam as link } from 'instep/src/postgres/statements/lock-teams.ts';
+import { writeProductName } from 'instep/src/postgres/statements/products.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+type Row = {
+  cause: string;
+  customer_id: string | null;
+  event_id: string | null;
+  operator: string | null;
+  before: (string | null)[];
+  after: (string | null)[];
+};
+
+const rowsOf = (query: Query, teamId: ApplicationId) =>
+  query<Row>(
+    `select cause, customer_id, event_id, operator,
+            extract(epoch from event_created_at)::bigint as created,
+            array[subscription_status_before, plan_name_before, provider_product_id_before,
+                  provider_subscription_id_before] as before,
+            array[subscription_status_after, plan_name_after, provider_product_id_after,
+                  provider_subscription_id_after] as after
+       from instep.plan_changes
+      where team_id = $1
+      order by id`,
+    [String(teamId)],
+  );
+
+const NONE = [null, null, null, null];
+
+describe.each(postgresServers)('the history of plans on $name', (server) => {
+  const store = useDatabase(server);
+
+  test('has a row for every event that changes a plan, and none for any other event', async () => {
+    const { query } = store.database;
+    const ingest = openPipeline(store.database, async () => 'Pro');
+    const { teamId, customerId } = await store.addTeam();
+    const fields = { customerId, productId: 'prod_pro' };
+    const bought = receivedEvent({ ...fields, eventId: 'evt_1', createdSeconds: 1_000 });
+    await ingest([bought]);
+    const renewed = receivedEvent({ ...fields, eventId: 'evt_2', createdSeconds: 2_000 });
+    const late = { ...fields, eventId: 'evt_0', createdSeconds: 500, status: 'canceled' } as const;
+    const due = { ...fields, eventId: 'evt_3', createdSeconds: 3_000, status: 'past_due' } as const;
+    await ingest([bought, renewed, receivedEvent(late), receivedEvent(due)]);
+    await ingest([
+      receivedEvent({ ...fields, eventId: 'evt_4', createdSeconds: 4_000, status: 'canceled' }),
+    ]);
+    const pro = ['active', 'Pro', 'prod_pro', 'sub_1'];
+    const canceled = ['canceled', null, null, null];
+    const ofEvent = { cause: 'event', customer_id: customerId, operator: null };
+    expect(await rowsOf(query, teamId)).toEqual([
+      { ...ofEvent, event_id: 'evt_1', created: 1_000, before: NONE, after: pro },
+      { ...ofEvent, event_id: 'evt_4', created: 4_000, before: pro, after: canceled },
+    ]);
+  });
+
+  test('has the row as the triggers of the application leave it', async () => {
+    const { query } = store.database;
+    const { teamId, customerId } = await store.addTeam();
+    await query(`
+      create function shorten() returns trigger language plpgsql as
+        $$begin new.plan_name := left(new.plan_name, 2); return new; end$$;
+      create trigger shorten before update on teams for each row execute function shorten()`);
+    const ingest = openPipeline(store.database, async () => 'Business');
+    await ingest([receivedEvent({ customerId, productId: 'prod_business' })]);
+    await query('drop function shorten cascade');
+    const [row] = await rowsOf(query, teamId);
+    expect(row?.after[1]).toBe('Bu');
+  });
+
+  test('has no row of a transaction that was rolled back', async () => {
+    const { query } = store.database;
+    const { teamId, customerId } = await store.addTeam();
+    await query("alter table teams add constraint refuse check (plan_name <> 'Refused') not valid");
+    const ingest = openPipeline(store.database, async () => 'Refused');
+    await ingest([receivedEvent({ customerId, productId: 'prod_refused' })]);
+    await query('alter table teams drop constraint refuse');
+    // Without the name that was refused.
+    expect(await rowsOf(query, teamId)).toMatchObject([
+      { after: ['active', null, 'prod_refused', 'sub_1'] },
+    ]);
+  });
+
+  test.each([
+    'create rule note as on update to teams do also insert into notes values (new.id)',
+    `alter table teams rename to base;
+     create view teams as select * from base`,
+  ])('has the changes of a table whose updates return nothing: %#', async (change) => {
+    const { query } = store.database;
+    const { teamId, customerId } = await store.addTeam();
+    await query(`create table notes (id integer); ${change}`);
+    const other = store.openAnother();
+    const ingest = openPipeline(other);
+    await ingest([receivedEvent({ customerId })]);
+    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`));
+    await query(
+      change.startsWith('create')
+        ? 'drop rule note on teams; drop table notes'
+        : 'drop view teams; alter table base rename to teams; drop table notes',
+    );
+    const active = ['active', null, 'prod_1', 'sub_1'];
+    expect(await rowsOf(query, teamId)).toMatchObject([
+      { cause: 'event', before: NONE, after: active },
+      { cause: 'link', customer_id: customerId, before: active, after: NONE },
+    ]);
+  });
+
+  test('has the names that arrive later, and the plans of teams that are linked later', async () => {
+    const { query } = store.database;
+    const ingest = openPipeline(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    await ingest([receivedEvent({ customerId, productId: 'prod_late' })]);
+    await writeProductName(query, 'prod_late', 'Late');
+    const options = {
+      query,
+      logger: createLogger('silent'),
+      retrieveProductName: async () => null,
+    };
+    await lookUpProductNames(options, new AbortController().signal);
+    const [, named] = await rowsOf(query, teamId);
+    expect(named).toMatchObject({ cause: 'name', customer_id: customerId });
+    expect([named?.before[1], named?.after[1]]).toEqual([null, 'Late']);
+  });
+});
+
+describe('what operators and maintenance change', async () => {
+  const account = await openAccount();
+  const { query } = account.database;
+  const context = await openContext({ environment: account.environment });
+  const operator: Operator = { name: 'user:7', how: 'application' };
+  afterAll(() => context.close());
+  const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
+  const causes = async (teamId: ApplicationId) =>
+    (await rowsOf(query, teamId)).map(({ cause, operator }) => [cause, operator]);
+
+  test('has its cause and, of operators, the name', async () => {
+    const teamId = await account.addTeam('cus_1');
+    const fields = { customerId: 'cus_1', subscriptionId: 'sub_1' };
+    await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
+    await query(`update teams set subscription_status = 'trialing' where id = $1`, [teamId]);
+    await reconcileTeams(context, operator, { customerId: 'cus_1' });
+    await query(
+      `update teams set provider_customer_id = null, subscription_status = null,
+                        provider_subscription_id = null, provider_product_id = null, plan_name = null
+                  where id = $1`,
+      [teamId],
+    );
+    await linkTeam(context, operator, { teamId, customerId: 'cus_1' });
+    await account.happen(
+      { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
+      'missed',
+    );
+    await reconcileTeams(context, operator, { customerId: 'cus_1' });
+    await unlinkTeam(context, operator, teamId);
+    expect(await causes(teamId)).toEqual([
+      ['event', null],
+      ['repair', 'user:7'],
+      ['link', null],
+      ['repair', 'user:7'],
+      ['link', 'user:7'],
+    ]);
+  });
+
+  test('names a rebuild', async () => {
+    const teamId = await account.addTeam('cus_2');
+    await account.ingest([receivedEvent({ customerId: 'cus_2', productId: 'prod_pro' })]);
+    await query(`update teams set plan_name = 'Old' where id = $1`, [teamId]);
+    await collect(rebuildTeams(context, { teamId }));
+    expect((await causes(teamId)).at(-1)).toEqual(['rebuild', null]);
+  });
+});
