@@ -148,6 +148,7 @@ describe('the start', () => {
     const response = await handler(userRequest());
     expect(response.status).toBe(503);
     expect(response.headers.get('retry-after')).toBe('5');
+    expect(response.headers.get('content-type')).toContain('text/plain');
     expect(lines.join()).toContain('AUTH_SECRET is missing');
     incomplete.AUTH_SECRET = AUTH_SECRET;
     expect((await handler(userRequest())).status).toBe(200);

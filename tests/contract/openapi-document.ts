@@ -56,7 +56,8 @@ export async function undescribed(name: string, response: Response): Promise<str
   const mediaType = response.headers.get('content-type') ?? '';
   const schema = resolve(described, document.components.responses).content?.[mediaType]?.schema;
   if (schema === undefined) return `${name} has no content type ${mediaType}`;
-  const body: unknown = await response.json();
+  const isJson = mediaType === 'application/json';
+  const body: unknown = isJson ? await response.json() : await response.text();
   return fits(body, schema) ? null : `${name} has no body ${JSON.stringify(body)}`;
 }
 

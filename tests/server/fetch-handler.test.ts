@@ -11,7 +11,7 @@ async function echo(request: HttpRequest) {
     const { method, path } = request;
     return jsonResponse({ method, path, cookie: request.header('cookie'), body });
   } catch (error) {
-    if (error instanceof Problem) return error.toResponse();
+    if (error instanceof Problem) return error.toResponse(request.path);
     throw error;
   }
 }

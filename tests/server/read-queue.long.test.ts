@@ -38,7 +38,7 @@ async function serve(isAccepted: () => boolean) {
   const received: number[] = [];
   const listener = createNodeListener(async () => {
     received.push(iteration());
-    return isAccepted() ? jsonResponse({}) : unavailable().toResponse();
+    return isAccepted() ? jsonResponse({}) : unavailable().toResponse('/api/stripe/webhook');
   });
   const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, listener).listen(0, '127.0.0.1');
   open.add(server);

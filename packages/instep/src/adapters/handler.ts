@@ -8,7 +8,7 @@ import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
-import { type Handler, notFound, unavailable } from '../server/http-message.ts';
+import { type Handler, notFound, USER_PATH, unavailable } from '../server/http-message.ts';
 import { type IngestWebhook, WEBHOOK_PATH } from '../server/webhook.ts';
 
 /** Answers requests of the Fetch API for both endpoints. */
@@ -105,7 +105,7 @@ type LazyService = HandlerMethods & {
 export function createLazyService(options: HandlerOptions): LazyService {
   const { paths = {} } = options;
   const routes = new Map([
-    [paths.user ?? '/api/user', '/api/user'],
+    [paths.user ?? USER_PATH, USER_PATH],
     [paths.webhook ?? WEBHOOK_PATH, WEBHOOK_PATH],
     ...(paths.health === undefined ? [] : [[paths.health, '/healthz'] as const]),
     ...(paths.readiness === undefined ? [] : [[paths.readiness, '/readyz'] as const]),
@@ -135,14 +135,14 @@ export function createLazyService(options: HandlerOptions): LazyService {
     serves: (path) => routes.has(path),
     async handle(request) {
       const path = routes.get(request.path);
-      if (path === undefined) return notFound().toResponse();
+      if (path === undefined) return notFound().toResponse(request.path);
       let service: Service;
       try {
         const start = resolve();
         service = await withDeadline(openShared(start), start.config.requestDeadlineMs);
       } catch (err) {
         writeFailure({ err });
-        return unavailable().toResponse();
+        return unavailable().toResponse(path);
       }
       return await service.handle({ ...request, path });
     },

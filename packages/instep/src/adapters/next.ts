@@ -1,5 +1,5 @@
 import { createFetchHandler } from '../server/fetch-handler.ts';
-import { isSameSecret } from '../server/http-message.ts';
+import { isSameSecret, USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
 
@@ -41,7 +41,7 @@ export function createNextHandlers(options: NextOptions = {}): NextHandlers {
   const { maintenance = 'on-demand', environment = process.env } = options;
   const { handle, serves: _, ...methods } = createLazyService({ ...options, maintenance });
   const answerAt = (path: string) => createFetchHandler((request) => handle({ ...request, path }));
-  const answerUser = answerAt('/api/user');
+  const answerUser = answerAt(USER_PATH);
   const answerWebhook = answerAt(WEBHOOK_PATH);
   return {
     ...methods,

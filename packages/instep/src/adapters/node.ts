@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { USER_PATH } from '../server/http-message.ts';
 import { createNodeListener, requestPath } from '../server/node-listener.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
@@ -82,7 +83,7 @@ export async function fastifyInstep(
   const handler = createNodeHandler(options);
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  const { user = '/api/user', webhook = WEBHOOK_PATH, health, readiness } = options.paths ?? {};
+  const { user = USER_PATH, webhook = WEBHOOK_PATH, health, readiness } = options.paths ?? {};
   for (const path of [user, webhook, health, readiness]) {
     if (path === undefined) continue;
     fastify.all(path, (request, reply) => {

@@ -1,6 +1,7 @@
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
+import { USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { HANDLED_TYPES } from '../stripe/parse-event.ts';
 import { createGauges, type GaugesOptions } from './gauges.ts';
@@ -77,7 +78,7 @@ function createSeries() {
 export function createMetrics(options: GaugesOptions): Exposition & Instrumentation {
   const series = createSeries();
   const { requests, events, eventFailures, deliveryDelays, jobs } = series;
-  for (const route of ['/api/user', WEBHOOK_PATH]) {
+  for (const route of [USER_PATH, WEBHOOK_PATH]) {
     for (const status of ['200', '503']) requests.declare({ route, status });
   }
   for (const type of HANDLED_TYPES) {

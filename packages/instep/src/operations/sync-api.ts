@@ -44,7 +44,7 @@ export function createSyncApi(context: OperateContext): Handler {
     try {
       return await answer(request, context);
     } catch (error) {
-      if (error instanceof Problem) return error.toResponse();
+      if (error instanceof Problem) return error.toResponse(request.path);
       if (!(error instanceof InstepError)) throw error;
       const { code, message } = error;
       const status = STATUSES[code] ?? 503;

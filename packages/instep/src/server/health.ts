@@ -14,7 +14,7 @@ export async function handleHealth(): Promise<HttpResponse> {
  * so that Stripe sends its event again and load balancers choose another instance.
  */
 export async function handleWhileStarting({ path }: HttpRequest): Promise<HttpResponse> {
-  return path === '/healthz' ? await handleHealth() : unavailable().toResponse();
+  return path === '/healthz' ? await handleHealth() : unavailable().toResponse(path);
 }
 
 type ReadinessOptions = {

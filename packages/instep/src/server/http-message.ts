@@ -29,7 +29,7 @@ export type Identify = (ids: object) => void;
 /** Handles requests of one route. */
 export type Endpoint = (request: HttpRequest, identify: Identify) => Promise<HttpResponse>;
 
-/** Headers of every response: it must not be cached, or read as anything but JSON. */
+/** Headers of every response: it must not be cached, or read as anything but its type, which is JSON in most cases. */
 const COMMON_HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'no-store',
@@ -60,7 +60,10 @@ export function decodePath(pathname: string): string {
   }
 }
 
-/** A refused request: `{"error": …}`, with a status that says why. */
+/** The path of the profile in Instep's own routes; an app can mount it elsewhere. */
+export const USER_PATH = '/api/user';
+
+/** A refused request: `{"error": …}`, or plain text for the profile, with a status that says why. */
 export class Problem extends InstepError {
   readonly code = 'HTTP_PROBLEM';
   readonly status: number;
@@ -77,8 +80,14 @@ export class Problem extends InstepError {
     this.headers = headersWith(headers);
   }
 
-  toResponse(): HttpResponse {
-    return jsonResponse({ error: this.message }, this);
+  /**
+   * The response to a request of this path. An app that reads a profile without a look at the status would take
+   * a JSON error for a user (docs/decisions/0024), but can't parse text.
+   */
+  toResponse(path: string): HttpResponse {
+    if (path !== USER_PATH) return jsonResponse({ error: this.message }, this);
+    const headers = { ...this.headers, 'Content-Type': 'text/plain; charset=utf-8' };
+    return { status: this.status, headers, body: `${this.message}\n` };
   }
 }
 

@@ -28,11 +28,11 @@ export function createNodeListener(
     const { method } = request;
     const path = requestPath(request);
     if (!HOST.test(request.headers.host ?? '')) {
-      send(request, response, hostInvalid().toResponse());
+      send(request, response, hostInvalid().toResponse(path ?? ''));
       return;
     }
     if (path === null) {
-      send(request, response, targetInvalid().toResponse());
+      send(request, response, targetInvalid().toResponse(''));
       return;
     }
     try {
@@ -42,7 +42,7 @@ export function createNodeListener(
       send(request, response, result);
     } catch (err) {
       onFailure({ err, method, path });
-      send(request, response, internalProblem().toResponse());
+      send(request, response, internalProblem().toResponse(path));
     }
   }
 

@@ -12,6 +12,7 @@ import {
   methodNotAllowed,
   notFound,
   Problem,
+  USER_PATH,
   unavailable,
 } from './http-message.ts';
 import { BodyAlreadyRead } from './read-body.ts';
@@ -44,7 +45,7 @@ export class Router {
 
   constructor({ user, webhook, readiness, instrumentation, logger }: RouterOptions) {
     const routes = [
-      routeTo('GET', '/api/user', (request) => user.handle(request)),
+      routeTo('GET', USER_PATH, (request) => user.handle(request)),
       routeTo('POST', WEBHOOK_PATH, (request, identify) => webhook.handle(request, identify)),
       routeTo('GET', '/healthz', handleHealth),
       routeTo('GET', '/readyz', () => readiness.handle()),
@@ -59,9 +60,12 @@ export class Router {
     const startedAtMs = performance.now();
     const route = this.#routes.get(request.path);
     let response: HttpResponse;
-    if (route === undefined) response = notFound().toResponse();
+    if (route === undefined) response = notFound().toResponse(request.path);
     else if (accepts(route, request.method)) response = await this.#handleAt(route, request);
-    else response = methodNotAllowed(route.method === 'GET' ? 'GET, HEAD' : 'POST').toResponse();
+    else
+      response = methodNotAllowed(route.method === 'GET' ? 'GET, HEAD' : 'POST').toResponse(
+        route.path,
+      );
     const durationMs = performance.now() - startedAtMs;
     this.#instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
     return response;
@@ -82,7 +86,7 @@ export class Router {
         }
         // A client's error is not a failure of the server.
         if (problem.status >= 500) markFailed(span, error);
-        return problem.toResponse();
+        return problem.toResponse(path);
       });
       span?.setAttribute('http.response.status_code', response.status);
       return response;
