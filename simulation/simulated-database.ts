@@ -29,9 +29,10 @@ export async function withSimulatedDatabase<Result>(
   try {
     const server = await connectToServer({ databaseUrls, dataFolder, notice: () => undefined });
     try {
-      await prepareDatabase(server, (error) =>
-        printMessage(`database connection lost: ${error.message}`),
-      );
+      await prepareDatabase(server, {
+        createsTables: true,
+        onConnectionError: (error) => printMessage(`database connection lost: ${error.message}`),
+      });
       return await work({ server, environment });
     } finally {
       await server.release();

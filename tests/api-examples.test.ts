@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from './support/postgres/test-database.ts';
+import { createMigratedDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
 import { INSTEP, ROOT } from './support/repository.ts';
 import { isComplete } from './support/test-length.ts';
@@ -88,7 +88,7 @@ const runnable = functions.filter((name) => !skipped.includes(name));
 
 test.each(runnable)('the example of %s runs', async (name) => {
   const example = examples.get(name) ?? '';
-  const env = { PATH: process.env.PATH, DATABASE_URL: (await createEmptyDatabase()).href };
+  const env = { PATH: process.env.PATH, DATABASE_URL: (await createMigratedDatabase()).href };
   const { stdout } = await run(process.execPath, [join(folder, 'out', `${name}.js`)], {
     env: { ...env, ...SETTINGS },
     timeout: 30_000,

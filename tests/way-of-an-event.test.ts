@@ -8,7 +8,7 @@ import { listen, type RunningServer } from 'instep/src/server/listener.ts';
 import { WEBHOOK_PATH } from 'instep/src/server/webhook.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from './support/postgres/test-database.ts';
+import { createMigratedDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from './support/secrets/test-secrets.ts';
 import { eventBody } from './support/stripe/events.ts';
@@ -23,7 +23,7 @@ let server: RunningServer;
 const profiler = new Session();
 
 beforeAll(async () => {
-  const url = await createEmptyDatabase();
+  const url = await createMigratedDatabase();
   const config = readConfig({ ...SETTINGS, DATABASE_URL: url.href });
   const logger = createLogger('info', { write: () => undefined });
   service = await openService({ config, logger, maintenance: 'off' });

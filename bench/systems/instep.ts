@@ -38,7 +38,10 @@ export function createInstep(
     profiles: { path: '/api/user', signIn },
     async prepare(databaseUrl, ask, size) {
       const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
-      await promisify(execFile)(process.execPath, [program, 'migrate'], { cwd: tmpdir(), env });
+      await promisify(execFile)(process.execPath, [program, 'migrate', '--create-tables'], {
+        cwd: tmpdir(),
+        env,
+      });
       await addUsersAndTeams(ask, size);
     },
     server: (databaseUrl) => ({

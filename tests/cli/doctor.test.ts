@@ -21,8 +21,8 @@ const NAMES = [
   'database clock',
   'disk space',
   'privileges',
-  'schema',
   'users and teams',
+  'schema',
   'access',
   'last event',
   'event mode',
@@ -172,6 +172,9 @@ test('an empty database is a failure with advice', async () => {
   const { examine } = await openHealthyAccount();
   const ended = await examine({ DATABASE_URL: (await createEmptyDatabase()).href });
   expect(issuesOf(ended)).toEqual([
+    expect.stringMatching(
+      /^failure users and teams: the table users is missing; the table teams is missing/,
+    ),
     expect.stringMatching(/^failure schema: the database lacks 0001/),
     expect.stringMatching(/^warning event log: not checked/),
   ]);

@@ -1,6 +1,12 @@
+import { migrate } from 'instep/src/postgres/migrate.ts';
 import { beforeAll, expect, test } from 'vitest';
 import { startProxy } from '../support/network/tcp-proxy.ts';
-import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  createMigratedDatabase,
+  migrateByNewer,
+} from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';
 import {
   runInstep,
@@ -13,7 +19,7 @@ import { sessionCookie } from '../support/service/session-cookie.ts';
 
 let url: URL;
 beforeAll(async () => {
-  url = await createEmptyDatabase();
+  url = await createMigratedDatabase();
 });
 
 /** The output of a server that can't start: one line on standard error, without a stack trace. */
@@ -83,8 +89,13 @@ test('waits for a database that starts a moment later, and answers 503 until the
   await proxy.close();
 });
 
-test('two servers that start at the same time on an empty database both serve', async () => {
-  const DATABASE_URL = (await createEmptyDatabase()).href;
+test("two servers that start at the same time beside a new app's tables both serve", async () => {
+  const empty = await createEmptyDatabase();
+  const DATABASE_URL = empty.href;
+  const database = connect(empty);
+  await migrate(database);
+  await database.query('drop schema instep cascade');
+  await database.close();
   const both = await Promise.all([startInstep({ DATABASE_URL }), startInstep({ DATABASE_URL })]);
   for (const instep of both) {
     expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);

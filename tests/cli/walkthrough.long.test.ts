@@ -1,7 +1,7 @@
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {
   type InstepProcess,
   runInstep,
@@ -38,7 +38,7 @@ let environment: Record<string, string>;
 beforeAll(async () => {
   stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
   stripe.subscriptions.set(object);
-  const DATABASE_URL = (await createEmptyDatabase()).href;
+  const DATABASE_URL = (await createMigratedDatabase()).href;
   environment = { ...SETTINGS, DATABASE_URL, STRIPE_API_BASE: stripe.url };
   server = await startInstep(environment);
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { cpSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { createFolder, SETTINGS } from '../support/process/instep-process.ts';
 
@@ -87,7 +87,7 @@ function startServer(settings: Readonly<Record<string, string>>) {
 }
 
 test('the image serves on a read-only file system, is healthy, and ends at SIGTERM', async () => {
-  const database = await createEmptyDatabase();
+  const database = await createMigratedDatabase();
   const port = await freePort();
   const server = startServer({ DATABASE_URL: database.href, PORT: `${port}` });
   const exited = once(server, 'exit');

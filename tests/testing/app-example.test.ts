@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 
-process.env.TEST_DATABASE_URL = (await createEmptyDatabase()).href;
+process.env.TEST_DATABASE_URL = (await createMigratedDatabase()).href;
 await import('./app-example.ts');
 
 test('docs/testing.md shows this example', () => {

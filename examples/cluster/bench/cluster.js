@@ -1,7 +1,8 @@
 // The whole cluster: etcd, PostgreSQL and Patroni on three nodes, Instep three times, and the proxies.
-import { execFileSync } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import pg from 'pg';
 import {
   edit,
@@ -94,6 +95,7 @@ export async function startCluster({ folder, programs }) {
   }
   await untilHealthy();
   await createDatabase();
+  await createTables();
 
   const [, second, third] = INSTANCES;
   const haproxies = [second, third, CLIENT].map(({ name }) => haproxyOn(name));
@@ -101,6 +103,12 @@ export async function startCluster({ folder, programs }) {
   const insteps = INSTANCES.map(instepOn);
   for (const program of [...haproxies, pgbouncer, ...insteps]) program.start();
   return { nodes, haproxies, pgbouncer, insteps };
+}
+
+/** Creates the tables of the app that the bench does not have. */
+async function createTables() {
+  const env = { PATH: process.env.PATH, ...instepEnvironment(1) };
+  await promisify(execFile)(process.execPath, [INSTEP, 'migrate', '--create-tables'], { env });
 }
 
 /** Does what a person does once, as the superuser, on a new cluster. */

@@ -243,7 +243,8 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
     notice: (message) => logger.info(message),
   });
   try {
-    await prepareDatabase(server, onConnectionError, (message) => logger.warn(message));
+    const onWarning = (message: string) => logger.warn(message);
+    await prepareDatabase(server, { onConnectionError, onWarning });
   } catch (error) {
     await server.release();
     throw error;

@@ -56,6 +56,13 @@ export async function undoNewer({ query }: Database): Promise<void> {
   await query(`delete from instep.migrations where name = 'tomorrow'`);
 }
 
+/** A new database with Instep's tables, for processes that connect by themselves. */
+export async function createMigratedDatabase(server?: TestServer): Promise<URL> {
+  const { url, database } = await createDatabase(server);
+  await database.close();
+  return url;
+}
+
 /** A new database with Instep's tables. */
 export async function createDatabase(
   server?: TestServer,

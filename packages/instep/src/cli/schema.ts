@@ -104,9 +104,11 @@ export function migrateCommand(): Command {
     'bring the database schema up to date (the server also does this when it starts)',
     'DATABASE_URL=postgres://… instep migrate',
   )
+    .option('--create-tables', 'also create users and teams, for an app that has neither')
     .option('--json', 'print JSON')
-    .action(async (options: { json?: boolean }) => {
-      const applied = await withServer(({ prepare }) => prepare());
+    .action(async ({ createTables, ...options }: { createTables?: boolean; json?: boolean }) => {
+      const creates = createTables === undefined ? {} : { createsTables: createTables };
+      const applied = await withServer(({ prepare }) => prepare(creates));
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, options);
     });
 }

@@ -15,7 +15,7 @@ const onConnectionError = (error: Error) =>
 type Server = {
   server: DatabaseServer;
   /** Migrates the database. Returns the migrations that it ran. */
-  prepare: () => Promise<string[]>;
+  prepare: (options?: { createsTables?: boolean }) => Promise<string[]>;
 };
 
 /** Runs work on the configured database server, and releases the server afterward. */
@@ -27,7 +27,10 @@ export async function withServer<Result>(
     notice: printMessage,
   });
   try {
-    return await work({ server, prepare: () => prepareDatabase(server, onConnectionError) });
+    return await work({
+      server,
+      prepare: (options) => prepareDatabase(server, { onConnectionError, ...options }),
+    });
   } finally {
     await server.release();
   }

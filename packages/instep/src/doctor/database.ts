@@ -94,6 +94,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   const tables = recognition;
   yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables, use));
   yield* await safely('row security', CHECK_URL, () => checkRowSecurity(query, tables));
+  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
@@ -101,7 +102,6 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
     yield warning('event log', finding, 'correct the schema first');
     return;
   }
-  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
   if (tables.unfit !== null) {
     yield warning(
       'event log',

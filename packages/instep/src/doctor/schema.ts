@@ -10,9 +10,7 @@ export async function checkPrivileges(
   { users, teams }: Recognition,
   use: TableUse,
 ): Promise<Check[]> {
-  const own = await readLackingPrivileges(query, {
-    createsTables: users === null && teams === null,
-  });
+  const own = await readLackingPrivileges(query);
   const tables = [users, teams].filter((table) => table !== null);
   const lacking = [...own.privileges, ...tables.flatMap((table) => lackingPrivileges(table, use))];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
@@ -113,11 +111,8 @@ type LackingPrivileges = {
   privileges: readonly string[];
 };
 
-/** The privileges that Instep lacks on its own tables, or to create them and the application's. */
-async function readLackingPrivileges(
-  query: Query,
-  { createsTables }: { createsTables: boolean },
-): Promise<LackingPrivileges> {
+/** The privileges that Instep lacks on its own tables, or to create them. */
+async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
   const [row] = await query<LackingPrivileges>({
     name: 'read_lacking_privileges',
     // A privilege on any column is enough where columns can be granted. Only a migration needs `create`, and
@@ -133,10 +128,6 @@ async function readLackingPrivileges(
         select 'create on database ' || quote_ident(current_database()),
                has_database_privilege(current_database(), 'create')
          where to_regnamespace('instep') is null
-         union all
-        select 'create on schema ' || quote_ident(current_schema()),
-               has_schema_privilege(current_schema(), 'create')
-         where $1
          union all
         select 'usage on schema instep', has_schema_privilege(oid, 'usage')
           from pg_namespace
@@ -177,7 +168,6 @@ async function readLackingPrivileges(
       )
       select quote_ident(current_user) as role,
              array(select privilege from needed where not is_held) as privileges`,
-    values: [createsTables],
   });
   if (row === undefined) throw new RangeError('a select without tables has one row');
   return row;

@@ -131,7 +131,7 @@ async function contextOn(
   const linkByMetadata = readLinkByMetadata(environment);
   const stripeApi = readApiConfig(environment);
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
-  if (server.isEmbedded) await prepareDatabase(server, onConnectionError);
+  if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
   const database = server.open({
     maxConnections: MAX_CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,

@@ -79,14 +79,25 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
 /** A migration can rebuild an index, and can wait for the migration of another instance. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
-/**
- * Brings the schema up to date. If the application's tables don't fit, nothing changes. Policies that can hide rows
- * are only a warning, because they can depend on anything.
- */
+type PrepareOptions = {
+  readonly onConnectionError: (error: Error) => void;
+  /** Policies that can hide rows are only a warning, because they can depend on anything. */
+  readonly onWarning?: (message: string) => void;
+  /**
+   * Whether to create `users` and `teams` if neither exists. By default, only in the embedded database: in any
+   * other one, the migrations of the app would find tables that they did not create.
+   */
+  readonly createsTables?: boolean;
+};
+
+/** Brings the schema up to date. If the application's tables don't fit, nothing changes. */
 export async function prepareDatabase(
   server: DatabaseServer,
-  onConnectionError: (error: Error) => void,
-  onWarning: (message: string) => void = () => undefined,
+  {
+    onConnectionError,
+    onWarning = () => undefined,
+    createsTables = server.isEmbedded,
+  }: PrepareOptions,
 ): Promise<string[]> {
   const database = server.open({
     maxConnections: 1,
@@ -97,7 +108,8 @@ export async function prepareDatabase(
   try {
     const ran = await migrate(database, {
       // The application itself creates declared tables.
-      createsTables: server.tables.users === undefined && server.tables.teams === undefined,
+      createsTables:
+        createsTables && server.tables.users === undefined && server.tables.teams === undefined,
       async verify(query) {
         recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);

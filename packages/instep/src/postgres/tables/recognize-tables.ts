@@ -142,9 +142,8 @@ export class ApplicationTablesUnfit extends InstepError {
 }
 
 const CREATE_TABLE =
-  "run your app's migrations, set INSTEP_TABLES to your names, or name the table's schema in " +
-  'DATABASE_URL (?schema=…); Instep creates users and teams only together, when it first migrates ' +
-  'a database';
+  "run your app's migrations first, set INSTEP_TABLES to your names, or name the table's schema in " +
+  'DATABASE_URL (?schema=…); for an app without both tables, `instep migrate --create-tables` creates them';
 
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
