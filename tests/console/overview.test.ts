@@ -350,6 +350,14 @@ describe('an issue has a remedy', () => {
     await expectIssue('catch-up-too-long', 'instep doctor');
   });
 
+  test('instances with different access policies', async () => {
+    await run(
+      `insert into instep.runs (version, access_policy) values ('1', 'one'), ('1', 'other')`,
+    );
+    await expectIssue('different-policies', 'PAST_DUE_GRACE');
+    await run('truncate instep.runs');
+  });
+
   test.each([
     ['missed event', 'out-of-sync'],
     ['changed by hand', 'changed-by-hand'],

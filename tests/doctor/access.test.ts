@@ -5,9 +5,9 @@ import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 async function openAccount() {
   const account = await openExaminedAccount();
-  const checkOf = async (more: Readonly<Record<string, string>> = {}) => {
+  const checkOf = async (more: Readonly<Record<string, string>> = {}, named = 'access') => {
     const { checks } = await account.examine(more);
-    return checks.find(({ name }) => name === 'access');
+    return checks.find(({ name }) => name === named);
   };
   return { ...account, checkOf };
 }
@@ -36,8 +36,10 @@ test('warns of two instances with different policies', async () => {
   for (const accessPolicy of ['one', 'another']) {
     await noteRun(database.query, { runId: null, version: '1.0.0', accessPolicy });
   }
-  const finding = expect.stringContaining('another; one');
-  expect(await checkOf()).toMatchObject({ state: 'warning', finding });
+  expect(await checkOf({}, 'policies')).toMatchObject({
+    ...{ state: 'warning', code: 'different-policies' },
+    finding: expect.stringContaining('another; one'),
+  });
 });
 
 test('fails when the view is missing', async () => {

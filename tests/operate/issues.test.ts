@@ -11,6 +11,7 @@ import {
   reconcileTeams,
 } from 'instep/operate';
 import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
+import { noteRun } from 'instep/src/maintenance/runs.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -231,6 +232,21 @@ test('a catch-up that has been running for hours is an issue', async () => {
                 where name = 'catch-up'`);
   expect(await codes()).toEqual(['catch-up-too-long']);
   await query(`update instep.leased_jobs set ended_at = now() where name = 'catch-up'`);
+  expect(await codes()).toEqual([]);
+});
+
+test('two instances with different access policies are an issue while both are running', async () => {
+  const run = (accessPolicy: string) =>
+    noteRun(query, { runId: null, version: '1.0.0', accessPolicy });
+  await run('one');
+  await run('one');
+  expect(await codes()).toEqual([]);
+  await run('another');
+  expect((await checkHealth(context)).issues).toMatchObject([
+    { code: 'different-policies', evidence: { policies: ['another', 'one'] } },
+  ]);
+  await query(`update instep.runs set seen_at = now() - interval '2 minutes'
+                where access_policy = 'one'`);
   expect(await codes()).toEqual([]);
 });
 

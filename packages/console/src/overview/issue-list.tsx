@@ -64,6 +64,8 @@ const REMEDIES: Readonly<Partial<Record<Remedy, Child>>> = {
   'match-key-and-secret': 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
   'separate-modes': 'Run a separate Instep, with its own database, for each mode.',
   'register-own-account': 'Register an endpoint for the events of your own account only.',
+  'match-variables':
+    'Set the same TEAM_PLAN, PAST_DUE_GRACE and PAUSED_ACCESS for all instances (docs/access.md).',
   'collect-payment':
     'Cancel these subscriptions at Stripe, or set PAST_DUE_GRACE (docs/access.md).',
   upgrade: 'Upgrade Instep and replay. If that does not help, report the problem.',
@@ -88,6 +90,7 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
   switch (code) {
     case 'writes-not-committed':
     case 'catch-up-too-long':
+    case 'different-policies':
       return null;
     case 'nothing-delivered':
     case 'events-in-other-mode':

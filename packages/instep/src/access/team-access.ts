@@ -99,30 +99,30 @@ export async function storePolicy(query: Query, policy: AccessPolicy): Promise<v
   });
 }
 
-/** The stored policy, and those of the instances that are running. */
-export type StoredPolicies = {
-  readonly stored: AccessPolicy;
-  /** As text, each once. */
-  readonly running: readonly string[];
-};
-
-export async function readPolicies(query: Query): Promise<StoredPolicies> {
-  const [row] = await query<AccessPolicy & { running: string[] }>({
-    name: 'read_access_policies',
+/** The policy by which the view decides. */
+export async function readPolicy(query: Query): Promise<AccessPolicy> {
+  const [policy] = await query<AccessPolicy>({
+    name: 'read_access_policy',
     text: `
       select plan_selection as "planSelection",
              (extract(epoch from past_due_grace) * 1000)::bigint as "pastDueGraceMs",
-             keeps_paused as "keepsPaused",
-             array(
-               select distinct access_policy
-                 from instep.runs
-                where access_policy is not null
-                  and seen_at > now() - interval '1 minute'
-                order by access_policy
-             ) as running
+             keeps_paused as "keepsPaused"
         from instep.access_policy`,
   });
-  if (row === undefined) throw new RangeError('the migration inserted the policy');
-  const { running, ...stored } = row;
-  return { stored, running };
+  if (policy === undefined) throw new RangeError('the migration inserted the policy');
+  return policy;
+}
+
+/** The policies of the instances that are running, as text, each once. */
+export async function readRunningPolicies(query: Query): Promise<readonly string[]> {
+  const rows = await query<{ policy: string }>({
+    name: 'read_running_policies',
+    text: `
+      select distinct access_policy as policy
+        from instep.runs
+       where access_policy is not null
+         and seen_at > now() - interval '1 minute'
+       order by access_policy`,
+  });
+  return rows.map(({ policy }) => policy);
 }

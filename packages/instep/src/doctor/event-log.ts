@@ -91,6 +91,7 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
   'unknown-order': { name: 'event order', advice: SERVER_ASKS },
   'products-without-name': { name: 'product names', advice: SERVER_ASKS },
   'catch-up-too-long': { name: 'catch-up', advice: SERVER_ASKS },
+  'different-policies': { name: 'policies', advice: 'set the same variables for all instances' },
   'out-of-sync': { name: TEAMS, advice: REPAIR },
   'changed-by-hand': { name: TEAMS, advice: REPAIR },
   'plan-refused': {

@@ -49,6 +49,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `The name of ${counted(issue.evidence.products, 'product')} is unknown, so their plans have no name`;
     case 'catch-up-too-long':
       return `Catch-up has been running for ${since(issue.evidence.sinceMs)}`;
+    case 'different-policies':
+      return `Instances with different access policies are running (${issue.evidence.policies.join('; ')}), and the one that started last decides`;
     case 'out-of-sync':
       return `${subjects(issue, 'team')} out of sync with Stripe`;
     case 'changed-by-hand':

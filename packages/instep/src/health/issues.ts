@@ -25,6 +25,7 @@ export type Remedy =
   | 'separate-modes'
   | 'register-own-account'
   | 'upgrade'
+  | 'match-variables'
   | 'collect-payment'
   | 'cancel-subscription';
 
@@ -101,6 +102,11 @@ export const ISSUES = {
     concerns: 'service',
     remedies: ['check-key-permissions'],
   },
+  'different-policies': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['match-variables'],
+  },
   'out-of-sync': DRIFTED,
   'changed-by-hand': DRIFTED,
   'plan-refused': DRIFTED,
@@ -174,6 +180,7 @@ export type Evidence = {
   };
   'products-without-name': { readonly products: number };
   'catch-up-too-long': { readonly sinceMs: number };
+  'different-policies': { readonly policies: readonly string[] };
 };
 
 /** Of the last events, how many are in this mode. */
@@ -207,6 +214,8 @@ export type SyncState = {
     readonly startedAtMs: number | null;
     readonly endedAtMs: number | null;
   } | null;
+  /** The access policies of the instances that are running, each once. */
+  readonly policies: readonly string[];
   /** The origins of the last events, the newest first. */
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
@@ -234,7 +243,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 const ONE = { count: 1, isMore: false } as const;
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { health, areWritesCommitted, catchUp } = state;
+  const { health, areWritesCommitted, catchUp, policies } = state;
   if (areWritesCommitted === false) {
     const code = 'writes-not-committed';
     yield { code, ...ISSUES[code], ...ONE, evidence: {} };
@@ -254,6 +263,10 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   if (isRunning && startedAtMs !== null && nowMs - startedAtMs > CATCH_UP_LONG_MS) {
     const code = 'catch-up-too-long';
     yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: startedAtMs } };
+  }
+  if (policies.length > 1) {
+    const code = 'different-policies';
+    yield { code, ...ISSUES[code], ...ONE, evidence: { policies } };
   }
 }
 

@@ -1,3 +1,4 @@
+import { readRunningPolicies } from '../access/team-access.ts';
 import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
 import { type Issue, issuesOf, type SyncState } from '../health/issues.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
@@ -82,14 +83,16 @@ export async function reportHealth(
   query: Query,
   { nowMs, linkByMetadata, ...known }: ReportOptions,
 ): Promise<HealthReport> {
-  const [figures, origins, catchUp, reconcile] = await Promise.all([
+  const [figures, origins, policies, catchUp, reconcile] = await Promise.all([
     readHealth(query),
     readLastOrigins(query),
+    readRunningPolicies(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
   ]);
   const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
-  const issues = issuesOf({ ...known, health: figures, counts, origins, catchUp }, nowMs);
+  const state = { ...known, health: figures, counts, policies, origins, catchUp };
+  const issues = issuesOf(state, nowMs);
   const eventMode = origins[0]?.mode ?? null;
   return { issues, figures, eventMode, catchUp, reconciled: readProgress(reconcile?.progress) };
 }
