@@ -180,14 +180,24 @@ describe('a completed checkout', () => {
     },
   );
 
-  test('counts more than an older plan that changed after it', async () => {
-    const teamId = await newTeam('cus_1');
-    const sessionId = await checkOut({}, { createdSeconds: nowSeconds() - 60 });
-    const old = { customerId: 'cus_1', subscriptionId: 'sub_old', productId: 'prod_base' };
-    await account.happen({ ...old, createdSeconds: nowSeconds() - 900 });
-    await account.happen({ ...old, createdSeconds: nowSeconds() - 30 });
-    expect(await complete(sessionId, teamId)).toMatchObject(PRO);
-  });
+  test.each(['before', 'after'])(
+    'counts more than an older plan that changed after it, with the webhooks %s the call',
+    async (when) => {
+      const teamId = await newTeam('cus_1');
+      const began = nowSeconds() - 60;
+      const sessionId = await checkOut({}, { status: 'active', createdSeconds: began });
+      const changes = [
+        { subscriptionId: 'sub_1', productId: 'prod_pro', createdSeconds: began + 1 },
+        { subscriptionId: 'sub_old', productId: 'prod_base', createdSeconds: began + 20 },
+      ].map((fields) => received(eventBody({ customerId: 'cus_1', ...fields })));
+      if (when === 'before') await account.ingest(changes);
+      expect(await complete(sessionId, teamId)).toMatchObject({ planName: 'Pro' });
+      await account.ingest(changes);
+      const before = await linksAndLog();
+      expect(await complete(sessionId, teamId)).toMatchObject({ planName: 'Pro' });
+      expect(await linksAndLog()).toEqual(before);
+    },
+  );
 
   test('on a test clock in the future does not beat later events for ever', async () => {
     const teamId = await newTeam();
@@ -272,6 +282,14 @@ describe('a checkout that can not be completed changes nothing', () => {
       'STRIPE_UNAVAILABLE',
     );
   });
+});
+
+test('a function that never finds the team is given up after 5 seconds', async () => {
+  const sessionId = await checkOut();
+  const before = await linksAndLog();
+  const call = complete(sessionId, () => new Promise(() => undefined));
+  expect(await codeOf(call)).toBe('DEADLINE_EXCEEDED');
+  expect(await linksAndLog()).toEqual(before);
 });
 
 test.each([

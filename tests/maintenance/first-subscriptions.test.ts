@@ -1,7 +1,10 @@
+import { openContext } from 'instep/operate';
+import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts';
 import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -9,6 +12,8 @@ const account = await openAccount();
 const { database, ingest, calls } = account;
 const { query } = database;
 const { signal } = new AbortController();
+const context = await openContext({ environment: account.environment });
+afterAll(() => context.close());
 
 /** A job of another instance, with its log lines. */
 function openJob() {
@@ -207,6 +212,37 @@ test('an API that fails is asked again later', async () => {
   await run();
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
 });
+
+test.each(['syncCustomer', 'completeCheckout'] as const)(
+  'a customer for whom %s got no answer is asked for until Stripe answers, although an end is known',
+  async (call) => {
+    const { run } = openJob();
+    const teamId = await account.addTeam('cus_again');
+    await account.happen({ customerId: 'cus_again', subscriptionId: 'sub_1', status: 'canceled' });
+    const trial = { customerId: 'cus_again', subscriptionId: 'sub_2', status: 'trialing' };
+    await account.happen({ ...trial, productId: 'prod_pro' }, 'missed');
+    const session = createCheckoutSession({ customerId: 'cus_again', subscriptionId: 'sub_2' });
+    account.checkoutSessions.set(session);
+    await run();
+    expect(asked()).toEqual([]);
+
+    account.fault = () => ({ status: 500, retryAfterSeconds: 0 });
+    const called =
+      call === 'syncCustomer'
+        ? syncCustomer(context, 'cus_again')
+        : completeCheckout(context, session.id, { teamId });
+    await expect(called).rejects.toMatchObject({ code: 'STRIPE_UNAVAILABLE' });
+    account.fault = () => ({ status: 401 });
+    await run();
+    account.fault = undefined;
+    await openJob().run();
+    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Pro' } });
+    calls.length = 0;
+    await passTime('1 minute');
+    await openJob().run();
+    expect(asked()).toEqual([]);
+  },
+);
 
 test('a customer for whom Stripe was never asked comes before all repetitions', async () => {
   const { run } = openJob();

@@ -5,6 +5,7 @@ import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
+import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
 import { driftOf, type Finding } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listing.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
@@ -19,6 +20,7 @@ import { InstepError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
+import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
 import {
   type ListedSubscription,
@@ -86,7 +88,10 @@ async function complete(
   sessionId: string,
   teamOf: CompleteCheckoutRequest['teamId'],
 ): Promise<TeamAccess> {
-  const { checkout, listed, snapshot } = await retrieveCheckout(services, sessionId);
+  // Without an answer, only the id of a team that is linked already leads to the customer.
+  const customerOf = async () =>
+    typeof teamOf === 'function' ? null : ((await findTeam(services, teamOf))?.customerId ?? null);
+  const { checkout, listed, snapshot } = await retrieveCheckout(sessionId, services, customerOf);
   const { customerId, clientReferenceId, metadata } = checkout;
   const teamId =
     typeof teamOf === 'function'
@@ -122,7 +127,7 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
   if (team === undefined) {
     throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
   }
-  await askStripe(async (signal) => {
+  const ask = async (signal: AbortSignal) => {
     const listed = await listCustomer(customerId, services, signal);
     if (listed === null) {
       throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
@@ -132,7 +137,8 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
     const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
     const options = { ...services, isDryRun: false, onFinding };
     await reconcileTeams(teams, listed.subscriptions, options, signal);
-  });
+  };
+  await askStripe(ask, services, async () => customerId);
   await decideParkedEvents(services, customerId);
   return await accessOf(team.id, services);
 }
@@ -147,11 +153,19 @@ async function accessOf(
 }
 
 /** A completed checkout, with its subscription as a snapshot. */
-async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
+async function retrieveCheckout(
+  sessionId: string,
+  services: CheckoutServices,
+  customerOf: () => Promise<string | null>,
+) {
   const { api, now, nonce } = services;
   const startedAtMs = performance.now();
   const answer = /^cs_\w{1,250}$/.test(sessionId)
-    ? await askStripe((signal) => api.retrieveCheckoutSession(sessionId, signal))
+    ? await askStripe(
+        (signal) => api.retrieveCheckoutSession(sessionId, signal),
+        services,
+        customerOf,
+      )
     : null;
   if (answer === null) throw incomplete('Stripe knows no such Checkout Session');
   const { answeredSeconds } = answer;
@@ -172,17 +186,25 @@ async function retrieveCheckout(services: CheckoutServices, sessionId: string) {
   return { checkout, listed, snapshot };
 }
 
+/** How long after the beginning of its subscription a page is still the first one after the checkout. */
+const REDIRECT_SECONDS = 600;
+
+const isLate = ({ asOfSeconds, beganSeconds }: ListedSubscription) =>
+  asOfSeconds - (beganSeconds ?? 0) > REDIRECT_SECONDS;
+
 /**
  * The second to which a subscription is dated. It is no earlier than its beginning, so that the end of another one
  * before it counts less; and one that has ended counts less than one that began since. So does a live one whose page
  * is loaded again after the customer has got a newer plan, even if all events of it were missed.
  */
 async function secondsOf(
-  { customerId, subscriptionId, asOfSeconds, beganSeconds, endedSeconds }: ListedSubscription,
+  listed: ListedSubscription,
   { database: { query } }: CheckoutServices,
 ): Promise<number> {
+  const { customerId, subscriptionId, asOfSeconds, beganSeconds, endedSeconds } = listed;
   if (endedSeconds !== null) return endedSeconds;
   const began = beganSeconds ?? 0;
+  if (!isLate(listed)) return Math.max(asOfSeconds, began);
   const [{ customers }, latestStates] = await Promise.all([
     readCustomers(query, [customerId]),
     readLatestStates(query, [customerId]),
@@ -198,7 +220,11 @@ async function secondsOf(
   return Math.max(began, known.get(subscriptionId)?.deciding.createdSeconds ?? 0);
 }
 
-/** Whether the team has been given all of it, so that another call adds nothing to the log. */
+/**
+ * Whether the team has been given all of it, so that another call adds nothing to the log. The first call adds the
+ * snapshot even if webhooks have told everything: it is newer than what an older subscription has done meanwhile, so
+ * the team's plan does not depend on which of them arrived first.
+ */
 async function isCurrent(
   { id, customerId, plan }: Team,
   listed: ListedSubscription,
@@ -211,8 +237,14 @@ async function isCurrent(
   const { customers, names } = await readCustomers(query, [customerId]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const options = { planSelection, names, nowMs: now() };
-  return driftOf({ id, customerId, plan }, known, [listed], options) === null;
+  if (driftOf({ id, customerId, plan }, known, [listed], options) !== null) return false;
+  if (isLate(listed)) return true;
+  const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };
+  const page = { order: 'newest first', limit: 1 } as const;
+  return (await readEvents(query, filter, WHOLE_LOG, page)).length > 0;
 }
+
+const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 
 const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', message);
 
@@ -236,18 +268,33 @@ function isPlausible(text: string): boolean {
   return text.length <= 255 && !text.includes('\0') && text.isWellFormed();
 }
 
-async function requireTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {
-  const team = isPlausible(String(id)) ? await readTeam(query, id) : null;
+async function findTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {
+  return isPlausible(String(id)) ? await readTeam(query, id) : null;
+}
+
+async function requireTeam(services: CheckoutServices, id: ApplicationId) {
+  const team = await findTeam(services, id);
   if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
   return team;
 }
 
-/** Asks Stripe, for a part of the deadline. @throws SyncFailed */
-async function askStripe<Value>(ask: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+/**
+ * Asks Stripe, for a part of the deadline. Without an answer, maintenance asks for the customer's subscriptions as
+ * soon as Stripe answers again.
+ *
+ * @throws SyncFailed
+ */
+async function askStripe<Value>(
+  ask: (signal: AbortSignal) => Promise<Value>,
+  { database: { query } }: CheckoutServices,
+  customerOf: () => Promise<string | null>,
+): Promise<Value> {
   try {
     return await abortAfter(STRIPE_DEADLINE_MS, undefined, ask);
   } catch (cause) {
     if (!(cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded)) throw cause;
+    const customerId = await customerOf();
+    if (customerId !== null) await requestSubscriptions(query, [customerId]);
     const message = `Stripe's API failed: ${cause.message}`;
     throw new SyncFailed('STRIPE_UNAVAILABLE', message, { cause });
   }
@@ -273,8 +320,7 @@ async function decideParkedEvents(
   customerId: string,
 ): Promise<void> {
   const filter = { customerId, outcome: 'parked' } as const;
-  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
   const page = { order: 'oldest first', limit: MAX_PARKED } as const;
-  const parked = await readEvents(query, filter, range, page);
+  const parked = await readEvents(query, filter, WHOLE_LOG, page);
   for await (const _ of replayEvents(parked, { ingest, query }));
 }

@@ -20,7 +20,7 @@ const REST_MS = 60 * 60 * 1_000;
 /**
  * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event, or whose
  * subscription only the application knows: `customer.subscription.created` is not one of the two types, and a trial
- * has no other event for two weeks.
+ * has no other event for two weeks. Also of those for whom a call failed because Stripe did not answer.
  */
 export function createFirstSubscriptionsJob(services: ReconcileServices): Job['run'] {
   const { database, logger, nonce } = services;
@@ -31,6 +31,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
     const listed = await listCustomer(customerId, services, signal);
+    await query({ name: 'note_answered', text: NOTE_ANSWERED, values: [customerId] });
     // Only a complete reconciliation clears a plan that the application wrote.
     if (listed === null || listed.subscriptions.length === 0) return;
     const teams = await readTeamsOf(query, [customerId]);
@@ -41,13 +42,16 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     const take = () => takeNewCustomers(query, BATCH);
     // The lease covers the read only: calls to Stripe that take long must not delay the next one.
     const customerIds = (await withLease(query, lease, take)) ?? [];
-    for (const customerId of customerIds) {
+    for (const [index, customerId] of customerIds.entries()) {
       if (signal.aborted) return;
       try {
         await ask(customerId, signal);
       } catch (err) {
         // Stripe refuses the id, for example an empty one. The other customers are still asked for.
-        if (!isRefusedByStripe(err)) throw err;
+        if (!isRefusedByStripe(err)) {
+          await requestSubscriptions(query, customerIds.slice(index));
+          throw err;
+        }
         logger.warn({ customerId, err }, 'customer id refused by Stripe');
       }
     }
@@ -73,11 +77,18 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                max(provider_subscription_id) as subscription_id
           from ${teams.rows} as teams
          where provider_customer_id is not null
-           and not exists (
-                 select
-                   from instep.subscriptions as state
-                  where state.customer_id = provider_customer_id
-                    and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
+           and (
+                 not exists (
+                   select
+                     from instep.subscriptions as state
+                    where state.customer_id = provider_customer_id
+                      and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
+                 )
+                 or provider_customer_id in (
+                   select requested.customer_id
+                     from instep.new_customers as requested
+                    where requested.is_requested
+                 )
                )
          group by provider_customer_id
       ), due as (
@@ -114,6 +125,31 @@ async function takeNewCustomers(query: Query, limit: number): Promise<string[]> 
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);
+}
+
+const NOTE_ANSWERED = `
+      update instep.new_customers
+         set is_requested = false
+       where customer_id = $1
+         and is_requested`;
+
+/** Lets the job ask for these customers' subscriptions at once, and again until Stripe answers. */
+export async function requestSubscriptions(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<void> {
+  await query({
+    name: 'request_subscriptions',
+    text: `
+      insert into instep.new_customers (customer_id, due_at, is_requested)
+      select customer_id, now(), true
+        from unnest($1::text[]) as customer (customer_id)
+          on conflict (customer_id) do update
+         set first_asked_at = now(),
+             due_at         = now(),
+             is_requested   = true`,
+    values: [customerIds],
+  });
 }
 
 /** Notes that Stripe has just listed no subscription of these customers. */

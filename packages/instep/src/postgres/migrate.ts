@@ -10,6 +10,7 @@ import { sql as askedSubscription } from './migrations/0005-asked-subscription.t
 import { sql as latestStates } from './migrations/0006-latest-states.ts';
 import { sql as doubleBilling } from './migrations/0007-double-billing.ts';
 import { sql as planChanges } from './migrations/0008-plan-changes.ts';
+import { sql as requestedCustomers } from './migrations/0009-requested-customers.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -189,4 +190,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 6, name: '0006_latest_states', sql: latestStates, compatibleFrom: 6 },
   { version: 7, name: '0007_double_billing', sql: doubleBilling, compatibleFrom: 6 },
   { version: 8, name: '0008_plan_changes', sql: planChanges, compatibleFrom: 8 },
+  { version: 9, name: '0009_requested_customers', sql: requestedCustomers, compatibleFrom: 8 },
 ];
