@@ -23,11 +23,11 @@ test('signing secrets are read only where webhooks are verified, signed or check
 
 test('session secrets are read only where sessions are verified, created or checked', () => {
   expect(mentioning(/authSecrets|readAuthSecrets/)).toEqual([
-    'sessions/token.ts',
     'cli/demo/command.ts',
     'cli/user.ts',
     'doctor/examine.ts',
     'instep.ts',
+    'sessions/token.ts',
   ]);
 });
 

@@ -1,4 +1,4 @@
-import { createEventRetrieval } from 'instep/src/stripe/notified-event.ts';
+import { createEventRetrieval } from 'instep/src/stripe/api.ts';
 import { parseEvent } from 'instep/src/stripe/parse-event.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';

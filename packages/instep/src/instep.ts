@@ -28,9 +28,8 @@ import { Router } from './server/router.ts';
 import { UserEndpoint } from './server/user.ts';
 import { type IngestWebhook, WebhookEndpoint } from './server/webhook.ts';
 import { SessionReader, secretKeys } from './sessions/token.ts';
-import { createStripeApi } from './stripe/api.ts';
+import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
-import { createEventRetrieval } from './stripe/notified-event.ts';
 import { SignatureVerifier } from './stripe/signature.ts';
 
 /** A running Instep. */

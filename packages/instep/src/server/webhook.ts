@@ -3,8 +3,8 @@ import { QueueFull } from '../runtime/batcher.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
+import type { RetrieveNotifiedEvent } from '../stripe/api.ts';
 import { type Mode, mismatchOf } from '../stripe/key-kind.ts';
-import type { RetrieveNotifiedEvent } from '../stripe/notified-event.ts';
 import {
   BodyNotJson,
   type EventNotification,

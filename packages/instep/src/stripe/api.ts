@@ -1,31 +1,13 @@
 import { asObject, isList, type Json } from '../core/json.ts';
-import {
-  createGet,
-  type Get,
-  type StripeAnswer,
-  type StripeApiOptions,
-  type StripeRequest,
-} from './api-call.ts';
+import { createGet, type Get, type StripeApiOptions, type StripeRequest } from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
-import { HANDLED_TYPES, isStorableName } from './parse-event.ts';
-
-/** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
-export type StripeApi = {
-  /** The name of a product; `null` when Stripe knows no such product, or its name can't be stored. */
-  retrieveProductName(productId: string, signal?: AbortSignal): Promise<string | null>;
-  /** A subscription as it is now; `null` when Stripe knows no such subscription. */
-  retrieveSubscription(id: string, signal?: AbortSignal): Promise<StripeAnswer | null>;
-  /** A Checkout Session with its subscription; `null` when Stripe knows no such session. */
-  retrieveCheckoutSession(id: string, signal?: AbortSignal): Promise<StripeAnswer | null>;
-  /** Events of the two handled types. Stripe keeps them for 30 days. */
-  listEvents(from: From & { createdSeconds: number }, signal?: AbortSignal): Promise<StripePage>;
-  /** All subscriptions, including those that have ended; of one customer or of all. */
-  listSubscriptions(
-    from: From & { customerId?: string | undefined },
-    signal?: AbortSignal,
-  ): Promise<StripePage>;
-  listCustomers(from: From, signal?: AbortSignal): Promise<StripePage>;
-};
+import {
+  type EventNotification,
+  HANDLED_TYPES,
+  isStorableName,
+  type ParseOptions,
+  parseEvent,
+} from './parse-event.ts';
 
 /** The start of a page in a list: after the object with this id; `null`: at the beginning. */
 export type From = { readonly cursor: string | null };
@@ -38,7 +20,7 @@ export type StripePage = {
   readonly answeredSeconds: number | null;
 };
 
-/** The longest time that an event waits for the name of its product. */
+/** Short, because an event waits for the name of its product, and Stripe for the response to a notification. */
 const TIMEOUT_MS = 2_000;
 
 /** Longer, because no event waits for a list, and Stripe takes longer for a full page. */
@@ -50,46 +32,56 @@ const PAGE_SIZE = 100;
 /** The types as Stripe's lists expect them. */
 export const TYPES_QUERY = HANDLED_TYPES.map((type, index) => [`types[${index}]`, type] as const);
 
+/** The part of Stripe's API that keeps teams in sync. A call ends at its deadline or with its signal. */
+export type StripeApi = ReturnType<typeof createStripeApi>;
+
 /** Opens Stripe's API. Its calls throw `DeadlineExceeded`, `Stopped` or `StripeApiFailed`. */
-export function createStripeApi(options: StripeApiOptions): StripeApi {
+export function createStripeApi(options: StripeApiOptions) {
   const get = createGet(options);
-  const page = (path: string, { cursor }: From, query: Query, signal: AbortSignal | undefined) => {
-    const place = cursor === null ? [] : [['starting_after', cursor] as const];
-    return getPage(get, {
-      path,
-      query: [['limit', String(PAGE_SIZE)], ...place, ...query],
-      timeoutMs: LIST_TIMEOUT_MS,
-      signal,
-    });
-  };
-  const retrieve = async (
-    path: string,
-    id: string,
-    signal: AbortSignal | undefined,
-    query: Query = [],
-  ) => {
+  async function retrieve(path: string, id: string, signal?: AbortSignal, query: Query = []) {
     try {
       return await get({ path, id, query, timeoutMs: TIMEOUT_MS, signal });
     } catch (error) {
       if (error instanceof StripeApiFailed && error.status === 404) return null;
       throw error;
     }
-  };
+  }
+  async function list(path: string, { cursor }: From, query: Query, signal?: AbortSignal) {
+    const start = cursor === null ? [] : [['starting_after', cursor] as const];
+    return await getPage(get, {
+      path,
+      query: [['limit', String(PAGE_SIZE)], ...start, ...query],
+      timeoutMs: LIST_TIMEOUT_MS,
+      signal,
+    });
+  }
   return {
-    async retrieveProductName(id, signal) {
+    /** The name of a product; `null` when Stripe knows no such product, or its name can't be stored. */
+    async retrieveProductName(id: string, signal?: AbortSignal): Promise<string | null> {
       const name = (await retrieve('/v1/products/{id}', id, signal))?.body.name;
       return isStorableName(name) ? name : null;
     },
-    retrieveSubscription: (id, signal) => retrieve('/v1/subscriptions/{id}', id, signal),
-    retrieveCheckoutSession: (id, signal) =>
+    /** A subscription as it is now; `null` when Stripe knows no such subscription. */
+    retrieveSubscription: (id: string, signal?: AbortSignal) =>
+      retrieve('/v1/subscriptions/{id}', id, signal),
+    /** A Checkout Session with its subscription; `null` when Stripe knows no such session. */
+    retrieveCheckoutSession: (id: string, signal?: AbortSignal) =>
       retrieve('/v1/checkout/sessions/{id}', id, signal, [['expand[]', 'subscription']]),
-    listEvents: ({ createdSeconds, ...from }, signal) =>
-      page('/v1/events', from, [['created[gte]', String(createdSeconds)], ...TYPES_QUERY], signal),
-    listSubscriptions({ customerId, ...from }, signal) {
+    /** Events of the two handled types. Stripe keeps them for 30 days. */
+    listEvents: (
+      { createdSeconds, ...from }: From & { createdSeconds: number },
+      signal?: AbortSignal,
+    ) =>
+      list('/v1/events', from, [['created[gte]', String(createdSeconds)], ...TYPES_QUERY], signal),
+    /** All subscriptions, including those that have ended; of one customer or of all. */
+    listSubscriptions(
+      { customerId, ...from }: From & { customerId?: string | undefined },
+      signal?: AbortSignal,
+    ) {
       const customer = customerId === undefined ? [] : [['customer', customerId] as const];
-      return page('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
+      return list('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
     },
-    listCustomers: (from, signal) => page('/v1/customers', from, [], signal),
+    listCustomers: (from: From, signal?: AbortSignal) => list('/v1/customers', from, [], signal),
   };
 }
 
@@ -107,4 +99,30 @@ export async function getPage(get: Get, request: StripeRequest): Promise<StripeP
 export function idOf(object: Json | undefined): string | null {
   const id = asObject(object)?.id;
   return typeof id === 'string' ? id : null;
+}
+
+/** Retrieves the event that a notification announces. */
+export type RetrieveNotifiedEvent = ReturnType<typeof createEventRetrieval>;
+
+/**
+ * Opens the part of Stripe's API that retrieves the events of notifications: each is the same event that an endpoint
+ * with snapshot payload receives and that Stripe lists, so a duplicate is recognized.
+ */
+export function createEventRetrieval(options: StripeApiOptions) {
+  const get = createGet(options);
+  return async ({ eventId, origin }: EventNotification, receipt: ParseOptions) => {
+    const common = { context: origin.account, timeoutMs: TIMEOUT_MS };
+    const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
+    const { snapshot_event: id } = notified.body;
+    if (typeof id !== 'string') {
+      throw new StripeApiFailed('returned an event without snapshot_event', { status: 200 });
+    }
+    const { body } = await get({ ...common, path: '/v1/events/{id}', id });
+    const text = JSON.stringify(body);
+    const event = parseEvent(text, receipt);
+    if (event.kind !== 'readable' && event.kind !== 'unreadable') {
+      throw new StripeApiFailed('returned an event of another type', { status: 200 });
+    }
+    return { event, body: Buffer.from(text) };
+  };
 }
