@@ -9,9 +9,9 @@ import {
 import { customerAfter } from 'instep/src/core/ordering-rule.ts';
 import {
   type Customer,
-  isSameState,
+  type DecidedSubscription,
+  isSameDecision,
   type PlanSelection,
-  type SubscriptionState,
 } from 'instep/src/core/plan-selection.ts';
 import {
   haveSameFields,
@@ -193,7 +193,7 @@ export class MemoryStore {
       const decided = entries.filter(({ outcome }) => outcome !== 'parked');
       const changes = decided.map(({ change }) => change);
       const replayed = customerAfter(changes, this.#planSelection).get(subscriptionId);
-      return !isSameState(state, replayed);
+      return !isSameDecision(state, replayed);
     });
   }
 
@@ -205,13 +205,13 @@ export class MemoryStore {
   }
 
   /** The subscriptions whose order is ambiguous. */
-  ambiguous(): readonly SubscriptionState[] {
+  ambiguous(): readonly DecidedSubscription[] {
     return [...this.#customers.values()].flatMap((customer) =>
       [...customer.values()].filter(({ order }) => order === 'ambiguous'),
     );
   }
 
-  tieGroupKeysOf({ deciding }: SubscriptionState): ReadonlySet<string> {
+  tieGroupKeysOf({ deciding }: DecidedSubscription): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = deciding;
     const { low } = tieGroupKeys(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
@@ -259,7 +259,7 @@ export class MemoryStore {
     this.#latestStates.set(latest.customerId, states);
   }
 
-  #remember({ deciding, order }: SubscriptionState): void {
+  #remember({ deciding, order }: DecidedSubscription): void {
     const customer = new Map(this.#customers.get(deciding.customerId));
     customer.set(deciding.subscriptionId, { deciding: { ...deciding }, order });
     this.#customers.set(deciding.customerId, customer);

@@ -1,4 +1,4 @@
-import { isSameState } from 'instep/src/core/plan-selection.ts';
+import { isSameDecision } from 'instep/src/core/plan-selection.ts';
 import { haveSameFields, type SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';
@@ -25,13 +25,13 @@ test('an event is not the same as a missing one', () => {
 test.each(others)('two events are different when their %s differs', (_, other) => {
   expect(haveSameFields(example, other)).toBe(false);
   expect(
-    isSameState({ deciding: example, order: 'known' }, { deciding: other, order: 'known' }),
+    isSameDecision({ deciding: example, order: 'known' }, { deciding: other, order: 'known' }),
   ).toBe(false);
 });
 
 test('a state is the same as its copy, and different from a missing one or one with another order', () => {
   const state = { deciding: example, order: 'known' } as const;
-  expect(isSameState(state, { deciding: { ...example }, order: 'known' })).toBe(true);
-  expect(isSameState(state, { deciding: example, order: 'ambiguous' })).toBe(false);
-  expect(isSameState(state, undefined)).toBe(false);
+  expect(isSameDecision(state, { deciding: { ...example }, order: 'known' })).toBe(true);
+  expect(isSameDecision(state, { deciding: example, order: 'ambiguous' })).toBe(false);
+  expect(isSameDecision(state, undefined)).toBe(false);
 });

@@ -1,4 +1,8 @@
-import type { Customer, PlanSelection, SubscriptionState } from 'instep/src/core/plan-selection.ts';
+import type {
+  Customer,
+  DecidedSubscription,
+  PlanSelection,
+} from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
 import type { ListedSubscription } from 'instep/src/stripe/subscription-snapshot.ts';
@@ -33,7 +37,7 @@ function known(
   status: string,
   createdSeconds: number,
   productId: string | null = 'prod_pro',
-): [string, SubscriptionState] {
+): [string, DecidedSubscription] {
   const deciding = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
   return [subscriptionId, { deciding: { ...deciding, createdSeconds }, order: 'known' }];
 }
@@ -49,7 +53,7 @@ const cleared = (subscriptionStatus: string): TeamPlan => ({ ...NO_PLAN, subscri
 
 type Given = {
   readonly plan?: TeamPlan;
-  readonly knows?: readonly [string, SubscriptionState][];
+  readonly knows?: readonly [string, DecidedSubscription][];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
   readonly nowSeconds?: number;
@@ -228,7 +232,7 @@ test('compares the name where an old API version has no product', () => {
   const [id, state] = known('sub_1', 'active', 100, null);
   const named = { ...state, deciding: { ...state.deciding, planName: 'Pro' } };
   const plan = { ...PRO('sub_1'), providerProductId: null };
-  const knows = [[id, named] as [string, SubscriptionState]];
+  const knows = [[id, named] as [string, DecidedSubscription]];
   expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();
   const lists = [listed('sub_1', 'active', { productId: 'prod_base' })];
   expect(drift({ plan, knows, lists })).toMatchObject({ shouldBe: { planName: 'Base' } });

@@ -1,6 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { NO_SUBSCRIPTIONS, type SubscriptionState } from '../core/plan-selection.ts';
+import { type DecidedSubscription, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
@@ -211,7 +211,7 @@ async function secondsOf(
   ]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const latest = latestStates.get(customerId);
-  const isNewerPlan = ({ deciding }: SubscriptionState) =>
+  const isNewerPlan = ({ deciding }: DecidedSubscription) =>
     deciding.subscriptionId !== subscriptionId &&
     effectOf(deciding.status) === 'grants' &&
     deciding.createdSeconds > began &&

@@ -1,10 +1,10 @@
 import { EventHistory } from './event-history.ts';
 import {
   type Customer,
+  type DecidedSubscription,
   decidingEvent,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
-  type SubscriptionState,
 } from './plan-selection.ts';
 import {
   haveSameFields,
@@ -53,7 +53,11 @@ export function decideEvent(
   const { subscription } = change;
   const hasNoEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
-  const state = changedState(current, lastOfTieGroup(history.tieGroupOf(subscription)), history);
+  const state = changedSubscription(
+    current,
+    lastOfTieGroup(history.tieGroupOf(subscription)),
+    history,
+  );
   if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
@@ -67,11 +71,11 @@ export function decideEvent(
 }
 
 /** The subscription after this tie group, or `null` when it stays the same. */
-function changedState(
-  current: SubscriptionState | undefined,
+function changedSubscription(
+  current: DecidedSubscription | undefined,
   { last, order }: LastOfTieGroup,
   history: EventHistory,
-): SubscriptionState | null {
+): DecidedSubscription | null {
   if (last !== null && !(current && last.createdSeconds < current.deciding.createdSeconds)) {
     return { deciding: last, order };
   }

@@ -3,7 +3,8 @@ import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts'
 import type { Order } from './tie-group.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
-export type SubscriptionState = {
+/** A subscription with an event that has an effect. */
+export type DecidedSubscription = {
   /** The newest event with an effect. */
   readonly deciding: SubscriptionEvent;
   /** How Instep knows that it is the last event of its tie group. */
@@ -13,15 +14,16 @@ export type SubscriptionState = {
 /**
  * A customer's subscriptions. Events without a subscription id count as one more subscription, under `null`.
  */
-export type Customer = ReadonlyMap<string | null, SubscriptionState>;
+export type Customer = ReadonlyMap<string | null, DecidedSubscription>;
 
 export const NO_SUBSCRIPTIONS: Customer = new Map();
 
-/** Whether two states are the same. */
-export function isSameState(one: SubscriptionState, other: SubscriptionState | undefined): boolean {
-  return (
-    other !== undefined && haveSameFields(one.deciding, other.deciding) && one.order === other.order
-  );
+/** Whether the same event decides, for the same reason. */
+export function isSameDecision(
+  one: DecidedSubscription,
+  other: DecidedSubscription | undefined,
+): boolean {
+  return haveSameFields(one.deciding, other?.deciding ?? null) && one.order === other?.order;
 }
 
 /**

@@ -3,7 +3,7 @@ import { NO_LATEST_STATES } from '../core/latest-state.ts';
 import { customerAfter } from '../core/ordering-rule.ts';
 import {
   canBeFromInstep,
-  isSameState,
+  isSameDecision,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
   teamPlan,
@@ -100,7 +100,7 @@ async function rebuildCustomer(
   }
 
   const states = [...customer.values()].filter(
-    (state) => !isSameState(state, before.get(state.deciding.subscriptionId)),
+    (state) => !isSameDecision(state, before.get(state.deciding.subscriptionId)),
   );
   const isKept = ({ plan }: LinkedTeam) =>
     !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);

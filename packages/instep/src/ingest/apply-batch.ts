@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { LatestState } from '../core/latest-state.ts';
-import type { PlanSelection, SubscriptionState } from '../core/plan-selection.ts';
+import type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -288,7 +288,7 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutName({ deciding, order }: SubscriptionState): SubscriptionState {
+function withoutName({ deciding, order }: DecidedSubscription): DecidedSubscription {
   return { deciding: { ...deciding, planName: null }, order };
 }
 

@@ -9,10 +9,10 @@ import {
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
   type Customer,
-  isSameState,
+  type DecidedSubscription,
+  isSameDecision,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
-  type SubscriptionState,
   teamPlan,
 } from '../core/plan-selection.ts';
 import {
@@ -53,7 +53,7 @@ export type Decision = {
   readonly results: readonly IngestResult[];
   /** The outcomes to log, by key. An outdated snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
-  readonly subscriptions: readonly SubscriptionState[];
+  readonly subscriptions: readonly DecidedSubscription[];
   readonly latestStates: readonly LatestState[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /** The events beside which others are needed: their order, or the latest state, depends on these. */
@@ -146,7 +146,7 @@ export function decide(
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
   const { plans, withApplicationPlan } = newPlans(affectedTeams, customers, planSelection, names);
-  const subscriptions = changedStates(customers, stored.customers);
+  const subscriptions = changedSubscriptions(customers, stored.customers);
   const withUncertainOrder = [
     ...uncertainOf(events, stored.customers, customers),
     ...withUncertainLatest,
@@ -245,16 +245,16 @@ function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]
   return teamIdsByCustomer;
 }
 
-function changedStates(
+function changedSubscriptions(
   customers: ReadonlyMap<string, Customer>,
   before: StoredState['customers'],
-): SubscriptionState[] {
-  const states: SubscriptionState[] = [];
+): DecidedSubscription[] {
+  const states: DecidedSubscription[] = [];
   for (const [customerId, customer] of customers) {
     const former = before.get(customerId) ?? NO_SUBSCRIPTIONS;
     if (customer === former) continue;
     for (const [subscriptionId, state] of customer) {
-      if (!isSameState(state, former.get(subscriptionId))) states.push(state);
+      if (!isSameDecision(state, former.get(subscriptionId))) states.push(state);
     }
   }
   return states;

@@ -45,8 +45,8 @@ export async function takeSnapshot(
   { query, ingest, retrieveSubscription, now, nonce }: AmbiguousOrderOptions,
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
-  const observed = await readEventIds(query, [tieGroupKeys(createdSeconds, subscriptionId)]);
-  const seenKeys = new Set(observed.map(({ key }) => key));
+  const seen = await readEventIds(query, [tieGroupKeys(createdSeconds, subscriptionId)]);
+  const seenKeys = new Set(seen.map(({ key }) => key));
   const takenAtMs = now();
   const startedAtMs = performance.now();
   const answer = await retrieveSubscription(subscriptionId, signal);

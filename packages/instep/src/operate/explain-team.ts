@@ -1,10 +1,10 @@
 import type { ApplicationId } from '../core/application.ts';
 import {
   type Customer,
+  type DecidedSubscription,
   decidingEvent,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
-  type SubscriptionState,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
@@ -28,7 +28,7 @@ export type ExplainedTeam = {
 };
 
 /** A subscription of a team's customer. */
-export type TeamSubscription = SubscriptionState & {
+export type TeamSubscription = DecidedSubscription & {
   /** Whether it decides the team's plan. */
   readonly isDeciding: boolean;
 };

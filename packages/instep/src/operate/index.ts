@@ -9,7 +9,7 @@ export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.t
 export type { Environment } from '../config/config.ts';
 export type { ApplicationId } from '../core/application.ts';
 export type { Json, JsonObject } from '../core/json.ts';
-export type { PlanSelection, SubscriptionState } from '../core/plan-selection.ts';
+export type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
 export { GRANTING_STATUSES, STATUSES, type Status, type StatusWith } from '../core/status.ts';
 export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 export {

@@ -1,4 +1,4 @@
-import type { Customer, SubscriptionState } from '../../core/plan-selection.ts';
+import type { Customer, DecidedSubscription } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import type { Query } from '../database.ts';
@@ -42,11 +42,11 @@ export async function readCustomers(
         left join instep.products using (product_id)`,
     values: [customerIds],
   });
-  const customers = new Map<string, Map<string | null, SubscriptionState>>();
+  const customers = new Map<string, Map<string | null, DecidedSubscription>>();
   const names = new Map<string, string>();
   for (const { order, productName, ...deciding } of rows) {
     const { customerId, subscriptionId, productId } = deciding;
-    const customer = customers.get(customerId) ?? new Map<string | null, SubscriptionState>();
+    const customer = customers.get(customerId) ?? new Map<string | null, DecidedSubscription>();
     customers.set(customerId, customer.set(subscriptionId, { deciding, order }));
     if (productId !== null && productName !== null) names.set(productId, productName);
   }
@@ -76,7 +76,7 @@ export async function readCustomerIdsOf(
 /** Stores the deciding event of each of these subscriptions. */
 export async function writeSubscriptions(
   query: Query,
-  states: readonly SubscriptionState[],
+  states: readonly DecidedSubscription[],
 ): Promise<void> {
   await query({
     name: 'write_subscriptions',
