@@ -1,5 +1,5 @@
 import { withLease } from 'instep/src/maintenance/lease.ts';
-import { sumStatistics } from 'instep/src/maintenance/sum-statistics.ts';
+import { sumStatistics } from 'instep/src/maintenance/statistics.ts';
 import { openInstepDatabase } from '../database/instep-database.ts';
 
 const LEASE = { name: 'statistics', holder: 'bench', dueAfterMs: 0 };

@@ -1,4 +1,4 @@
-import { checkHosts } from 'instep/src/doctor/hosts.ts';
+import { checkHosts } from 'instep/src/doctor/database-server.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { PROMOTE, startPair } from '../support/postgres/primary-and-standby.ts';

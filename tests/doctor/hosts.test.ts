@@ -1,5 +1,5 @@
-import type { Replication } from 'instep/src/doctor/hosts.ts';
-import { type Host, judgeHosts } from 'instep/src/doctor/hosts.ts';
+import type { Replication } from 'instep/src/doctor/database-server.ts';
+import { type Host, judgeHosts } from 'instep/src/doctor/database-server.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { expect, test } from 'vitest';
 

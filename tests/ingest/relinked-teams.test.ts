@@ -1,7 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
-import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import { createFillDueTeams, createJobs } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';

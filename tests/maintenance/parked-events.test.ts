@@ -1,8 +1,8 @@
 import { dismissParkedEvents } from 'instep/src/event-log/parked-events.ts';
 import { readHealth } from 'instep/src/health/health.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { pruneExpiredEvents } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
-import { pruneExpiredEvents } from 'instep/src/maintenance/retention.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';

@@ -1,4 +1,4 @@
-import { limitRate } from 'instep/src/maintenance/rate-limiter.ts';
+import { limitRate } from 'instep/src/maintenance/stripe-calls.ts';
 import type { StripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';

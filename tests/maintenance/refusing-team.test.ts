@@ -1,6 +1,6 @@
 import type { Json } from 'instep/src/core/json.ts';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import { createFillDueTeams } from 'instep/src/maintenance/empty-teams.ts';
+import { createFillDueTeams } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';

@@ -1,4 +1,4 @@
-import { restWithoutPermission } from 'instep/src/maintenance/resting.ts';
+import { restWithoutPermission } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';

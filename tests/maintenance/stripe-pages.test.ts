@@ -1,5 +1,5 @@
 import type { Json } from 'instep/src/core/json.ts';
-import { readPages } from 'instep/src/maintenance/stripe-pages.ts';
+import { readPages } from 'instep/src/maintenance/stripe-calls.ts';
 import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
 import type { StripePage } from 'instep/src/stripe/api.ts';

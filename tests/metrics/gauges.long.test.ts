@@ -1,6 +1,6 @@
 import type { Health } from 'instep/src/health/health.ts';
 import type { Issue } from 'instep/src/health/issues.ts';
-import { createGauges, type ObservedHealth } from 'instep/src/metrics/gauges.ts';
+import { createGauges, type ObservedHealth } from 'instep/src/metrics/metrics.ts';
 import { expect, test } from 'vitest';
 
 const HEALTH: Health = {

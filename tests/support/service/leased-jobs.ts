@@ -1,5 +1,5 @@
 import { withLease } from 'instep/src/maintenance/lease.ts';
-import { sumStatistics as sum } from 'instep/src/maintenance/sum-statistics.ts';
+import { sumStatistics as sum } from 'instep/src/maintenance/statistics.ts';
 import { countTeams } from 'instep/src/maintenance/team-counts.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 

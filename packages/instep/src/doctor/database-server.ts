@@ -1,4 +1,12 @@
 import type { Query } from '../postgres/database.ts';
+import { hostOf } from '../postgres/database-url.ts';
+import {
+  type Ask,
+  onServer,
+  type ReplicationState,
+  readReplicationState,
+} from '../postgres/one-server.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkDatabaseClock } from './clock.ts';
 
@@ -132,4 +140,129 @@ async function readServerState(query: Query): Promise<ServerState> {
 /** One round trip to the database. */
 async function touchServer(query: Query): Promise<void> {
   await query({ name: 'touch_server', text: 'select' });
+}
+
+/** A host's answer: its state, or the error. */
+export type Host = { readonly name: string; readonly answer: Replication | InstepError };
+
+type Reached = { name: string; answer: Replication };
+
+/**
+ * Checks every host of `DATABASE_URL`: whether it can be reached, its role, its timeline and its standbys.
+ */
+export async function checkHosts(urls: readonly URL[]): Promise<Check[]> {
+  return judgeHosts(await Promise.all(urls.map(readHost)));
+}
+
+async function readHost(url: URL): Promise<Host> {
+  const name = hostOf(url);
+  try {
+    return { name, answer: await onServer(url, readReplication) };
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    return { name, answer: error };
+  }
+}
+
+/** A single host is listed only if it has a problem that no other check finds. */
+export function judgeHosts(hosts: readonly Host[]): Check[] {
+  const reached = hosts.filter((host): host is Reached => !(host.answer instanceof InstepError));
+  const primaries = reached.filter(({ answer }) => !answer.isStandby);
+  const newest = primaries.toSorted((a, b) => timelineOf(b) - timelineOf(a))[0];
+  const isOne = hosts.length === 1;
+  return [
+    ...(isOne ? [] : hosts.map((host) => describeHost(host, newest))),
+    ...(isOne ? [] : checkTimelines(reached)),
+    ...(new Set(primaries.map(({ answer }) => answer.startedAt)).size > 1
+      ? [severalPrimaries(primaries)]
+      : []),
+    ...(newest === undefined ? [] : checkStandbys(newest.answer, isOne)),
+  ];
+}
+
+const timelineOf = ({ answer }: Reached) => answer.timeline ?? 0;
+
+function describeHost({ name, answer }: Host, primary: Reached | undefined): Check {
+  if (answer instanceof InstepError) {
+    const advice = "start it: until then, it can't take over from the primary";
+    return warning('host', `${name} can't be reached: ${answer.message}`, advice);
+  }
+  const timeline = answer.timeline === null ? '' : `, timeline ${answer.timeline}`;
+  if (!answer.isStandby) return ok('host', `${name} is a primary${timeline}`);
+  if (primary === undefined) return ok('host', `${name} is a standby${timeline}`);
+  const lagBytes = Math.max(0, primary.answer.positionBytes - answer.positionBytes);
+  return ok('host', `${name} is a standby${timeline}, ${sizeOf(lagBytes)} behind`);
+}
+
+function checkTimelines(reached: readonly Reached[]): Check[] {
+  const unreadable = reached.filter(({ answer }) => answer.timeline === null);
+  const [first] = unreadable;
+  if (first === undefined) return [];
+  const names = unreadable.map(({ name }) => name).join(', ');
+  const finding = `${names}: ${first.answer.role} can't read the timeline, so an old primary isn't recognized`;
+  return [warning('timeline', finding, `as a superuser: ${GRANT} to ${first.answer.role};`)];
+}
+
+const GRANT =
+  'grant execute on function pg_walfile_name(pg_lsn), pg_current_wal_lsn(), ' +
+  'pg_control_system(), pg_control_checkpoint()';
+
+function severalPrimaries(primaries: readonly Reached[]): Check {
+  const names = primaries.map(({ name }) => name).join(' and ');
+  const finding = `${names} accept writes at the same time: what an old primary commits is lost`;
+  return failure('host', finding, 'stop the one with the older timeline');
+}
+
+function checkStandbys(primary: Replication, isOne: boolean): Check[] {
+  const { synchronousNames, standbys, synchronousStandbys, seesStandbys, role } = primary;
+  if (synchronousNames === '') {
+    if (isOne) return [];
+    const finding = 'commits wait for no standby: the last events can be lost with the primary';
+    return [warning('standby', finding, 'set synchronous_standby_names on the primary')];
+  }
+  const setting = `synchronous_standby_names is ${synchronousNames}`;
+  if (synchronousStandbys > 0)
+    return [ok('standby', `${setting}, ${synchronousStandbys} of them connected`)];
+  if (standbys > 0 && !seesStandbys) {
+    const finding = `${setting}, but ${role} can't see which standbys are connected`;
+    return [warning('standby', finding, `as a superuser: grant pg_read_all_stats to ${role};`)];
+  }
+  const finding = `${setting}, and none of them is connected: no write is committed, and every event gets a 503`;
+  return [failure('standby', finding, 'start such a standby, or correct the names')];
+}
+
+/** The replication state of a server, whether primary or standby. */
+export type Replication = ReplicationState & {
+  /** When it started, which identifies it: with poolers, several hosts can lead to one server. */
+  readonly startedAt: string;
+  /** The position in the write-ahead log, in bytes, that it has written or, as a standby, replayed. */
+  readonly positionBytes: number;
+  /** `synchronous_standby_names`; empty when commits wait for no standby. */
+  readonly synchronousNames: string;
+  /** The number of standbys that are connected, and of those for which commits wait. */
+  readonly standbys: number;
+  readonly synchronousStandbys: number;
+  /** Whether the role can see which standbys those are. */
+  readonly seesStandbys: boolean;
+  /** In the syntax of `grant`. */
+  readonly role: string;
+};
+
+const READ_REPLICATION = `
+  select pg_postmaster_start_time()::text as "startedAt",
+         (case when pg_is_in_recovery() then pg_last_wal_replay_lsn() else pg_current_wal_lsn() end
+           - '0/0')::double precision as "positionBytes",
+         current_setting('synchronous_standby_names') as "synchronousNames",
+         (select count(*)::integer from pg_stat_replication) as standbys,
+         (select count(*)::integer
+            from pg_stat_replication
+           where sync_state in ('sync', 'quorum')) as "synchronousStandbys",
+         pg_has_role('pg_read_all_stats', 'usage') as "seesStandbys",
+         quote_ident(current_user) as role`;
+
+async function readReplication(ask: Ask): Promise<Replication> {
+  const state = await readReplicationState(async (text) => (await ask<ReplicationState>(text))[0]);
+  const [row] = await ask<Omit<Replication, keyof ReplicationState>>(READ_REPLICATION);
+  if (row === undefined) throw new RangeError('a select without tables has one row');
+  return { ...state, ...row };
 }

@@ -4,13 +4,17 @@ import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import type { TableUse } from '../postgres/tables/privileges.ts';
 import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
-import { checkAccess } from './access.ts';
 import { type Check, safely, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
-import { checkDatabaseServer } from './database-server.ts';
+import { checkDatabaseServer, checkHosts } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
-import { checkHosts } from './hosts.ts';
-import { checkPrivileges, checkRowSecurity, checkSchemaVersion, checkTables } from './schema.ts';
+import {
+  checkAccess,
+  checkPrivileges,
+  checkRowSecurity,
+  checkSchemaVersion,
+  checkTables,
+} from './schema.ts';
 
 type DatabaseOptions = {
   config: DatabaseConfig;

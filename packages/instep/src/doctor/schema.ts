@@ -1,3 +1,6 @@
+import { policyText, readPolicies } from '../access/team-access.ts';
+import type { AccessPolicy } from '../config/config.ts';
+import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../postgres/migrate.ts';
 import { findHiddenRows, lackingPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
@@ -171,4 +174,30 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
   });
   if (row === undefined) throw new RangeError('a select without tables has one row');
   return row;
+}
+
+const NAME = 'access';
+
+/** Whether the view `instep.team_access` fits the tables, and all instances have one policy. */
+export async function checkAccess(
+  query: Query,
+  tables: Recognition,
+  policy: AccessPolicy | null,
+): Promise<Check[]> {
+  if (!(await isAccessViewCurrent(query, tables))) {
+    const finding = 'the view instep.team_access is missing or does not fit the tables';
+    return [failure(NAME, finding, 'as the owner of the schema instep: `instep migrate`')];
+  }
+  const { stored, running } = await readPolicies(query);
+  const text = policyText(stored);
+  if (running.length > 1) {
+    const finding = `instances with different policies are running: ${running.join('; ')}`;
+    const advice = 'set the same variables for all; the instance that starts last decides';
+    return [warning(NAME, finding, advice)];
+  }
+  if (policy !== null && policyText(policy) !== text) {
+    const finding = `the policy is ${text}, but this environment has ${policyText(policy)}`;
+    return [warning(NAME, finding, 'restart the server, or correct the environment')];
+  }
+  return [ok(NAME, text)];
 }

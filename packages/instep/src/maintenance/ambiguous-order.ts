@@ -11,7 +11,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { tieGroupKeys } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
-import { lastShownSecond } from './stripe-pages.ts';
+import { lastShownSecond } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
 
 type AmbiguousOrderOptions = {

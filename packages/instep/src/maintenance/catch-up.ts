@@ -15,9 +15,9 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
-import { restWithoutPermission } from './resting.ts';
-import { readPages } from './stripe-pages.ts';
+import { readPages } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
+import { restWithoutPermission } from './worker.ts';
 
 type CatchUpOptions = {
   readonly query: Query;

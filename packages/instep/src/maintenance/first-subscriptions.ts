@@ -4,11 +4,11 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import type { Finding } from './reconcile/drift.ts';
-import { listCustomer } from './reconcile/listing.ts';
+import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
-import { restWithoutPermission } from './resting.ts';
 import type { Job } from './worker.ts';
+import { restWithoutPermission } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
 

@@ -1,25 +1,28 @@
+import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import { dismissParkedEvents } from '../event-log/parked-events.ts';
+import { pruneLog } from '../event-log/prune.ts';
+import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
-import type { Database } from '../postgres/database.ts';
+import type { Database, Query } from '../postgres/database.ts';
+import { isOfOneEvent } from '../postgres/errors.ts';
+import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
-import { findDoubleBilled } from './double-billing.ts';
-import { createFillDueTeams } from './empty-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createLatestStatesJob } from './latest-states.ts';
 import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
-import { limitRate } from './rate-limiter.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
-import { pruneExpiredEvents } from './retention.ts';
-import { sumStatistics } from './sum-statistics.ts';
+import { sumStatistics } from './statistics.ts';
+import { limitRate } from './stripe-calls.ts';
 import { countTeams } from './team-counts.ts';
-import type { Job } from './worker.ts';
+import { type Job, RestingCustomers } from './worker.ts';
 
 type JobsOptions = {
   database: Database;
@@ -147,4 +150,95 @@ export function createJobs(options: JobsOptions): Job[] {
     });
   }
   return jobs;
+}
+
+type RetentionOptions = {
+  query: Query;
+  retentionMs: number;
+  now: () => number;
+  /** This instance. */
+  holder: string;
+  logger: Logger;
+};
+
+const DUE_AFTER_MS = 60 * 60 * 1_000;
+
+/**
+ * Deletes events older than the retention from the log once an hour, in one of the instances. This includes
+ * parked events of customers who never had a team.
+ */
+export async function pruneExpiredEvents(
+  { query, retentionMs, now, holder, logger }: RetentionOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const lease = { name: 'retention', holder, dueAfterMs: DUE_AFTER_MS };
+  await withLease(query, lease, async (run) => {
+    // A clock that has jumped ahead must not delete anything: the database's has to agree.
+    const cutoffMs = Math.min(now(), await readClock(query)) - retentionMs;
+    const count = await pruneLog({ query, cutoffMs }, signal);
+    if (count > 0) logger.info({ count }, 'event log pruned');
+    // Without its parked events the state of a known customer is outdated, and a team can get that customer
+    // again.
+    const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
+    const parked = await dismissParkedEvents(query, expired, signal);
+    if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+    if (!signal.aborted) await run.complete({});
+  });
+}
+
+/** The database server's time, in milliseconds since 1970. */
+async function readClock(query: Query): Promise<number> {
+  const [row] = await query<{ nowMs: number }>({
+    name: 'read_clock',
+    text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
+  });
+  if (row === undefined) throw new RangeError('a select without a table has one row');
+  return row.nowMs;
+}
+
+type EmptyTeamsOptions = {
+  database: Database;
+  planSelection: PlanSelection;
+  logger: Logger;
+  /** Limits how often the teams are read. Returns `null` when it is another instance's turn. */
+  inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
+};
+
+const BATCH = 200;
+
+/**
+ * Returns a function that fills teams with empty plan columns, and returns the ids of up to 200 teams. Customers
+ * whose teams can't be filled rest, so that they delay no others.
+ */
+export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<ApplicationId[]> {
+  const { database, planSelection, logger, inTurn = (read) => read() } = options;
+  const resting = new RestingCustomers();
+
+  async function fillAlone(customerId: string): Promise<ApplicationId[]> {
+    try {
+      return await fillEmptyTeams(database, planSelection, [customerId]);
+    } catch (err) {
+      if (!isOfOneEvent(err)) throw err;
+      logger.warn({ customerId, err }, 'team not filled');
+      resting.add(customerId);
+      return [];
+    }
+  }
+
+  return async () => {
+    const due = { limit: BATCH, exceptIds: resting.ids() };
+    // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
+    const read = () => readCustomersOfEmptyTeams(database.query, due);
+    const customerIds = (await inTurn(read)) ?? [];
+    if (customerIds.length > 1) {
+      try {
+        return await fillEmptyTeams(database, planSelection, customerIds);
+      } catch (error) {
+        if (!isOfOneEvent(error)) throw error;
+      }
+    }
+    const teamIds: ApplicationId[] = [];
+    for (const customerId of customerIds) teamIds.push(...(await fillAlone(customerId)));
+    return teamIds;
+  };
 }

@@ -2,8 +2,8 @@ import { readLatestStatesFromLog } from '../event-log/latest-states.ts';
 import type { Database } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readCustomersNotFromLog } from '../postgres/statements/latest-states.ts';
-import { RestingCustomers } from './resting.ts';
 import type { Job } from './worker.ts';
+import { RestingCustomers } from './worker.ts';
 
 /** A run takes at most this long, every second. */
 const BUDGET_MS = 200;

@@ -5,8 +5,8 @@ import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
-import { RestingCustomers } from './resting.ts';
 import type { Job } from './worker.ts';
+import { RestingCustomers } from './worker.ts';
 
 type ParkedEventsOptions = {
   readonly query: Query;

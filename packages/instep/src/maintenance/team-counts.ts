@@ -1,5 +1,5 @@
 import { STATUSES } from '../core/status.ts';
-import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
+import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { allTeamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';

@@ -5,7 +5,6 @@ import {
   rebuild as rebuildLog,
 } from '../event-log/rebuild.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
-import { limitRate } from '../maintenance/rate-limiter.ts';
 import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
@@ -20,6 +19,7 @@ import {
   reconcileCustomer,
   StripeKeyForbidden,
 } from '../maintenance/reconcile/reconcile.ts';
+import { limitRate } from '../maintenance/stripe-calls.ts';
 import { type ActionResult, recordActions } from './audit.ts';
 import {
   type ActingContext,

@@ -39,9 +39,9 @@ export {
   type Severity,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
+  TEAM_ISSUES,
+  type TeamIssueCode,
 } from '../health/issues.ts';
-export { TEAM_ISSUES, type TeamIssueCode } from '../health/team-issues.ts';
-export type { ChargedSubscription } from '../maintenance/double-billing.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';

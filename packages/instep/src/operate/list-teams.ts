@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application.ts';
-import { HAS_ISSUE, type TeamIssueCode } from '../health/team-issues.ts';
+import { HAS_ISSUE, type TeamIssueCode } from '../health/issues.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
 import { allTeamsWithLostPlans, LOST_PLAN } from '../postgres/statements/subscriptions.ts';

@@ -28,7 +28,7 @@ import {
   isRight,
   problemOf,
 } from './drift.ts';
-import { listCustomer } from './listing.ts';
+import { listCustomer } from './listed-subscriptions.ts';
 import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
 
 /** The problems that comparing a team with its subscriptions finds. */

@@ -18,21 +18,22 @@ import { idOf } from '../../stripe/api.ts';
 import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
 import { noteAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
-import { restWithoutPermission } from '../resting.ts';
-import { readPages } from '../stripe-pages.ts';
+import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
+import { restWithoutPermission } from '../worker.ts';
 import { type Finding, unmatched } from './drift.ts';
 import {
   countUnlistedCustomers,
   estimateListed,
   forgetListed,
+  listCustomer,
   readListed,
+  readListings,
   readTeamlessCustomers,
   readUnlistedTeams,
   rememberCustomers,
   rememberListed,
 } from './listed-subscriptions.ts';
-import { listCustomer, readListings } from './listing.ts';
 import {
   added,
   type Counts,
