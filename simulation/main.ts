@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { type Data, printData, printMessage } from 'instep/src/cli/output.ts';
-import { createProgress } from 'instep/src/cli/progress.ts';
+import { createProgress } from 'instep/src/cli/reconcile.ts';
 import { InstepError } from 'instep/src/runtime/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { openCluster } from './cluster/open-cluster.ts';

@@ -82,7 +82,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['maintenance', 'server'],
   ['checkout'],
   ['operate', 'metrics'],
-  ['doctor', 'operations'],
+  ['doctor', 'operators-listener'],
   ['instep.ts'],
   ['adapters'],
   ['index.ts', 'cli'],
@@ -147,7 +147,8 @@ describe.each(sources)('src/$path', ({ path, part, text, packages, files }) => {
 
   test('takes the clock and randomness as arguments', () => {
     const isComposer =
-      ['cli', 'postgres', 'instep.ts'].includes(part) || path === 'operations/open-operations.ts';
+      ['cli', 'postgres', 'instep.ts'].includes(part) ||
+      path === 'operators-listener/open-operations.ts';
     if (!isComposer) expect(text).not.toMatch(IMPURE);
   });
 

@@ -1,4 +1,4 @@
-import { progressLine } from 'instep/src/cli/progress.ts';
+import { progressLine } from 'instep/src/cli/reconcile.ts';
 import { expect, test } from 'vitest';
 
 const unit = 'subscriptions';

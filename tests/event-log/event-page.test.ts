@@ -1,4 +1,4 @@
-import { readPageOfEvents } from 'instep/src/event-log/event-page.ts';
+import { readPageOfEvents } from 'instep/src/event-log/search.ts';
 import type { EventFilter } from 'instep/src/event-log/search-events.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';

@@ -1,11 +1,4 @@
-import {
-  linkTeam,
-  type Operator,
-  openContext,
-  rebuildTeams,
-  reconcileTeams,
-  unlinkTeam,
-} from 'instep/operate';
+import { act, type Operator, openContext, rebuildTeams, reconcileTeams } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
@@ -162,13 +155,14 @@ describe('what operators and maintenance change', async () => {
                   where id = $1`,
       [teamId],
     );
-    await linkTeam(context, operator, { teamId, customerId: 'cus_1' });
+    const subject = { kind: 'team', id: String(teamId) } as const;
+    await act(context, operator, [{ action: 'link', subject, linkTo: 'cus_1' }]);
     await account.happen(
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
     await reconcileTeams(context, operator, { customerId: 'cus_1' });
-    await unlinkTeam(context, operator, teamId);
+    await act(context, operator, [{ action: 'unlink', subject }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
       ['repair', 'user:7'],

@@ -1,21 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import {
+  type ActionRequest,
+  type ActOptions,
+  type ApplicationId,
   act,
   compareTeam,
-  decideOrder,
-  dismiss,
   exportActions,
   findActions,
-  linkTeam,
   type Operator,
   openContext,
   readActed,
   readTeam,
   rebuildTeams,
   reconcileTeams,
-  repairTeam,
-  replay,
-  unlinkTeam,
+  type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/audit.ts';
 import { sql } from 'instep/src/postgres/migrations/0003-operators.ts';
@@ -43,6 +41,19 @@ const newTeam = (name: string, customerId: string | null = null) =>
 const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
   (await readTeam(context, id))?.plan;
 
+/** The result of one action. */
+async function actOn(request: ActionRequest, options?: ActOptions) {
+  const { results } = await act(context, operator, [request], options);
+  expect(results).toHaveLength(1);
+  return results[0];
+}
+
+const link = (teamId: ApplicationId, linkTo: string, canReplace = false, note = '') =>
+  actOn({ action: 'link', subject: team(teamId), linkTo, canReplace }, { note });
+const unlink = (teamId: ApplicationId) => actOn({ action: 'unlink', subject: team(teamId) });
+const replay = (subject: Subject) => actOn({ action: 'replay', subject });
+const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
+
 /** Parks the event of a payment. */
 async function park(customerId: string): Promise<void> {
   const body = eventBody({ customerId, productId: 'prod_pro', createdSeconds: secondsAgo(3_600) });
@@ -52,11 +63,8 @@ async function park(customerId: string): Promise<void> {
 test('links a team to a customer whose events are parked, and records who did it', async () => {
   const teamId = await newTeam('Acme');
   await park('cus_1');
-  const { isDone, result } = await linkTeam(context, operator, {
-    teamId,
-    customerId: 'cus_1',
-    note: 'paid with another address',
-  });
+  const linked = await link(teamId, 'cus_1', false, 'paid with another address');
+  const { isDone, result } = linked ?? {};
   expect(isDone).toBe(true);
   expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
@@ -77,21 +85,20 @@ test('links a team to a customer whose events are parked, and records who did it
 
 test('replaces a customer only if asked to', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
-  const request = { teamId, customerId: 'cus_2' };
-  const kept = await linkTeam(context, operator, request);
+  const kept = await link(teamId, 'cus_2');
   expect(kept).toMatchObject({
     isDone: false,
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
-  const replaced = await linkTeam(context, operator, { ...request, canReplace: true });
-  expect(replaced.result).toMatchObject({ code: 'linked', former: 'cus_1' });
+  const replaced = await link(teamId, 'cus_2', true);
+  expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
 
 test('unlinks a team, which loses its plan until it is linked again', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   await park('cus_1');
-  expect((await unlinkTeam(context, operator, teamId)).result).toEqual({
+  expect((await unlink(teamId))?.result).toEqual({
     code: 'unlinked',
     teamId,
     customerId: 'cus_1',
@@ -100,9 +107,9 @@ test('unlinks a team, which loses its plan until it is linked again', async () =
     customerId: null,
     plan: { subscriptionStatus: null, providerSubscriptionId: null },
   });
-  const again = await unlinkTeam(context, operator, teamId);
+  const again = await unlink(teamId);
   expect(again).toMatchObject({ isDone: false, result: { code: 'not-linked' } });
-  await linkTeam(context, operator, { teamId, customerId: 'cus_1' });
+  await link(teamId, 'cus_1');
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
@@ -136,23 +143,24 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
 
 test('replays the parked events of a customer, or one event', async () => {
   await park('cus_1');
-  const waiting = await replay(context, operator, { customerId: 'cus_1' });
+  const waiting = await replay({ kind: 'customer', id: 'cus_1' });
   expect(waiting).toMatchObject({ isDone: false, result: { outcomes: { parked: 1 } } });
   const teamId = await newTeam('Acme', 'cus_1');
   const [{ position } = { position: 0 }] = await query<{ position: number }>(
     'select position from instep.events',
   );
-  const replayed = await replay(context, operator, { position });
+  const replayed = await replay({ kind: 'event', id: String(position) });
   expect(replayed).toMatchObject({ isDone: true, result: { outcomes: { applied: 1 } } });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  const gone = await replay(context, operator, { position: position + 1_000 });
+  const gone = await replay({ kind: 'event', id: String(position + 1_000) });
   expect(gone).toMatchObject({ isDone: false, result: { code: 'no-such-event' } });
 });
 
 test('dismisses parked events', async () => {
   await park('cus_1');
-  const { result } = await dismiss(context, operator, { kind: 'customer', id: 'cus_1' });
-  expect(result).toEqual({ code: 'dismissed', parkedEvents: 1 });
+  const subject = { kind: 'customer', id: 'cus_1' } as const;
+  const dismissed = await actOn({ action: 'dismiss', subject });
+  expect(dismissed?.result).toEqual({ code: 'dismissed', parkedEvents: 1 });
 });
 
 test('compares a team with Stripe and repairs it', async () => {
@@ -169,7 +177,7 @@ test('compares a team with Stripe and repairs it', async () => {
     shouldBe: { subscriptionStatus: 'canceled' },
   });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await repairTeam(context, operator, teamId)).toMatchObject({
+  expect(await actOn({ action: 'repair', subject: team(teamId) })).toMatchObject({
     isDone: true,
     result: { code: 'repaired' },
   });
@@ -203,8 +211,9 @@ test('reports and repairs what differs from the event log', async () => {
 });
 
 test('a subscription without events of unknown order needs no decision', async () => {
-  const { isDone, result } = await decideOrder(context, operator, 'sub_1');
-  expect({ isDone, result }).toEqual({ isDone: true, result: { code: 'order-known' } });
+  const subject = { kind: 'subscription', id: 'sub_1' } as const;
+  const compared = await actOn({ action: 'compare', subject });
+  expect(compared).toMatchObject({ isDone: true, result: { code: 'order-known' } });
 });
 
 test('an action of an earlier version keeps its sentence, and its link is known', async () => {

@@ -1,10 +1,10 @@
 import {
+  type ActionRequest,
+  act,
   checkHealth,
-  dismiss,
   exportIssues,
   findIssues,
   ISSUES,
-  linkTeam,
   openContext,
   readTeam,
   readTeamIssue,
@@ -138,12 +138,15 @@ describe('a second customer', () => {
     const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
     await parkNaming('cus_second', String(taken));
     await parkNaming('cus_third', String(taken));
-    await dismiss(context, operator, { kind: 'customer', id: 'cus_third' });
+    const codeOf = async (request: ActionRequest) =>
+      (await act(context, operator, [request])).results[0]?.result.code;
+    const link = { action: 'link', linkTo: 'cus_second' } as const;
+    const team = { kind: 'team', id: String(taken) } as const;
+    await codeOf({ action: 'dismiss', subject: { kind: 'customer', id: 'cus_third' } });
     expect(await codes()).toEqual(['parked-events', 'second-customer']);
-    const request = { teamId: taken, customerId: 'cus_second' };
-    expect((await linkTeam(context, operator, request)).result.code).toBe('has-another-customer');
+    expect(await codeOf({ ...link, subject: team })).toBe('has-another-customer');
     expect(await codes()).toEqual(['parked-events', 'second-customer']);
-    await linkTeam(context, operator, { ...request, canReplace: true });
+    await codeOf({ ...link, subject: team, canReplace: true });
     expect(await codes()).toEqual([]);
     expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });
   });
@@ -343,7 +346,9 @@ describe('a customer that Stripe charges twice', () => {
     await deliver({ ...ofTwo, createdSeconds: secondsAgo(40) });
     expect(await found()).toEqual(['double-billed']);
     const subject = { kind: 'customer', id: 'cus_1' } as const;
-    await dismiss(context, operator, subject, { note: 'two offices, two contracts' });
+    await act(context, operator, [{ action: 'dismiss', subject }], {
+      note: 'two offices, two contracts',
+    });
     expect(await found()).toEqual([]);
     expect((await findIssues(context)).issues).toEqual([]);
     await deliver({ ...ofTwo, status: 'past_due', createdSeconds: secondsAgo(30) });
@@ -351,7 +356,7 @@ describe('a customer that Stripe charges twice', () => {
     const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };
     await deliver({ ...third, createdSeconds: secondsAgo(20) });
     expect(await found()).toEqual(['double-billed']);
-    await dismiss(context, operator, subject, { note: 'three offices' });
+    await act(context, operator, [{ action: 'dismiss', subject }]);
     expect(await found()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
     expect(await found()).toEqual(['double-billed']);

@@ -1,5 +1,10 @@
-import { createActivity, createCases } from 'instep/src/cli/demo/activity.ts';
-import { inTrueOrder, PRODUCT_NAMES, walkthrough } from 'instep/src/cli/demo/walkthrough.ts';
+import {
+  createActivity,
+  createCases,
+  inTrueOrder,
+  PRODUCT_NAMES,
+  walkthrough,
+} from 'instep/src/cli/demo/scenes.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';

@@ -1,6 +1,6 @@
 import { createExposition } from 'instep/src/metrics/series.ts';
 import { createContext } from 'instep/src/operate/context.ts';
-import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
+import { listenForOperators } from 'instep/src/operators-listener/open-operations.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { toNodeListener } from 'instep-console';

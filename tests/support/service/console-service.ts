@@ -1,7 +1,9 @@
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
 import { createContext } from 'instep/src/operate/context.ts';
-import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
-import { createTokenCheck } from 'instep/src/operations/open-operations.ts';
+import {
+  createTokenCheck,
+  listenForOperators,
+} from 'instep/src/operators-listener/open-operations.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { RunningServer } from 'instep/src/server/listener.ts';

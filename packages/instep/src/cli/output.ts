@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
+import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 
 /** A command's result: printed as `name  value` lines, or as one JSON object. */
 export type Data = Readonly<Record<string, string | number | boolean | null>>;
@@ -67,4 +68,27 @@ export function paint(format: Format, text: string): string {
 /** Writes a message, which is not data, to standard error. */
 export function printMessage(message: string): void {
   process.stderr.write(`${message}\n`);
+}
+
+/** The columns of `planCells`. */
+export const PLAN_COLUMNS: Columns = [
+  ['status', 10],
+  ['plan', 9],
+  ['product', 14],
+  ['subscription', 14],
+];
+
+/** A team's plan. Values that differ from `before` are marked and colored. */
+export function planCells(plan: TeamPlan, before: TeamPlan): string[] {
+  return PLAN_FIELDS.map((field) => {
+    const text = plan[field] ?? '-';
+    return plan[field] === before[field] ? text : paint(['bold', 'green'], `${text} *`);
+  });
+}
+
+/** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
+export function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
+  return PLAN_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
+    (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
+  );
 }

@@ -5,8 +5,7 @@ import { rebuildTeams } from '../operate/compare.ts';
 import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
-import { printMessage } from './output.ts';
-import { planChanges } from './plan-table.ts';
+import { planChanges, printMessage } from './output.ts';
 import { withReadContext } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };

@@ -7,7 +7,7 @@ import {
   OPERATIONS_FILES,
   type Operations,
   openOperations,
-} from '../operations/open-operations.ts';
+} from '../operators-listener/open-operations.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
 import { retry } from '../runtime/retry.ts';

@@ -9,8 +9,7 @@ import { linkTeam } from '../postgres/statements/lock-teams.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printData } from './output.ts';
-import { NotFound, TeamNotLinked, withReadContext } from './with-database.ts';
-import { withOperator } from './with-operator.ts';
+import { NotFound, TeamNotLinked, withOperator, withReadContext } from './with-database.ts';
 
 type Json = { json?: boolean };
 

@@ -1,10 +1,21 @@
-import { readDatabaseConfig, readLinkByMetadata, readPlanSelection } from '../config/config.ts';
-import type { ReadContext } from '../operate/context.ts';
+import {
+  readApiConfig,
+  readDatabaseConfig,
+  readLinkByMetadata,
+  readPlanSelection,
+} from '../config/config.ts';
+import {
+  createContext,
+  type OperateContext,
+  type Operator,
+  type ReadContext,
+} from '../operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { InstepError } from '../runtime/errors.ts';
+import { createLogger } from '../runtime/logging.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -88,4 +99,26 @@ export function withReadContext<Result>(
   const clockMs = () => performance.now();
   const linkByMetadata = readLinkByMetadata(process.env);
   return withDatabase((database) => work({ database, planSelection, linkByMetadata, clockMs }));
+}
+
+const MAX_CONNECTIONS = 4;
+const MAX_QUEUED = 100_000;
+
+/** Runs a function of `instep/operate` on the migrated database, for the account of the operating system. */
+export async function withOperator<Result>(
+  work: (context: OperateContext, operator: Operator) => Promise<Result>,
+): Promise<Result> {
+  return await withDatabase(async (database) => {
+    const context = createContext({
+      database,
+      stripeApi: readApiConfig(process.env),
+      planSelection: readPlanSelection(process.env),
+      linkByMetadata: readLinkByMetadata(process.env),
+      maxQueued: MAX_QUEUED,
+      logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
+      now: Date.now,
+      close: async () => undefined,
+    });
+    return await work(context, { name: `uid:${process.getuid?.() ?? 'unknown'}`, how: 'command' });
+  }, MAX_CONNECTIONS);
 }

@@ -1,4 +1,4 @@
-import { policyText, readPolicies } from '../access/team-access.ts';
+import { policyText, readPolicy } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
@@ -178,7 +178,7 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
 
 const NAME = 'access';
 
-/** Whether the view `instep.team_access` fits the tables, and all instances have one policy. */
+/** Whether the view `instep.team_access` fits the tables, and has the policy of this environment. */
 export async function checkAccess(
   query: Query,
   tables: Recognition,
@@ -188,13 +188,7 @@ export async function checkAccess(
     const finding = 'the view instep.team_access is missing or does not fit the tables';
     return [failure(NAME, finding, 'as the owner of the schema instep: `instep migrate`')];
   }
-  const { stored, running } = await readPolicies(query);
-  const text = policyText(stored);
-  if (running.length > 1) {
-    const finding = `instances with different policies are running: ${running.join('; ')}`;
-    const advice = 'set the same variables for all; the instance that starts last decides';
-    return [warning(NAME, finding, advice)];
-  }
+  const text = policyText(await readPolicy(query));
   if (policy !== null && policyText(policy) !== text) {
     const finding = `the policy is ${text}, but this environment has ${policyText(policy)}`;
     return [warning(NAME, finding, 'restart the server, or correct the environment')];

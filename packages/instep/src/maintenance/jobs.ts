@@ -13,6 +13,7 @@ import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
+import { findDoubleBilled } from './double-billing.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createLatestStatesJob } from './latest-states.ts';
 import { READS_ALL_TEAMS, withLease } from './lease.ts';

@@ -205,6 +205,12 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         health === null ? {} : issueCounts(health.issues),
       ),
       gauge(
+        'instep_double_billed_customers',
+        'Customers with several subscriptions that Stripe charges, and second customers of a team.',
+        health &&
+          countOf(health.issues, 'double-billed') + countOf(health.issues, 'second-customer'),
+      ),
+      gauge(
         'instep_parked_events',
         'Parked events, counted up to 10000: no team has their customer id.',
         figures?.parkedEvents,
@@ -232,6 +238,9 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
     ];
   };
 }
+
+const countOf = (issues: readonly Issue[], code: Issue['code']) =>
+  issues.find((issue) => issue.code === code)?.count ?? 0;
 
 /** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */
 function issueCounts(issues: readonly Issue[]): Readonly<Record<string, number>> {

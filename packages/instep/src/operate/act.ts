@@ -4,6 +4,7 @@ import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+import { acceptDoubleBilling } from '../maintenance/double-billing.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';
@@ -25,11 +26,17 @@ import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
 /** What an operator can do about a team, a customer, a subscription or an event. */
 export const ACTIONS = [
+  /** Gives a team a customer, and the plan that the customer's events yield. */
   'link',
+  /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
   'unlink',
+  /** Processes an event again, or a customer's parked events. What was decided does not change. */
   'replay',
+  /** Compares a team with Stripe, or asks Stripe for the order of a subscription's events. */
   'compare',
+  /** Compares a team with Stripe and repairs it. */
   'repair',
+  /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
   'dismiss',
 ] as const satisfies readonly RecordedAction['action'][];
 export type Action = (typeof ACTIONS)[number];

@@ -1,9 +1,7 @@
-import type { ApplicationId } from '../core/application.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import { type PageOfEvents, readPageOfEvents } from '../event-log/event-page.ts';
 import { pseudonymsWith } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
-import { tailLog } from '../event-log/search.ts';
+import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
 import {
   countEvents as countLogged,
   type EventFilter,
@@ -15,14 +13,7 @@ import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { ReadContext } from './context.ts';
-import {
-  type CustomerHistory,
-  type ExplainedEvent,
-  explainEvent as explain,
-  explainHistory,
-  NO_HISTORY,
-} from './customer-history.ts';
-import { type NamedTeam, readNamedTeam, readSuggestedTeams } from './named-teams.ts';
+import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
 export type FindEventsRequest = {
   /** All events by default. */
@@ -124,31 +115,6 @@ export async function eventsNamed(
 }
 
 /**
- * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
- * and after it.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { eventsNamed, explainEvent, openContext } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * for (const event of await eventsNamed(context, 'evt_123')) {
- *   const { reasons } = await explainEvent(context, event);
- *   console.log(event.outcome, reasons[0]?.code);
- * }
- * await handler.close();
- * ```
- */
-export async function explainEvent(
-  { database: { query }, planSelection }: ReadContext,
-  event: EventRow,
-): Promise<ExplainedEvent> {
-  return await explain(query, event, planSelection);
-}
-
-/**
  * The mode in which an event happened, by its body; `null`: unknown. Pure.
  *
  * @example
@@ -209,41 +175,6 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  */
 export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
   return changeOf(event)?.subscription ?? null;
-}
-
-export type TimelineRequest = {
-  readonly teamId: ApplicationId;
-  /** Only events before this position; `null`: the newest ones. */
-  readonly before?: number | null;
-  /** 50 by default. */
-  readonly limit?: number;
-};
-
-/**
- * The events of a team's customer in the order of arrival, each with its reasons and the plans before and
- * after it. Empty for a team without a customer; `null` when there is no such team.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readTimeline } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const timeline = await readTimeline(context, { teamId: 7 });
- * console.log(timeline); // null
- * await handler.close();
- * ```
- */
-export async function readTimeline(
-  { database: { query }, planSelection }: ReadContext,
-  { teamId, before = null, limit = 50 }: TimelineRequest,
-): Promise<CustomerHistory | null> {
-  const team = await readNamedTeam(query, teamId);
-  if (team === null) return null;
-  const { id, customerId } = team;
-  if (customerId === null) return NO_HISTORY;
-  return await explainHistory(query, { customerId, planSelection, teamIds: [id], before, limit });
 }
 
 /**

@@ -18,10 +18,10 @@ export {
   type LoggedOutcome,
 } from '../core/subscription-event.ts';
 export type { TeamPlan } from '../core/transition.ts';
-export type { PageOfEvents } from '../event-log/event-page.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
+export type { PageOfEvents } from '../event-log/search.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
@@ -42,6 +42,7 @@ export {
   TEAM_ISSUES,
   type TeamIssueCode,
 } from '../health/issues.ts';
+export type { ChargedSubscription } from '../maintenance/double-billing.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';
@@ -76,15 +77,6 @@ export {
   act,
 } from './act.ts';
 export {
-  decideOrder,
-  dismiss,
-  type LinkRequest,
-  linkTeam,
-  repairTeam,
-  replay,
-  unlinkTeam,
-} from './actions.ts';
-export {
   type ActionResult,
   type ComparedPlans,
   exportActions,
@@ -117,33 +109,35 @@ export {
   openContext,
   type ReadContext,
 } from './context.ts';
-export type { CustomerHistory, ExplainedEvent, HistoryEntry } from './customer-history.ts';
 export {
   countEvents,
   eventsNamed,
-  explainEvent,
   exportEvents,
   type FindEventsRequest,
   findEvents,
   followEvents,
   modeOfEvent,
   readNewestPosition,
-  readTimeline,
   redactedBody,
   type SuggestedLink,
   subscriptionOf,
   suggestLinks,
-  type TimelineRequest,
 } from './events.ts';
 export {
+  type CustomerHistory,
+  type ExplainedEvent,
   type ExplainedTeam,
   type ExplainTeamRequest,
+  explainEvent,
   explainTeam,
+  type HistoryEntry,
+  readTimeline,
   type Since,
   type TeamNote,
   type TeamStatus,
   type TeamSubscription,
-} from './explain-team.ts';
+  type TimelineRequest,
+} from './explain.ts';
 export {
   countIssues,
   exportIssues,
@@ -156,6 +150,7 @@ export {
   type PageOfIssues,
   readTeamIssue,
 } from './find-issues.ts';
+export type { TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {
   exportTeams,
   type FindTeamsRequest,
@@ -167,8 +162,12 @@ export {
   type TeamsStart,
   teamsOfCustomers,
 } from './find-teams.ts';
-export { checkHealth, type HealthReport } from './health.ts';
-export type { TeamFilter, TeamOrder, TeamSort } from './list-teams.ts';
+export {
+  checkHealth,
+  type HealthReport,
+  readRuns,
+  readStatistics,
+  readTeamCounts,
+} from './health.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
-export { readRuns, readStatistics, readTeamCounts } from './statistics.ts';

@@ -6,7 +6,10 @@ import { type Config, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
-import { OPERATIONS_DEADLINE_MS, openOperations } from '../../operations/open-operations.ts';
+import {
+  OPERATIONS_DEADLINE_MS,
+  openOperations,
+} from '../../operators-listener/open-operations.ts';
 import type { Query } from '../../postgres/database.ts';
 import {
   addTeam,
@@ -22,11 +25,16 @@ import type { ApiCollection, ApiObject } from '../../testing/api-collection.ts';
 import { type FakeStripeApi, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { createSubscriptionEvent, signWebhook } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
-import { paint, tableHead, tableLine } from '../output.ts';
-import { PLAN_COLUMNS, planCells } from '../plan-table.ts';
+import { PLAN_COLUMNS, paint, planCells, tableHead, tableLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { createActivity, createCases, GUIDED_CASES } from './activity.ts';
-import { inTrueOrder, PRODUCT_NAMES, walkthrough } from './walkthrough.ts';
+import {
+  createActivity,
+  createCases,
+  GUIDED_CASES,
+  inTrueOrder,
+  PRODUCT_NAMES,
+  walkthrough,
+} from './scenes.ts';
 
 const POST_DEADLINE_MS = 15_000;
 

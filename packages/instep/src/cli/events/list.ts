@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
-import { linkTeam } from '../../operate/actions.ts';
+import { act } from '../../operate/act.ts';
 import type { ReadContext } from '../../operate/context.ts';
 import {
   exportEvents,
@@ -21,8 +21,7 @@ import {
 } from '../arguments.ts';
 import { outputClosed, printable, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { NotFound, TeamNotLinked, withReadContext } from '../with-database.ts';
-import { withOperator } from '../with-operator.ts';
+import { NotFound, TeamNotLinked, withOperator, withReadContext } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -72,9 +71,12 @@ async function listAndLink(options: ListOptions): Promise<void> {
   }
   await withOperator(async (context, operator) => {
     for (const { customerId, team } of links) {
-      const { isDone, result } = await linkTeam(context, operator, { teamId: team.id, customerId });
-      const subject = `team ${team.id} to ${printable(customerId)}`;
-      printMessage(isDone ? `linked ${subject}` : `did not link ${subject}: ${result.code}`);
+      const subject = { kind: 'team', id: String(team.id) } as const;
+      const request = { action: 'link', subject, linkTo: customerId } as const;
+      const what = `team ${team.id} to ${printable(customerId)}`;
+      for (const { isDone, result } of (await act(context, operator, [request])).results) {
+        printMessage(isDone ? `linked ${what}` : `did not link ${what}: ${result.code}`);
+      }
     }
   });
 }

@@ -4,19 +4,19 @@ import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Reason } from '../../event-log/explain.ts';
 import { reasonText } from '../../event-log/reason-text.ts';
 import type { EventRow } from '../../event-log/search-events.ts';
-import type { ExplainedEvent } from '../../operate/customer-history.ts';
-import { explainEvent } from '../../operate/events.ts';
+import { type ExplainedEvent, explainEvent } from '../../operate/explain.ts';
 import { createCommand } from '../arguments.ts';
 import {
   type Columns,
   type Data,
+  PLAN_COLUMNS,
   paint,
+  planCells,
   printable,
   printData,
   tableHead,
   tableLine,
 } from '../output.ts';
-import { PLAN_COLUMNS, planCells } from '../plan-table.ts';
 import { withReadContext } from '../with-database.ts';
 import { eventJson, findEvent, shownTime } from './log.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { searchLog } from 'instep/src/event-log/search.ts';
-import { explainEvent, explainHistory } from 'instep/src/operate/customer-history.ts';
+import { explainEvent, readTimeline } from 'instep/src/operate/explain.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -21,7 +21,10 @@ const anyEvent = fc.record({
 
 test('explains every event, with the plans that the team had before and after it', async () => {
   const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
-  const { query } = store.database;
+  const { database } = store;
+  const { query } = database;
+  const planSelection = 'newest' as const;
+  const context = { database, planSelection, clockMs: () => performance.now() };
   const property = fc.asyncProperty(
     fc.array(anyEvent, { minLength: 5, maxLength: 15 }),
     async (events) => {
@@ -40,7 +43,7 @@ test('explains every event, with the plans that the team had before and after it
       }
       let turn = 0;
       for await (const event of searchLog(query, { customerId }, 'oldest first')) {
-        const { reasons, plans: explained, teams } = await explainEvent(query, event, 'newest');
+        const { reasons, plans: explained, teams } = await explainEvent(context, event);
         expect(reasons[0]?.code).not.toBe('no-longer-known');
         expect(explained?.before ?? NO_PLAN).toEqual(plans[turn]);
         turn += 1;
@@ -49,16 +52,11 @@ test('explains every event, with the plans that the team had before and after it
       }
       expect(turn).toBe(events.length);
 
-      const history = {
-        customerId,
-        planSelection: 'newest',
-        teamIds: [teamId],
-        before: null,
-      } as const;
-      const { entries } = await explainHistory(query, { ...history, limit: 20 });
+      const timeline = await readTimeline(context, { teamId, limit: 20 });
+      const entries = timeline?.entries ?? [];
       expect(entries.length).toBe(events.length);
       for (const { event, reasons, plans: explained } of entries) {
-        const alone = await explainEvent(query, event, 'newest');
+        const alone = await explainEvent(context, event);
         expect({ reasons, plans: explained }).toEqual({
           reasons: alone.reasons,
           plans: alone.plans,

@@ -1,6 +1,8 @@
 import { createExposition } from 'instep/src/metrics/series.ts';
-import { listenForOperators } from 'instep/src/operations/listen-for-operators.ts';
-import { openOperations } from 'instep/src/operations/open-operations.ts';
+import {
+  listenForOperators,
+  openOperations,
+} from 'instep/src/operators-listener/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';

@@ -1,4 +1,4 @@
-import { createTokenCheck } from 'instep/src/operations/open-operations.ts';
+import { createTokenCheck } from 'instep/src/operators-listener/open-operations.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 

@@ -1,5 +1,5 @@
 import { createExposition } from 'instep/src/metrics/series.ts';
-import { openOperations } from 'instep/src/operations/open-operations.ts';
+import { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
