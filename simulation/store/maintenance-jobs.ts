@@ -1,10 +1,12 @@
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import { readCustomersOfParkedEvents } from 'instep/src/event-log/parked-events.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/jobs.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import {
+  createParkedEventsJob,
+  readCustomersOfParkedEvents,
+} from 'instep/src/maintenance/parked-events.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';

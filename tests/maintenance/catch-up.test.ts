@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { dismissParkedEvents } from 'instep/src/event-log/parked-events.ts';
+import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';

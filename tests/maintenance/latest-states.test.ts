@@ -1,7 +1,9 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
-import { readLatestStatesFromLog } from 'instep/src/event-log/latest-states.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { createLatestStatesJob } from 'instep/src/maintenance/latest-states.ts';
+import {
+  createLatestStatesJob,
+  readLatestStatesFromLog,
+} from 'instep/src/maintenance/latest-states.ts';
 import { linkTeam, unlinkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { describe, expect, test } from 'vitest';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';

@@ -1,4 +1,4 @@
-import { dismissParkedEvents } from 'instep/src/event-log/parked-events.ts';
+import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { readHealth } from 'instep/src/health/health.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { pruneExpiredEvents } from 'instep/src/maintenance/jobs.ts';

@@ -1,13 +1,21 @@
 import type { ApplicationId } from '../core/application.ts';
-import { NO_LATEST_STATES } from '../core/latest-state.ts';
+import { EventHistory } from '../core/event-history.ts';
+import {
+  type LatestState,
+  type LatestStates,
+  latestOf,
+  NO_LATEST_STATES,
+} from '../core/latest-state.ts';
 import { customerAfter } from '../core/ordering-rule.ts';
 import {
+  type Customer,
   canBeFromInstep,
   isSameDecision,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
+import { haveSameFields, type SubscriptionChange } from '../core/subscription-event.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
@@ -20,7 +28,6 @@ import { readCustomers, writeSubscriptions } from '../postgres/statements/subscr
 import { type LinkedTeam, readLinkedTeams, writePlans } from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
-import { outdatedStates } from './latest-states.ts';
 import { readPrunedBefore } from './prune.ts';
 
 type RebuildOptions = {
@@ -132,4 +139,35 @@ function difference(
   if (isSamePlan(is, shouldBe) && subscriptionIds.length === 0) return [];
   const isRowKept = isKept && !isSamePlan(is, shouldBe);
   return [{ teamId, customerId, is, shouldBe, isKept: isRowKept, subscriptionIds }];
+}
+
+/**
+ * The latest states that a customer's decided events yield and that differ from the stored ones. Events received before
+ * `prunedBeforeMs` may have been pruned; `null`: none were. Pure.
+ */
+export function outdatedStates(
+  changes: readonly SubscriptionChange[],
+  customer: Customer,
+  stored: LatestStates,
+  prunedBeforeMs: number | null,
+): LatestState[] {
+  const history = new EventHistory(changes);
+  const subscriptions = new Map(
+    changes.map(({ subscription }) => [subscription.subscriptionId, subscription]),
+  );
+  return [...subscriptions].flatMap(([subscriptionId, subscription]) => {
+    const deciding = customer.get(subscriptionId)?.deciding ?? null;
+    const known = stored.get(subscriptionId);
+    const evidence = { history, deciding, stored: known };
+    const state = latestOf(history.eventsOf(subscription), evidence);
+    if (known === undefined || known.latest.status !== state.latest.status) return [state];
+    // The event that the status followed can have been pruned, and an older one not.
+    const canBePruned = prunedBeforeMs !== null && state.sinceSeconds * 1_000 < prunedBeforeMs;
+    const sinceSeconds = canBePruned
+      ? Math.max(state.sinceSeconds, known.sinceSeconds)
+      : state.sinceSeconds;
+    const isSame =
+      haveSameFields(state.latest, known.latest) && sinceSeconds === known.sinceSeconds;
+    return isSame ? [] : [{ ...state, sinceSeconds }];
+  });
 }

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { dismissParkedEvents } from '../event-log/parked-events.ts';
+import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Ingest } from '../ingest/pipeline.ts';

@@ -1,7 +1,17 @@
-import { readLatestStatesFromLog } from '../event-log/latest-states.ts';
-import type { Database } from '../postgres/database.ts';
+import { NO_LATEST_STATES } from '../core/latest-state.ts';
+import { NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
+import { parseLog } from '../event-log/decisions.ts';
+import { outdatedStates } from '../event-log/rebuild.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
-import { readCustomersNotFromLog } from '../postgres/statements/latest-states.ts';
+import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import {
+  noteStatesFromLog,
+  readCustomersNotFromLog,
+  writeLatestStates,
+} from '../postgres/statements/latest-states.ts';
+import { lockAvailableTeams } from '../postgres/statements/lock-teams.ts';
+import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import type { Job } from './worker.ts';
 import { RestingCustomers } from './worker.ts';
 
@@ -41,4 +51,22 @@ export function createLatestStatesJob(database: Database, clockMs: () => number)
       }
     }
   };
+}
+
+/**
+ * Reads the latest states of a customer's subscriptions from the log, in place of the rows that a migration made. It
+ * locks the customer's teams. Returns `false`, and does nothing, while another transaction has locked one.
+ */
+export async function readLatestStatesFromLog(query: Query, customerId: string): Promise<boolean> {
+  const { lockedCustomerIds } = await lockAvailableTeams(query, [customerId]);
+  if (lockedCustomerIds.has(customerId)) return false;
+  // First, because it locks the rows, and a customer can get a team meanwhile. It also marks the row of a subscription
+  // whose events are gone.
+  await noteStatesFromLog(query, customerId);
+  const log = parseLog(await readEventsOfCustomer(query, customerId));
+  const { customers } = await readCustomers(query, [customerId]);
+  const changes = log.map(({ change }) => change);
+  const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+  await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES, null));
+  return true;
 }

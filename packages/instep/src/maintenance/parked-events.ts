@@ -1,8 +1,10 @@
-import { readCustomersOfParkedEvents, readParkedEvents } from '../event-log/parked-events.ts';
+import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
+import { LOGGED_EVENT } from '../postgres/statements/events.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
 import type { Job } from './worker.ts';
@@ -69,4 +71,74 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       if (!areDecided.includes(true)) return;
     }
   };
+}
+
+/** With more parked events than this, it is faster to start from the teams. */
+const FEW_PARKED = 1_000;
+
+// Only one of the two branches is executed. If several products share a Stripe account, nearly all events are
+// parked, and there are far fewer teams. The inner limit makes the planner use the index of the parked events
+// for each team.
+const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
+      with first_parked as materialized (
+        select customer_id
+          from instep.events
+         where outcome = 'parked'
+         order by customer_id
+         limit ${FEW_PARKED + 1}
+      )
+      select distinct customer_id as "customerId"
+        from (
+               select customer_id
+                 from first_parked
+                where (select count(*) from first_parked) <= ${FEW_PARKED}
+                  and customer_id <> all ($2::text[])
+                  and exists (
+                        select from ${teams.rows} as teams where provider_customer_id = customer_id
+                      )
+                union all
+               select provider_customer_id
+                 from ${teams.rows} as teams
+                cross join lateral (
+                        select
+                          from instep.events
+                         where outcome = 'parked'
+                           and customer_id = provider_customer_id
+                         limit 1
+                      ) as parked
+                where (select count(*) from first_parked) > ${FEW_PARKED}
+                  and provider_customer_id <> all ($2::text[])
+             ) as due
+       limit $1`;
+
+/** Customers with a team and with parked events, except some. */
+export async function readCustomersOfParkedEvents(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_parked_events',
+    text: READ_CUSTOMERS_OF_PARKED_EVENTS,
+    values: [limit, exceptIds],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
+/** The parked events of these customers, the oldest first. */
+async function readParkedEvents(
+  query: Query,
+  customerIds: readonly string[],
+  limit: number,
+): Promise<LoggedEvent[]> {
+  return await query<LoggedEvent>({
+    name: 'read_parked_events',
+    text: `
+      select ${LOGGED_EVENT}
+        from instep.events
+       where outcome = 'parked'
+         and customer_id = any ($1::text[])
+       order by position
+       limit $2`,
+    values: [customerIds, limit],
+  });
 }

@@ -1,4 +1,4 @@
-import { dismissParkedEvents, type ParkedFilter } from '../event-log/parked-events.ts';
+import { dismissParkedEvents, type ParkedFilter } from '../event-log/dismiss.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { readEventRetention } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
-import { dismissParkedEvents } from '../../event-log/parked-events.ts';
+import { dismissParkedEvents } from '../../event-log/dismiss.ts';
 import { pruneLog } from '../../event-log/prune.ts';
 import { pseudonymsWith, redactEvents } from '../../event-log/redact.ts';
 import { type Replayed, replayEvents } from '../../event-log/replay.ts';
