@@ -176,7 +176,7 @@ describe('what operators and maintenance change', async () => {
     const teamId = await account.addTeam('cus_2');
     await account.ingest([receivedEvent({ customerId: 'cus_2', productId: 'prod_pro' })]);
     await query(`update teams set plan_name = 'Old' where id = $1`, [teamId]);
-    await collect(rebuildTeams(context, { teamId }));
-    expect((await causes(teamId)).at(-1)).toEqual(['rebuild', null]);
+    await collect(rebuildTeams(context, operator, { teamId }));
+    expect((await causes(teamId)).at(-1)).toEqual(['rebuild', 'user:7']);
   });
 });

@@ -5,14 +5,19 @@ import {
   type ApplicationId,
   act,
   compareTeam,
+  dismissEvents,
   exportActions,
+  exportEvents,
   findActions,
   type Operator,
   openContext,
+  pruneEvents,
   readActed,
   readTeam,
   rebuildTeams,
   reconcileTeams,
+  redactEvents,
+  replayEvents,
   type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/audit.ts';
@@ -204,10 +209,34 @@ test('reports and repairs what differs from the event log', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   await park('cus_1');
   await query("update instep.subscriptions set status = 'canceled'");
-  const found = await collect(rebuildTeams(context, { isDryRun: true }));
+  const found = await collect(rebuildTeams(context, operator, { isDryRun: true }));
   expect(found).toMatchObject([{ teamId }]);
-  expect(await collect(rebuildTeams(context, { teamId }))).toHaveLength(1);
-  expect(await collect(rebuildTeams(context))).toEqual([]);
+  expect(await collect(rebuildTeams(context, operator, { teamId }))).toHaveLength(1);
+  expect(await collect(rebuildTeams(context, operator))).toEqual([]);
+  expect(await collect(exportActions(context))).toMatchObject([
+    { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
+    { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
+  ]);
+});
+
+test('records who replayed, redacted, pruned and dismissed logged events', async () => {
+  await park('cus_1');
+  const signal = new AbortController().signal;
+  const replayed = await collect(replayEvents(context, operator, exportEvents(context)));
+  expect(replayed).toMatchObject([{ outcome: 'parked' }]);
+  expect(await redactEvents(context, operator, 'cus_1')).toBe(1);
+  expect(await pruneEvents(context, operator, Date.now() + 60_000, signal)).toBe(0);
+  expect(await dismissEvents(context, operator, { customerId: 'cus_1' }, signal)).toBe(1);
+  expect(await collect(exportEvents(context))).toEqual([]);
+  const by = { operator: 'user:7', how: 'application', isDone: true };
+  const position = replayed[0]?.event.position;
+  const customer = 'customer:cus_1';
+  expect(await collect(exportActions(context))).toMatchObject([
+    { ...by, action: 'dismiss', subject: customer, result: { parkedEvents: 1 } },
+    { ...by, action: 'prune', subject: 'events:all', result: { code: 'pruned', events: 0 } },
+    { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
+    { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
+  ]);
 });
 
 test('a subscription without events of unknown order needs no decision', async () => {

@@ -1,12 +1,12 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
-import { rebuildTeams } from '../operate/compare.ts';
+import { rebuildTeams } from '../operate/log-actions.ts';
 import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { planChanges, printMessage } from './output.ts';
-import { withReadContext } from './with-database.ts';
+import { withOperator } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
@@ -40,13 +40,16 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
       process.stdout.write(`${line}\n`);
     },
   };
-  await withReadContext(async (context) => {
-    for await (const difference of rebuildTeams(context, options)) {
-      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
-      if (difference.isKept) kept += 1;
-      else repaired += 1;
-    }
-  });
+  await withOperator(
+    async (context, operator) => {
+      for await (const difference of rebuildTeams(context, operator, options)) {
+        process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
+        if (difference.isKept) kept += 1;
+        else repaired += 1;
+      }
+    },
+    { asksStripe: false },
+  );
   const counts = [
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]

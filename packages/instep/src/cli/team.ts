@@ -2,10 +2,11 @@ import type { Command } from 'commander';
 import { readAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
+import { act } from '../operate/act.ts';
+import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { ReadContext } from '../operate/context.ts';
 import { readTeam } from '../operate/find-teams.ts';
-import { linkTeam } from '../postgres/statements/lock-teams.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { printData } from './output.ts';
@@ -93,12 +94,30 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
 }
 
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
-  await withReadContext(async (context) => {
-    const { database, planSelection } = context;
-    await database.transaction((query) => linkTeam(query, id, customer));
-    await fillEmptyTeams(database, planSelection, [customer]);
-    await print(context, id, options);
-  });
+  await withOperator(
+    async (context, operator) => {
+      await requireTeam(context, id);
+      const subject = { kind: 'team', id: String(id) } as const;
+      const request = { action: 'link', subject, linkTo: customer, canReplace: true } as const;
+      const { results } = await act(context, operator, [request]);
+      for (const { result } of results) {
+        if (result.code !== 'linked') throw new TeamNotLinked(linkFailureText(result, id));
+      }
+      await print(context, id, options);
+    },
+    { asksStripe: false },
+  );
+}
+
+function linkFailureText(result: ActionResult, id: ApplicationId): string {
+  switch (result.code) {
+    case 'not-a-customer':
+      return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
+    case 'link-refused':
+      return `the database refused to link team ${id}: another team may have the customer`;
+    default:
+      return `team ${id} was not linked: ${result.code === 'failed' ? result.error : result.code}`;
+  }
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {

@@ -104,14 +104,18 @@ export function withReadContext<Result>(
 const MAX_CONNECTIONS = 4;
 const MAX_QUEUED = 100_000;
 
-/** Runs a function of `instep/operate` on the migrated database, for the account of the operating system. */
+/**
+ * Runs functions of `instep/operate` on the migrated database, for the account of the operating system. Where nothing
+ * has to be asked of Stripe, STRIPE_SECRET_KEY is not needed.
+ */
 export async function withOperator<Result>(
   work: (context: OperateContext, operator: Operator) => Promise<Result>,
+  { asksStripe = true } = {},
 ): Promise<Result> {
   return await withDatabase(async (database) => {
     const context = createContext({
       database,
-      stripeApi: readApiConfig(process.env),
+      stripeApi: asksStripe ? readApiConfig(process.env) : null,
       planSelection: readPlanSelection(process.env),
       linkByMetadata: readLinkByMetadata(process.env),
       maxQueued: MAX_QUEUED,

@@ -180,6 +180,7 @@ async function linkAndReplay(
     }
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
+    context.logger.warn({ err: error, teamId, customerId }, 'link refused');
     return failed({ code: 'link-refused', teamId, customerId });
   }
   await fillEmptyTeams(database, planSelection, [customerId]);

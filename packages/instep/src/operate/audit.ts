@@ -67,6 +67,10 @@ export type ActionResult =
   /** Hidden until it changes. `parkedEvents`: how many were dismissed. */
   | { readonly code: 'dismissed'; readonly parkedEvents: number }
   | ({ readonly code: 'reconciled' } & Readonly<Record<'teams' | 'drifts' | 'repaired', number>>)
+  /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
+  | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
+  | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
+  | { readonly code: 'redacted'; readonly events: number }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
@@ -87,7 +91,7 @@ export type ReplayOutcomes = Readonly<
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
-  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all`. */
+  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all` or `events:all`. */
   readonly subject: string;
   readonly action:
     | 'link'
@@ -98,7 +102,10 @@ export type OperatorAction = {
     | 'dismiss'
     | 'reconcile'
     | 'complete checkout'
-    | 'sync';
+    | 'sync'
+    | 'rebuild'
+    | 'prune'
+    | 'redact';
   readonly isDone: boolean;
   readonly result: ActionResult;
 };

@@ -1,9 +1,4 @@
 import type { ApplicationId } from '../core/application.ts';
-import {
-  type Difference,
-  type RebuildFailure,
-  rebuild as rebuildLog,
-} from '../event-log/rebuild.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 import {
@@ -203,36 +198,4 @@ export async function readReconciliation({
     progress: readProgress(job?.progress),
     endedAtMs: job?.endedAtMs ?? null,
   };
-}
-
-export type RebuildRequest = {
-  /** Only this team; all by default. */
-  readonly teamId?: ApplicationId | undefined;
-  /** Yields the differences without repairing them. */
-  readonly isDryRun?: boolean;
-  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
-  readonly onFailure?: (failure: RebuildFailure) => void;
-};
-
-/**
- * Replays the whole event log, and yields and repairs every team that differs from the result.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, rebuildTeams } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * for await (const { teamId, is, shouldBe } of rebuildTeams(context, { isDryRun: true })) {
- *   console.log(teamId, is.planName, shouldBe.planName);
- * }
- * await handler.close();
- * ```
- */
-export function rebuildTeams(
-  { database, planSelection }: ReadContext,
-  { isDryRun = false, ...request }: RebuildRequest = {},
-): AsyncGenerator<Difference> {
-  return rebuildLog(database, { ...request, planSelection, isDryRun });
 }

@@ -1,5 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import {
+  ConfigInvalid,
   type Environment,
   readApiConfig,
   readDatabaseConfig,
@@ -163,8 +164,22 @@ type ContextOptions = Pick<
   OperateContext,
   'database' | 'planSelection' | 'linkByMetadata' | 'logger' | 'now' | 'close'
 > & {
-  readonly stripeApi: Parameters<typeof createStripeApi>[0];
+  /** `null`: Stripe is not asked. A running server looks up the names of products. */
+  readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
   readonly maxQueued: number;
+};
+
+async function refuse(): Promise<never> {
+  throw new ConfigInvalid([{ variable: 'STRIPE_SECRET_KEY', problem: 'is not set', remedy: null }]);
+}
+
+const WITHOUT_STRIPE: StripeApi = {
+  retrieveProductName: async () => null,
+  retrieveSubscription: refuse,
+  retrieveCheckoutSession: refuse,
+  listEvents: refuse,
+  listSubscriptions: refuse,
+  listCustomers: refuse,
 };
 
 /** Makes a context of a database, with an ingest pipeline of its own. */
@@ -173,13 +188,14 @@ export function createContext({
   maxQueued,
   ...services
 }: ContextOptions): OperateContext {
-  const api = createStripeApi(stripeApi);
+  const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
   const pipeline = new IngestPipeline({ ...services, api, maxQueued });
   const { ingest, nameOf } = pipeline;
-  const { mode: keyMode } = keyKindOf(stripeApi.secretKey);
+  const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
   const clockMs = () => performance.now();
-  const formSecret = formSecretOf(stripeApi.secretKey);
-  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce: randomUUID, formSecret };
+  const nonce = randomUUID;
+  const formSecret = formSecretOf(stripeApi?.secretKey ?? nonce());
+  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce, formSecret };
 }
 
 /** Derived from a secret that all processes have. */

@@ -21,6 +21,7 @@ export type { TeamPlan } from '../core/transition.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
+export type { Replayed } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
@@ -92,11 +93,9 @@ export { completeCheckout, syncCustomer } from './checkout.ts';
 export {
   type Comparison,
   compareTeam,
-  type RebuildRequest,
   type ReconcileRequest,
   type Reconciliation,
   readReconciliation,
-  rebuildTeams,
   reconcileTeams,
 } from './compare.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
@@ -169,5 +168,14 @@ export {
   readStatistics,
   readTeamCounts,
 } from './health.ts';
+export {
+  type DismissRequest,
+  dismissEvents,
+  pruneEvents,
+  type RebuildRequest,
+  rebuildTeams,
+  redactEvents,
+  replayEvents,
+} from './log-actions.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';

@@ -1,21 +1,21 @@
-import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { readEventRetention } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
-import { dismissParkedEvents } from '../../event-log/dismiss.ts';
-import { pruneLog } from '../../event-log/prune.ts';
-import { pseudonymsWith, redactEvents } from '../../event-log/redact.ts';
-import { type Replayed, replayEvents } from '../../event-log/replay.ts';
-import { type Ingest, IngestPipeline } from '../../ingest/pipeline.ts';
-import type { ReadContext } from '../../operate/context.ts';
+import type { Replayed } from '../../event-log/replay.ts';
+import type { OperateContext, Operator } from '../../operate/context.ts';
 import { exportEvents } from '../../operate/events.ts';
+import {
+  dismissEvents,
+  pruneEvents,
+  redactEvents,
+  replayEvents,
+} from '../../operate/log-actions.ts';
 import { counted } from '../../runtime/amounts.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import { createLogger } from '../../runtime/logging.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
 import { printable, printData, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { withDatabase, withReadContext } from '../with-database.ts';
+import { withOperator } from '../with-database.ts';
 import { eventsListCommand } from './list.ts';
 import { findEvent, shownTime } from './log.ts';
 import { eventsShowCommand } from './show.ts';
@@ -33,6 +33,11 @@ export function eventsCommand(): Command {
     .addCommand(eventsPruneCommand())
     .addCommand(eventsRedactCommand());
 }
+
+/** Changes the log without asking Stripe. */
+const change = <Result>(
+  work: (context: OperateContext, operator: Operator) => Promise<Result>,
+): Promise<Result> => withOperator(work, { asksStripe: false });
 
 type DismissOptions = { customer?: string; olderThan?: number; all?: boolean; json?: boolean };
 
@@ -57,7 +62,9 @@ function eventsDismissCommand(): Command {
     const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
     const filter = { customerId: customer, receivedBeforeMs };
     const signal = stopSignal();
-    const dismissed = await withDatabase(({ query }) => dismissParkedEvents(query, filter, signal));
+    const dismissed = await change((context, operator) =>
+      dismissEvents(context, operator, filter, signal),
+    );
     printData({ dismissed }, { json });
   });
 }
@@ -79,7 +86,9 @@ function eventsPruneCommand(): Command {
     }
     const cutoffMs = Date.now() - retentionMs;
     const signal = stopSignal();
-    const pruned = await withDatabase(({ query }) => pruneLog({ query, cutoffMs }, signal));
+    const pruned = await change((context, operator) =>
+      pruneEvents(context, operator, cutoffMs, signal),
+    );
     printData({ pruned, receivedBefore: shownTime(cutoffMs) }, { json });
     if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
@@ -99,9 +108,7 @@ function eventsRedactCommand(): Command {
 }
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  // The key is discarded afterward.
-  const pseudonymOf = pseudonymsWith(randomBytes(32));
-  const redacted = await withDatabase(({ query }) => redactEvents(query, customer, pseudonymOf));
+  const redacted = await change((context, operator) => redactEvents(context, operator, customer));
   printData({ customer, redacted }, { json });
 }
 
@@ -112,7 +119,7 @@ class ReplayFailed extends InstepError {
   readonly code = 'REPLAY_FAILED';
 }
 
-export function eventsReplayCommand(): Command {
+function eventsReplayCommand(): Command {
   const command = createCommand(
     'replay',
     'reprocess logged events (idempotent)',
@@ -127,12 +134,13 @@ export function eventsReplayCommand(): Command {
     if ((id !== undefined) === hasFilter) {
       command.error('error: give one event, or --outcome, --since or both');
     }
-    await withReadContext((context) => replay(context, id, options));
+    await change((context, operator) => replay(context, operator, id, options));
   });
 }
 
 async function replay(
-  context: ReadContext,
+  context: OperateContext,
+  operator: Operator,
   id: string | undefined,
   { outcome, since, json }: ReplayOptions,
 ): Promise<void> {
@@ -141,8 +149,7 @@ async function replay(
       ? exportEvents(context, { outcome, sinceMs: since }, 'oldest first')
       : [await findEvent(context, id)];
   const counts = new Map<string, number>();
-  const ingest = openPipeline(context);
-  for await (const replayed of replayEvents(events, { ingest, query: context.database.query })) {
+  for await (const replayed of replayEvents(context, operator, events)) {
     counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
     await writeLine(json ? replayJson(replayed) : replayLine(replayed));
   }
@@ -156,19 +163,6 @@ async function replay(
   const failed = counts.get('failed') ?? 0;
   if (failed > 0)
     throw new ReplayFailed(`the database refused ${counted(failed, 'event')}: see above`);
-}
-
-/** The ingest pipeline without Stripe's API: a running server looks up missing product names. */
-function openPipeline({ database, planSelection, linkByMetadata = null }: ReadContext): Ingest {
-  const { ingest } = new IngestPipeline({
-    database,
-    api: { retrieveProductName: async () => null },
-    logger: createLogger('silent'),
-    planSelection,
-    linkByMetadata,
-    maxQueued: Number.MAX_SAFE_INTEGER,
-  });
-  return ingest;
 }
 
 function replayLine({ event, outcome, teamIds, error }: Replayed): string {

@@ -1,0 +1,214 @@
+import type { ApplicationId } from '../core/application.ts';
+import { dismissParkedEvents, type ParkedFilter } from '../event-log/dismiss.ts';
+import { pruneLog } from '../event-log/prune.ts';
+import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
+import { pseudonymsWith, redactEvents as redact } from '../event-log/redact.ts';
+import { type Replayed, replayEvents as replay } from '../event-log/replay.ts';
+import type { EventRow } from '../event-log/search-events.ts';
+import { type OperatorAction, recordActions } from './audit.ts';
+import { actingAs, type OperateContext, type Operator } from './context.ts';
+
+async function record(
+  { database, nonce }: OperateContext,
+  operator: Operator,
+  action: OperatorAction,
+): Promise<void> {
+  await recordActions(database.query, { formId: nonce(), operator, note: null }, [action]);
+}
+
+/**
+ * Processes logged events again, in this order, and yields what became of each. What was decided does not change.
+ *
+ * @throws the errors of the database, except those that one event causes
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { exportEvents, openContext, replayEvents } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const unreadable = exportEvents(context, { outcome: 'unreadable' }, 'oldest first');
+ * for await (const { event, outcome } of replayEvents(context, operator, unreadable)) {
+ *   console.log(event.position, outcome);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function* replayEvents(
+  context: OperateContext,
+  operator: Operator,
+  events: AsyncIterable<EventRow> | readonly EventRow[],
+): AsyncGenerator<Replayed> {
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  const positions: number[] = [];
+  const { ingest } = actingAs(context, operator);
+  try {
+    for await (const replayed of replay(events, { ingest, query: context.database.query })) {
+      outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
+      if (positions.length < 2) positions.push(replayed.event.position);
+      yield replayed;
+    }
+  } finally {
+    const [only, other] = positions;
+    if (only !== undefined) {
+      const subject = other === undefined ? `event:${only}` : 'events:all';
+      const isDone = outcomes.failed === undefined;
+      const result = { code: 'replayed', outcomes } as const;
+      await record(context, operator, { subject, action: 'replay', isDone, result });
+    }
+  }
+}
+
+/** Which parked events to dismiss: all that match every given member. */
+export type DismissRequest = Pick<ParkedFilter, 'customerId' | 'receivedBeforeMs'>;
+
+/**
+ * Dismisses parked events whose customer has no team, until the signal is aborted, and returns how many: they no
+ * longer raise alerts. Those of customers that never had a team are deleted.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { dismissEvents, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
+ * const signal = AbortSignal.timeout(60_000);
+ * console.log(await dismissEvents(context, operator, { receivedBeforeMs }, signal)); // 0
+ * await handler.close();
+ * ```
+ */
+export async function dismissEvents(
+  context: OperateContext,
+  operator: Operator,
+  { customerId, receivedBeforeMs }: DismissRequest,
+  signal: AbortSignal,
+): Promise<number> {
+  const filter = { customerId, receivedBeforeMs };
+  const parkedEvents = await dismissParkedEvents(context.database.query, filter, signal);
+  const subject = customerId === undefined ? 'events:all' : `customer:${customerId}`;
+  const result = { code: 'dismissed', parkedEvents } as const;
+  await record(context, operator, { subject, action: 'dismiss', isDone: true, result });
+  return parkedEvents;
+}
+
+/**
+ * Deletes the events that were received before a time and that are no longer needed, until the signal is aborted,
+ * and returns how many. It changes no team.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, pruneEvents } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
+ * const signal = AbortSignal.timeout(60_000);
+ * console.log(await pruneEvents(context, operator, receivedBeforeMs, signal)); // 0
+ * await handler.close();
+ * ```
+ */
+export async function pruneEvents(
+  context: OperateContext,
+  operator: Operator,
+  receivedBeforeMs: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const { query } = context.database;
+  const events = await pruneLog({ query, cutoffMs: receivedBeforeMs }, signal);
+  const result = { code: 'pruned', events, receivedBeforeMs } as const;
+  const subject = 'events:all';
+  await record(context, operator, { subject, action: 'prune', isDone: !signal.aborted, result });
+  return events;
+}
+
+/**
+ * Replaces personal data in a customer's logged events with pseudonyms that nobody can resolve, and returns the
+ * number of events. It changes no team.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, redactEvents } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * console.log(await redactEvents(context, operator, 'cus_123')); // 0
+ * await handler.close();
+ * ```
+ */
+export async function redactEvents(
+  context: OperateContext,
+  operator: Operator,
+  customerId: string,
+): Promise<number> {
+  // The key is discarded afterward.
+  const pseudonymOf = pseudonymsWith(context.nonce());
+  const events = await redact(context.database.query, customerId, pseudonymOf);
+  const result = { code: 'redacted', events } as const;
+  const subject = `customer:${customerId}`;
+  await record(context, operator, { subject, action: 'redact', isDone: true, result });
+  return events;
+}
+
+export type RebuildRequest = {
+  /** Only this team; all by default. */
+  readonly teamId?: ApplicationId | undefined;
+  /** Yields the differences without repairing them. */
+  readonly isDryRun?: boolean;
+  /** Is called for a customer whose teams can't be rebuilt now, and the others go on; otherwise it throws. */
+  readonly onFailure?: (failure: RebuildFailure) => void;
+};
+
+/**
+ * Replays the whole event log, and yields and repairs every team that differs from the result.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, rebuildTeams } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const differences = rebuildTeams(context, operator, { isDryRun: true });
+ * for await (const { teamId, is, shouldBe } of differences) {
+ *   console.log(teamId, is.planName, shouldBe.planName);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function* rebuildTeams(
+  context: OperateContext,
+  operator: Operator,
+  { teamId, isDryRun = false, onFailure }: RebuildRequest = {},
+): AsyncGenerator<Difference> {
+  const { database, planSelection } = context;
+  const counts = { repaired: 0, kept: 0, failed: 0 };
+  const countFailure = (failure: RebuildFailure) => {
+    counts.failed += 1;
+    onFailure?.(failure);
+  };
+  const reason = { cause: 'rebuild', operator: operator.name } as const;
+  const options = { planSelection, teamId, isDryRun, reason };
+  const failing = onFailure === undefined ? {} : { onFailure: countFailure };
+  try {
+    for await (const difference of rebuild(database, { ...options, ...failing })) {
+      counts[difference.isKept ? 'kept' : 'repaired'] += 1;
+      yield difference;
+    }
+  } finally {
+    if (!isDryRun) {
+      const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
+      const result = { code: 'rebuilt', ...counts } as const;
+      const isDone = counts.failed === 0;
+      await record(context, operator, { subject, action: 'rebuild', isDone, result });
+    }
+  }
+}
