@@ -56,6 +56,17 @@ describe('cause decides, in any order of arrival', () => {
   });
 });
 
+test('a cycle through a status without an effect has a known plan, and its order is ambiguous', () => {
+  const [, ...cycle] = changes([
+    { status: 'active' },
+    { status: 'past_due' },
+    { status: 'active' },
+  ]);
+  for (const arrived of permutations(cycle)) {
+    expect(lastOf(arrived)).toMatchObject({ last: { status: 'active' }, order: 'ambiguous' });
+  }
+});
+
 test('nested values, lists and missing values are evidence', () => {
   const items = (price: string): JsonObject => ({ data: [{ id: 'si_1', price: { id: price } }] });
   const first = event({ status: 'active', product: 'a', items: items('p1') }, { pause: { a: 1 } });

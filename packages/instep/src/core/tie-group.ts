@@ -37,19 +37,15 @@ type Budget = { steps: number };
  * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
-export function lastOfTieGroup({
-  events,
-  undatedLast,
-  neighbors,
-  evidence,
-}: TieGroup): LastOfTieGroup {
+export function lastOfTieGroup(group: TieGroup): LastOfTieGroup {
+  const { events, undatedLast, neighbors, evidence } = group;
   if (undatedLast !== null) return { last: undatedLast, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1) ?? null;
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
-  if (isOnePlan) return { last: lastArrival, order: 'known' };
+  if (isOnePlan) return { last: lastArrival, order: lastArrival ? orderOfLatest(group) : 'known' };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
@@ -70,6 +66,32 @@ export function lastOfTieGroup({
   return { last: shown ?? lastArrival, order: 'inferred' };
 }
 
+/** How the latest status of a tie group was found, where all its events mean the same for the team. */
+function orderOfLatest(group: TieGroup): Order {
+  const { events } = group;
+  if (hasOneStatus(events) || events.some((event) => isCompleteSnapshot(event, events))) {
+    return 'known';
+  }
+  const { orders, isKnown } = latestOrders(group);
+  if (isKnown) return 'known';
+  return new Set(orders.map(({ last }) => last.subscription.status)).size === 1
+    ? 'inferred'
+    : 'ambiguous';
+}
+
+const hasOneStatus = (events: Changes) =>
+  new Set(events.map(({ subscription }) => subscription.status)).size === 1;
+
+/** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
+function latestOrders({ events, neighbors, evidence }: TieGroup) {
+  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
+  const own = possibleOrders(withoutSnapshots(events), budget);
+  const isKnown = new Set(own.map(({ last }) => last)).size === 1;
+  const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
+  if (budget.steps < 0) evidence.isTooLittle = true;
+  return { orders: inferred.length > 0 ? inferred : own, isKnown };
+}
+
 /** The latest event of a tie group, whatever its status. */
 type LatestOfTieGroup = {
   readonly latest: SubscriptionChange;
@@ -82,19 +104,13 @@ type LatestOfTieGroup = {
  * possible, the choice does not depend on their arrival.
  */
 export function latestOfTieGroup(
-  { events, neighbors, evidence }: TieGroup,
+  group: TieGroup,
   deciding: SubscriptionEvent | null,
 ): LatestOfTieGroup {
-  const hasOneStatus = new Set(events.map(({ subscription }) => subscription.status)).size === 1;
+  const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
-  if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus };
-
-  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
-  const own = possibleOrders(withoutSnapshots(events), budget);
-  const isKnown = new Set(own.map(({ last }) => last)).size === 1;
-  const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
-  if (budget.steps < 0) evidence.isTooLittle = true;
-  const orders = inferred.length > 0 ? inferred : own;
+  if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus(events) };
+  const { orders, isKnown } = latestOrders(group);
 
   const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
   const decides = (event: SubscriptionEvent | null) =>
@@ -108,7 +124,7 @@ export function latestOfTieGroup(
   ];
   const [latest] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
   if (latest === undefined) throw new RangeError('a tie group has an event');
-  return { latest, isSettled: isKnown && hasOneStatus };
+  return { latest, isSettled: isKnown && hasOneStatus(events) };
 }
 
 function byKey(one: SubscriptionChange, other: SubscriptionChange): number {
