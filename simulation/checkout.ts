@@ -1,5 +1,6 @@
-import type { TeamRecord } from './expected-team.ts';
-import type { TrueEvent } from './lifecycle/history.ts';
+import type { TeamRecord, TrueChange } from './expected-team.ts';
+import type { Step } from './lifecycle/delivery-schedule.ts';
+import type { History, TrueEvent } from './lifecycle/history.ts';
 
 /**
  * The row that an application writes after a checkout: the active plan of an event's subscription, or of a
@@ -15,4 +16,36 @@ export function checkoutRecord(
     planName: productName,
     subscriptionStatus: 'active',
   };
+}
+
+export type Redirect = Extract<Step, { kind: 'redirect' }>;
+
+/** A response of the API surely includes what happened this long before it. */
+const MARGIN_SECONDS = 4;
+
+/**
+ * What a completed checkout tells: the subscription as it is at that time. It is dated to the last second that the
+ * response surely includes, but no earlier than the beginning; the end of a subscription to itself. `null`: the API is down.
+ */
+export function changeOfRedirect(
+  { events, subscriptionAt }: History,
+  { subscriptionId, atMs, isApiUp }: Redirect,
+): TrueChange | null {
+  const shown = isApiUp ? subscriptionAt(subscriptionId, atMs) : null;
+  if (shown === null) return null;
+  const { status, product, startedAtSeconds, endedAtSeconds } = shown;
+  const asOfSeconds = Math.floor(atMs / 1_000) - MARGIN_SECONDS;
+  const hasProducts = events.some(({ productId }) => productId !== null);
+  return {
+    createdSeconds: endedAtSeconds ?? Math.max(asOfSeconds, startedAtSeconds),
+    subscriptionId,
+    status,
+    productId: hasProducts ? product.id : null,
+    productName: product.name,
+  };
+}
+
+/** The events and the completed checkouts of a customer in the true order. */
+export function changesOf(history: History, checkouts: readonly TrueChange[]): TrueChange[] {
+  return [...history.events, ...checkouts].sort((a, b) => a.createdSeconds - b.createdSeconds);
 }

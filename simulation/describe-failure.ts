@@ -47,6 +47,8 @@ function describeStep(step: Step): string {
       return RELINKED[step.how];
     case 'checkout':
       return `the application writes an active plan of ${step.isNew ? 'a new subscription' : `the subscription of event ${step.number}`} into the team`;
+    case 'redirect':
+      return `the checkout of ${step.subscriptionId} is completed${step.isApiUp ? '' : ', without an answer'}`;
     case 'repair':
       return 'maintenance applies parked events';
     case 'request':

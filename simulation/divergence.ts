@@ -1,4 +1,4 @@
-import type { LatestStatus, TeamRecord } from './expected-team.ts';
+import type { ExpectedAccess, LatestStatus, TeamRecord } from './expected-team.ts';
 
 /** A difference between the actual and the correct state. */
 export type Divergence =
@@ -27,6 +27,13 @@ export type Divergence =
       readonly customerId: string;
       readonly expected: readonly LatestStatus[];
       readonly actual: readonly LatestStatus[];
+    }
+  /** The view `instep.team_access` shows another subscription or status. */
+  | {
+      readonly kind: 'access';
+      readonly customerId: string;
+      readonly expected: ExpectedAccess | null;
+      readonly actual: ExpectedAccess | null;
     }
   /** The whole log yields another latest state of a subscription than was stored. */
   | { readonly kind: 'latest replayed'; readonly customerId: string }
@@ -63,6 +70,8 @@ export function describeDivergence(divergence: Divergence): string {
       return 'the whole log yields a state of a subscription that differs from the stored one';
     case 'latest':
       return `the latest states must be ${JSON.stringify(divergence.expected)}\n         but they are ${JSON.stringify(divergence.actual)}`;
+    case 'access':
+      return `the access must be ${JSON.stringify(divergence.expected)}\n         but it is ${JSON.stringify(divergence.actual)}`;
     case 'latest replayed':
       return 'the whole log yields a latest state of a subscription that differs from the stored one';
     case 'count':

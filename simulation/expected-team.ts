@@ -82,6 +82,27 @@ export function expectedLatest(history: readonly TrueChange[]): readonly LatestS
   return [...latest.values()].sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1));
 }
 
+/** The subscription that decides a team's access, and its true status. */
+export type ExpectedAccess = { readonly subscriptionId: string; readonly status: string };
+
+/** The access of a team while past due keeps it and paused does not; `null` without any subscription. */
+export function expectedAccess(
+  history: readonly TrueChange[],
+  plan: 'newest' | 'best',
+): ExpectedAccess | null {
+  const statuses = new Map(expectedLatest(history).map((one) => [one.subscriptionId, one.status]));
+  const hasAccess = (id: string) =>
+    ['active', 'trialing', 'past_due'].includes(statuses.get(id) ?? '');
+  const withAccess = history.filter(({ subscriptionId }) => hasAccess(subscriptionId));
+  const considered = plan === 'best' && withAccess.length > 0 ? withAccess : history;
+  const last = [...considered].sort(
+    (a, b) => b.createdSeconds - a.createdSeconds || (a.subscriptionId < b.subscriptionId ? 1 : -1),
+  )[0];
+  const { subscriptionId } = decisiveChange(considered, plan) ?? last ?? {};
+  const status = statuses.get(subscriptionId ?? '');
+  return subscriptionId === undefined || status === undefined ? null : { subscriptionId, status };
+}
+
 /** The change that the team follows. */
 function decisiveChange<Change extends TrueChange>(
   history: readonly Change[],

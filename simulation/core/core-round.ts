@@ -2,7 +2,7 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
-import { checkoutRecord } from '../checkout.ts';
+import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import {
   acceptableTeams,
@@ -10,9 +10,10 @@ import {
   expectedTeam,
   type LatestStatus,
   type TeamRecord,
+  type TrueChange,
 } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
-import { renderHistory, type TrueEvent } from '../lifecycle/history.ts';
+import { renderHistory } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';
 import type { RunCase } from '../shrink.ts';
 import {
@@ -50,6 +51,8 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   const decided = new Map<Arrival['event']['key'], Decided>();
   /** The last plan that the application wrote into each team. */
   const written = new Map<ApplicationId, Written>();
+  /** The completed checkouts of each customer, and when each was completed. */
+  const completed = new Map<string, Map<TrueChange, number>>();
   const unfilled = new Set<string>();
   /** Counts the transactions, to record their order. */
   let now = 0;
@@ -133,6 +136,21 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
         written.set(store.write(step.customerId, record), { record, at: now });
         break;
       }
+      case 'redirect': {
+        const history = customers.get(step.customerId)?.history;
+        const change = hasSnapshots && history ? changeOfRedirect(history, step) : null;
+        if (!history || change === null) break;
+        const { createdSeconds, subscriptionId } = change;
+        const made = makeSnapshot(history.stateAt(subscriptionId, step.atMs), {
+          ...{ createdSeconds, seenKeys: null, takenAtMs: step.atMs },
+          nonce: () => `redirect_${step.atMs}`,
+        });
+        if (made === null) throw new SimulationBroken('a checkout could not be read');
+        store.link(step.customerId);
+        ingest([toArrival(made.event, step.atMs, nameOf(made.event.subscription.productId))]);
+        completed.set(step.customerId, new Map(completed.get(step.customerId)).set(change, now));
+        break;
+      }
       case 'repair':
         repair(step.isApiUp);
         break;
@@ -156,7 +174,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     ingest(requestSnapshots(END_OF_TIME_MS));
   }
   const divergences = [...customers.values()].flatMap((customer) =>
-    checkCustomer(customer, { store, decided, written, unfilled, planSelection }),
+    checkCustomer(customer, { store, decided, written, completed, unfilled, planSelection }),
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
@@ -215,27 +233,33 @@ type CheckedRound = {
   readonly store: MemoryStore;
   readonly decided: ReadonlyMap<string, Decided>;
   readonly written: ReadonlyMap<ApplicationId, Written>;
+  readonly completed: ReadonlyMap<string, ReadonlyMap<TrueChange, number>>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;
 };
 
 function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRound): Divergence[] {
-  const { store, decided, written, unfilled, planSelection } = round;
-  const { customerId, events } = history;
+  const { store, decided, written, completed, unfilled, planSelection } = round;
+  const { customerId } = history;
+  const checkouts = completed.get(customerId) ?? new Map<TrueChange, number>();
+  const changes = changesOf(history, [...checkouts.keys()]);
   const divergences: Divergence[] = [];
   const decidedOf = (number: number) => decided.get(variants.get(number)?.named.event.key ?? '');
+  const numbers = new Map<TrueChange, number>(history.events.map((one) => [one, one.number]));
+  const decidedAt = (change: TrueChange) => decidedOf(numbers.get(change) ?? -1)?.last ?? 0;
   const teams = store.teamsOf(customerId);
   if (teams.length === 0) {
-    const expected = [expectedTeam(events, planSelection)];
+    const expected = [expectedTeam(changes, planSelection)];
     divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
   for (const { id, plan: actual } of teams) {
     const own = written.get(id);
-    const isLater = ({ number }: TrueEvent) => (decidedOf(number)?.last ?? 0) > (own?.at ?? 0);
+    const isLater = (change: TrueChange) =>
+      (checkouts.get(change) ?? decidedAt(change)) > (own?.at ?? 0);
     const expected =
       own === undefined
-        ? [expectedTeam(events, planSelection)]
-        : acceptableTeams(events, planSelection, own.record, isLater);
+        ? [expectedTeam(changes, planSelection)]
+        : acceptableTeams(changes, planSelection, own.record, isLater);
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });
     }
@@ -245,7 +269,7 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
     const times = decidedOf(number)?.times ?? 0;
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
-  const expected = expectedLatest(events);
+  const expected = expectedLatest(changes);
   const actual = latestStatuses(store, customerId);
   if (JSON.stringify(actual) !== JSON.stringify(expected)) {
     divergences.push({ kind: 'latest', customerId, expected, actual });

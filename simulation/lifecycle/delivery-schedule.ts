@@ -6,6 +6,8 @@ export type Deliverable = {
   readonly customerId: string;
   readonly number: number;
   readonly atMs: number;
+  readonly subscriptionId: string;
+  readonly beganSeconds: number;
 };
 
 /** A step that happens at the receiver, in this order. */
@@ -36,6 +38,14 @@ export type Step =
       /** The plan is of this event's subscription, or of a new one that has no events. */
       readonly number: number;
       readonly isNew: boolean;
+    }
+  /** The browser comes back from the checkout of a subscription, which the application completes. */
+  | {
+      readonly kind: 'redirect';
+      readonly atMs: number;
+      readonly customerId: string;
+      readonly subscriptionId: string;
+      readonly isApiUp: boolean;
     }
   /** Maintenance applies parked events and looks up product names. */
   | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
@@ -128,6 +138,12 @@ export function scheduleDeliveries(
   const deliveries = steps.length;
   if (happens('noSnapshots')) steps.push({ kind: 'end-snapshots', atMs: 0 });
   steps.push(...applicationSteps(events, happens, random));
+  steps.push(
+    ...redirects(events, happens, random).map((step) => ({
+      ...step,
+      isApiUp: isApiUpAt(step.atMs),
+    })),
+  );
   steps.sort((one, other) => one.atMs - other.atMs);
   return { steps: withMaintenance(steps, happens, isApiUpAt), deliveries, counts };
 }
@@ -164,6 +180,32 @@ function applicationSteps(
   });
 }
 
+/** A browser that comes back later does not count as coming from the checkout. */
+const LONGEST_REDIRECT_SECONDS = 600;
+
+/**
+ * Completes checkouts within minutes after their subscriptions began. A customer with a single one can come back at
+ * any time, even after all of its events.
+ */
+function redirects(
+  events: readonly Deliverable[],
+  happens: (name: FaultName) => boolean,
+  random: Random,
+) {
+  const firstOf = new Map(events.map((event) => [event.subscriptionId, event]));
+  return [...firstOf.values()].flatMap(({ customerId, subscriptionId, beganSeconds }) => {
+    if (!happens('redirect')) return [];
+    const ofCustomer = events.filter((event) => event.customerId === customerId);
+    const isOnly = ofCustomer.every((event) => event.subscriptionId === subscriptionId);
+    const soonSeconds = 1 + random.next() * random.pick([1, 5, 60, LONGEST_REDIRECT_SECONDS - 1]);
+    const atMs =
+      isOnly && random.chance(0.5)
+        ? random.pick(ofCustomer).atMs + random.pick([1, HOUR_MS])
+        : (beganSeconds + soonSeconds) * SECOND_MS;
+    return [{ kind: 'redirect' as const, atMs, customerId, subscriptionId }];
+  });
+}
+
 /** Runs maintenance between deliveries. Some of them happen while the API's response is awaited. */
 function withMaintenance(
   steps: readonly Step[],
@@ -189,7 +231,7 @@ function isWithin({ fromMs, untilMs }: TimeRange, atMs: number): boolean {
 function drawProbabilities(faults: Faults, random: Random): Faults {
   const drawn = { ...faults };
   const deliveries = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse'] as const;
-  const names = [...deliveries, 'maintenance', 'relink', 'checkout'] as const;
+  const names = [...deliveries, 'maintenance', 'relink', 'checkout', 'redirect'] as const;
   for (const name of names) {
     const factor = random.pick([0, 0.5, 1, 1, 2]);
     drawn[name] = Math.min(faults[name] * factor, MAX_PROBABILITY);

@@ -21,6 +21,10 @@ export const FAULTS = {
     probability: 0.2,
     help: 'per customer: the application writes a plan into its team',
   },
+  redirect: {
+    probability: 0.3,
+    help: 'per subscription: the browser comes back from its checkout, and the application completes it',
+  },
   endpointOutage: { probability: 0.2, help: 'per round: the endpoint is down for a while' },
   databaseOutage: { probability: 0.2, help: 'per round: the database is down for a while' },
   apiOutage: { probability: 0.3, help: "per round: Stripe's API is down for a while" },

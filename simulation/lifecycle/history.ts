@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.ts';
 import { previousAttributes } from './previous-attributes.ts';
 import { API_VERSIONS, renderSubscription, type Shape } from './shapes.ts';
-import type { CustomerLifecycle, LifecycleChange } from './subscription.ts';
+import type { CustomerLifecycle, LifecycleChange, Subscription } from './subscription.ts';
 
 /** A change together with the event that Stripe sends about it. */
 export type TrueEvent = {
@@ -12,6 +12,8 @@ export type TrueEvent = {
   readonly createdSeconds: number;
   readonly customerId: string;
   readonly subscriptionId: string;
+  /** When the subscription began. */
+  readonly beganSeconds: number;
   readonly status: string;
   /** `null` in the oldest API versions, which have no products. */
   readonly productId: string | null;
@@ -25,6 +27,14 @@ export type History = {
   readonly events: readonly TrueEvent[];
   /** The subscription as the API returns it at this time; `null` before it was created. */
   stateAt(subscriptionId: string, atMs: number): JsonObject | null;
+  /** The same, independent of the API version. */
+  subscriptionAt(subscriptionId: string, atMs: number): Subscription | null;
+};
+
+type PastState = {
+  readonly atMs: number;
+  readonly subscription: Subscription;
+  readonly object: JsonObject;
 };
 
 /** How Stripe formats events. */
@@ -42,10 +52,11 @@ const SHARED_ID = 'evt_00000000000000';
 
 export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat): History {
   const { shape, hasSharedIds } = format;
-  const rendered = new Map<string, { readonly atMs: number; readonly object: JsonObject }[]>();
+  const rendered = new Map<string, PastState[]>();
   for (const [id, subscription] of lifecycle.initialStates) {
     const atMs = subscription.startedAtSeconds * 1_000;
-    rendered.set(id, [{ atMs, object: renderSubscription(subscription, shape) }]);
+    const object = renderSubscription(subscription, shape);
+    rendered.set(id, [{ atMs, subscription, object }]);
   }
 
   const events = lifecycle.changes.map((change): TrueEvent => {
@@ -53,7 +64,7 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
     const past = rendered.get(subscription.id) ?? [];
     const before = past.at(-1)?.object ?? {};
     const object = renderSubscription(subscription, shape);
-    past.push({ atMs, object });
+    past.push({ atMs, subscription, object });
     const eventId = hasSharedIds ? SHARED_ID : `evt_${lifecycle.customerId}_${number}`;
     return {
       number,
@@ -62,6 +73,7 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
       createdSeconds: Math.floor(atMs / 1_000),
       customerId: lifecycle.customerId,
       subscriptionId: subscription.id,
+      beganSeconds: subscription.startedAtSeconds,
       status: subscription.status,
       productId: shape === 'ancient' ? null : subscription.product.id,
       productName: subscription.product.name,
@@ -69,13 +81,13 @@ export function renderHistory(lifecycle: CustomerLifecycle, format: EventFormat)
     };
   });
 
+  const pastAt = (subscriptionId: string, atMs: number) =>
+    rendered.get(subscriptionId)?.findLast((state) => state.atMs <= atMs);
   return {
     customerId: lifecycle.customerId,
     events,
-    stateAt(subscriptionId, atMs) {
-      const past = rendered.get(subscriptionId) ?? [];
-      return past.findLast((state) => state.atMs <= atMs)?.object ?? null;
-    },
+    stateAt: (subscriptionId, atMs) => pastAt(subscriptionId, atMs)?.object ?? null,
+    subscriptionAt: (subscriptionId, atMs) => pastAt(subscriptionId, atMs)?.subscription ?? null,
   };
 }
 

@@ -1,11 +1,14 @@
+import { completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ReconcileServices } from 'instep/src/maintenance/reconcile/progress.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { checkoutRecord } from '../checkout.ts';
+import { checkoutRecord, type Redirect } from '../checkout.ts';
 import type { TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
 import type { History } from '../lifecycle/history.ts';
+import type { SimulatedApi } from './simulated-api.ts';
 import { untilAvailable } from './until-available.ts';
 
 /** A step of the application, not of Stripe or maintenance. */
@@ -38,6 +41,20 @@ export class Application {
 
   run(step: ApplicationStep): Promise<void> {
     this.#lastStep = this.#lastStep.then(() => this.#run(step));
+    return this.#lastStep;
+  }
+
+  /** Completes a checkout, and then once more, as when the page is loaded again. */
+  complete(redirect: Redirect, services: ReconcileServices & { api: SimulatedApi }): Promise<void> {
+    const api = { ...services.api, ...services.api.checkoutOf(this.#history, redirect) };
+    const call = () =>
+      untilAvailable(() =>
+        completeCheckout({ ...services, api }, 'cs_1', { teamId: this.#teamId }),
+      );
+    this.#lastStep = this.#lastStep
+      .then(call)
+      .then(call)
+      .then(() => undefined);
     return this.#lastStep;
   }
 

@@ -1,9 +1,17 @@
+import { readAccess } from 'instep/src/access/team-access.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { readCustomers } from 'instep/src/postgres/statements/subscriptions.ts';
 import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
+import { changeOfRedirect, changesOf } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
-import { expectedTeam } from '../expected-team.ts';
+import {
+  type ExpectedAccess,
+  expectedAccess,
+  expectedTeam,
+  type TrueChange,
+} from '../expected-team.ts';
 import type { Failure } from '../level.ts';
 import type { StoreCustomer, StoreWorld } from './store-world.ts';
 
@@ -22,9 +30,10 @@ export async function checkWorld(
     const { customerId } = customer.lifecycle;
     // Only its arrival decides when an event without `created` happened.
     const isUndated = customer.format.hasUndatedEvents === true;
+    const changes = trueChanges(storeCustomer, world);
     const divergences = [
-      ...(isUndated ? [] : await checkTeams(storeCustomer, world, database)),
-      ...(await checkRebuild(storeCustomer, world, database)),
+      ...(isUndated ? [] : await checkTeams(storeCustomer, changes, world, database)),
+      ...(await checkRebuild(storeCustomer, changes, world, database)),
     ];
     // A plan that the application wrote is drift until an event is applied.
     const isWritten = storeCustomer.application.written.size > 0;
@@ -39,15 +48,26 @@ export async function checkWorld(
   return null;
 }
 
+/** The events of a customer, and its completed checkouts. */
+function trueChanges({ history }: StoreCustomer, { schedule }: StoreWorld): readonly TrueChange[] {
+  const checkouts = schedule.steps.flatMap((step) =>
+    step.kind === 'redirect' && step.customerId === history.customerId
+      ? (changeOfRedirect(history, step) ?? [])
+      : [],
+  );
+  return changesOf(history, checkouts);
+}
+
 /** Each team must be as expected, or still have the plan that the application wrote. */
 async function checkTeams(
-  { history, application }: StoreCustomer,
+  { history, application, loss }: StoreCustomer,
+  changes: readonly TrueChange[],
   { planSelection }: StoreWorld,
   { query }: Database,
 ): Promise<Divergence[]> {
   const { customerId } = history;
   const divergences: Divergence[] = [];
-  const team = expectedTeam(history.events, planSelection);
+  const team = expectedTeam(changes, planSelection);
   const teams = await readTeamsOf(query, [customerId]);
   if (teams.length === 0) {
     divergences.push({ kind: 'team', customerId, expected: [team], actual: null });
@@ -58,6 +78,12 @@ async function checkTeams(
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });
     }
+    // What was forgotten can include the last status, which nothing but a reconciliation shows.
+    if (loss.kind !== 'forgotten') {
+      divergences.push(
+        ...(await checkAccess(id, customerId, query, expectedAccess(changes, planSelection))),
+      );
+    }
   }
   const { customers } = await readCustomers(query, [customerId]);
   const states = [...(customers.get(customerId)?.values() ?? [])];
@@ -67,9 +93,25 @@ async function checkTeams(
   return divergences;
 }
 
+/** The view must show the subscription that decides, with its true status. */
+async function checkAccess(
+  teamId: ApplicationId,
+  customerId: string,
+  query: Query,
+  expected: ExpectedAccess | null,
+): Promise<Divergence[]> {
+  const { subscriptionId = null, status = null } = (await readAccess(query, teamId)) ?? {};
+  const isShown = subscriptionId !== null && status !== null;
+  const actual = isShown ? { subscriptionId, status } : null;
+  const isSame =
+    actual?.subscriptionId === expected?.subscriptionId && actual?.status === expected?.status;
+  return isSame ? [] : [{ kind: 'access', customerId, expected, actual }];
+}
+
 /** `instep rebuild` must change nothing, and keep plans that the application wrote. */
 async function checkRebuild(
   { history, application }: StoreCustomer,
+  changes: readonly TrueChange[],
   { planSelection }: StoreWorld,
   database: Database,
 ): Promise<Divergence[]> {
@@ -77,7 +119,7 @@ async function checkRebuild(
   const divergences: Divergence[] = [];
   // A plan that Instep could have written with another TEAM_PLAN, or before a name changed, counts as
   // Instep's own.
-  const others = (['newest', 'best'] as const).map((one) => expectedTeam(history.events, one));
+  const others = (['newest', 'best'] as const).map((one) => expectedTeam(changes, one));
   const [team] = await readTeamsOf(database.query, [customerId]);
   if (team === undefined) return [];
   for await (const found of rebuild(database, { planSelection, teamId: team.id, isDryRun: true })) {

@@ -1,5 +1,6 @@
 import type { Random } from '../random.ts';
 import { isApplicationStep } from './application.ts';
+import type { CatchUpOptions } from './catch-up-and-reconcile.ts';
 import type { Pipeline } from './fleet.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { received, type StoreWorld } from './store-world.ts';
@@ -9,13 +10,14 @@ type RunOptions = {
   readonly pipelines: readonly Pipeline[];
   readonly api: SimulatedApi;
   readonly random: Random;
+  readonly maintained: CatchUpOptions & { readonly api: SimulatedApi };
 };
 
 const MAX_IN_FLIGHT = 24;
 
 /** Delivers a world's schedule, each event to any of the pipelines, several at a time. */
 export async function runWorld(world: StoreWorld, options: RunOptions): Promise<void> {
-  const { pipelines, api, random } = options;
+  const { pipelines, api, random, maintained } = options;
   const inFlight = new Set<Promise<void>>();
   const failures: unknown[] = [];
 
@@ -28,9 +30,17 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
   }
 
   for (const step of world.schedule.steps) {
-    if (step.kind !== 'deliver' && !isApplicationStep(step)) continue;
+    const isOfApplication = isApplicationStep(step) || step.kind === 'redirect';
+    if (step.kind !== 'deliver' && !isOfApplication) continue;
     const customer = world.customers.get(step.customerId);
     if (customer === undefined) continue;
+    if (step.kind === 'redirect') {
+      if (!step.isApiUp) continue;
+      const { ingest } = random.pick(pipelines);
+      const services = { ...maintained, ingest, nameOf: api.retrieveProductName };
+      await start(() => customer.application.complete(step, services));
+      continue;
+    }
     if (step.kind !== 'deliver') {
       await start(() => customer.application.run(step));
       continue;

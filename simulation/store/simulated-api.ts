@@ -2,6 +2,7 @@ import type { Json } from 'instep/src/core/json.ts';
 import { InstepError } from 'instep/src/runtime/errors.ts';
 import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
 import { ApiCollection, type ApiObject, listObjects } from 'instep/src/testing/api-collection.ts';
+import type { Redirect } from '../checkout.ts';
 import type { History } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';
 
@@ -56,6 +57,25 @@ export class SimulatedApi {
     // The clock stands at the end of the second of the last event.
     return { body, answeredSeconds: Math.floor(clock.nowMs / 1_000) + CLOCK_MARGIN_SECONDS };
   };
+
+  /** The Checkout Session of a subscription, as it is at the time of the redirect. */
+  checkoutOf(
+    { customerId, stateAt }: History,
+    { subscriptionId, atMs }: Redirect,
+  ): Pick<StripeApi, 'retrieveCheckoutSession'> {
+    return {
+      retrieveCheckoutSession: async () => {
+        const subscription = stateAt(subscriptionId, atMs);
+        const body = {
+          status: 'complete',
+          mode: 'subscription',
+          customer: customerId,
+          subscription,
+        };
+        return { body, answeredSeconds: Math.floor(atMs / 1_000) };
+      },
+    };
+  }
 
   readonly retrieveProductName = async (productId: string): Promise<string | null> => {
     this.#check();

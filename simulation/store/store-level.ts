@@ -1,3 +1,4 @@
+import { storePolicy } from 'instep/src/access/team-access.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
 import { planSelectionOfRound } from '../core/core-level.ts';
@@ -68,13 +69,16 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       const pipelines = fleet.pipelines(planSelection);
       const ingest = pipelines[0]?.ingest;
       if (ingest === undefined) break;
+      await storePolicy(query, { planSelection, pastDueGraceMs: null, keepsPaused: false });
       const nonce = () => `nonce_${random.next()}`;
       const { now } = options;
       const maintained = { database, query, ingest, planSelection, api, logger, now, nonce };
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
       const stop = fleet.run(maintained);
-      await Promise.all(worlds.map((world) => runWorld(world, { pipelines, api, random })));
+      await Promise.all(
+        worlds.map((world) => runWorld(world, { pipelines, api, random, maintained })),
+      );
       await stop();
       api.isDown = false;
       api.advanceToEnd();

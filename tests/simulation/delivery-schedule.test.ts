@@ -10,6 +10,8 @@ const EVENTS: readonly Deliverable[] = Array.from({ length: 40 }, (_, number) =>
   customerId: `cus_${number % 2}`,
   number,
   atMs: 1_700_000_000_000 + number * 400,
+  subscriptionId: `sub_${number % 2}`,
+  beganSeconds: 1_700_000_000,
 }));
 
 const NONE: Faults = { ...noFaults(), reorderSeconds: 5, delayHours: 72 };
