@@ -100,6 +100,32 @@ test('several teams whose triggers wait delay the others in their batch no longe
   await query('drop trigger wait on teams');
 });
 
+test('a team whose trigger waited once is not behind those whose triggers always wait', async () => {
+  const { query } = store.database;
+  const [once, ...always] = await Promise.all(Array.from({ length: 4 }, () => store.addTeam()));
+  if (once === undefined) throw new RangeError('no teams');
+  await query(`
+    create table waiting (customer_id text);
+    insert into waiting select unnest('{${[once, ...always].map(({ customerId }) => customerId)}}'::text[]);
+    create function wait_as_listed() returns trigger language plpgsql as
+    $$begin if exists (select from waiting where customer_id = new.provider_customer_id)
+      then perform pg_sleep(1); end if; return new; end$$;
+    create trigger wait before update on teams for each row execute function wait_as_listed()`);
+  const pipeline = openPipeline({ timeoutMs: 800 });
+  let products = 0;
+  const ingest = ({ customerId }: { customerId: string }) => {
+    products += 1;
+    return pipeline.ingest([receivedEvent({ customerId, productId: `prod_${products}` })]);
+  };
+  for (const team of [once, ...always]) await ingest(team);
+  await query('delete from waiting where customer_id = $1', [once.customerId]);
+  // Stripe sends them again at the same moment.
+  const waiting = always.map(ingest);
+  const [applied] = await Promise.allSettled([ingest(once), ...waiting]);
+  await query('drop trigger wait on teams');
+  expect(applied).toMatchObject({ status: 'fulfilled' });
+});
+
 test('drops events whose requests have given up', async () => {
   let transactions = 0;
   const database: Database = {

@@ -96,13 +96,14 @@ export class IngestPipeline {
   #limit: QueueLimit;
   #ready: EventQueue;
   #blocked: EventQueue;
-  /** For the events of a batch that timed out, one by one. */
+  /** For the events of a batch that timed out, and those of slow customers, one by one with little time. */
   #suspected: EventQueue;
-  /** For events whose statements take long, because the application's triggers wait: one at a time, with all the time. */
+  /** For events that took longer, because the application's triggers wait: one at a time, with all the time. */
   #alone: EventQueue;
   /** The customers whose events took long the last time. */
   #slowCustomers = new BoundedCache<string, true>(MAX_SLOW_CUSTOMERS);
   #suspects = new WeakSet<ReceivedEvent>();
+  #slowEvents = new WeakSet<ReceivedEvent>();
   #blockedEvents = 0;
   #lastCommitMs = Number.NEGATIVE_INFINITY;
 
@@ -129,6 +130,7 @@ export class IngestPipeline {
       onTimeout: (event: ReceivedEvent) => void this.#suspects.add(event),
     };
     const noteSlow = (event: ReceivedEvent) => {
+      this.#slowEvents.add(event);
       if (event.kind === 'unreadable') return;
       this.#slowCustomers.set(event.subscription.customerId, true);
     };
@@ -213,8 +215,10 @@ export class IngestPipeline {
   }
 
   #queueOf(event: EventWithProductName): EventQueue {
-    if (this.#isSlow(event)) return this.#alone;
-    return this.#suspects.has(event) ? this.#suspected : this.#blocked;
+    if (this.#slowEvents.has(event)) return this.#alone;
+    // A customer whose last event took long is not behind those who still do.
+    const isSuspect = this.#suspects.has(event) || this.#isSlow(event);
+    return isSuspect ? this.#suspected : this.#blocked;
   }
 
   #isSlow(event: EventWithProductName): boolean {
