@@ -7,7 +7,7 @@ import type { Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -72,6 +72,23 @@ test('pauses after a search, in proportion to the time that it took', async () =
   const restless = openJob(Number.POSITIVE_INFINITY);
   for (let run = 0; run < 3; run += 1) await restless(signal);
   expect(searches).toBe(4);
+});
+
+test('a long search is rare, so that its cost does not grow with what waits', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let searches = 0;
+  const slow: Query = async (statement, values) => {
+    searches += 1;
+    vi.advanceTimersByTime(100);
+    return await store.database.query(statement, values);
+  };
+  const run = createParkedEventsJob({ query: slow, ingest: openPipeline(store.database), logger });
+  for (let second = 0; second < 30; second += 1) {
+    await run(signal);
+    vi.advanceTimersByTime(1_000);
+  }
+  expect(searches).toBe(1);
 });
 
 /** A customer whose event is parked, although a team is linked to it now. */

@@ -22,8 +22,7 @@ type ParkedEventsOptions = {
 
 const BATCH = 200;
 
-const MAX_LOAD = 0.002;
-const LONGEST_PAUSE_MS = 5_000;
+const MAX_LOAD = 0.003;
 
 /**
  * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
@@ -52,8 +51,8 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const startedAtMs = performance.now();
       const due = { limit: BATCH, exceptIds: resting.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
-      const tookMs = performance.now() - startedAtMs;
-      nextAtMs = performance.now() + Math.min(tookMs / maxLoad, LONGEST_PAUSE_MS);
+      const endedAtMs = performance.now();
+      nextAtMs = endedAtMs + (endedAtMs - startedAtMs) / maxLoad;
       if (customerIds.length === 0) return;
       const eventsOf = new Map<string, ReceivedEvent[]>();
       for (const row of await readParkedEvents(query, customerIds, BATCH)) {
@@ -73,12 +72,11 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
   };
 }
 
-/** With more parked events than this, it is faster to start from the teams. */
+/** With more parked events than this, the planner decides whether to start from the teams. */
 const FEW_PARKED = 1_000;
 
 // Only one of the two branches is executed. If several products share a Stripe account, nearly all events are
-// parked, and there are far fewer teams. The inner limit makes the planner use the index of the parked events
-// for each team.
+// parked, and there can be far fewer teams.
 const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
       with first_parked as materialized (
         select customer_id
@@ -99,15 +97,14 @@ const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
                 union all
                select provider_customer_id
                  from ${teams.rows} as teams
-                cross join lateral (
+                where (select count(*) from first_parked) > ${FEW_PARKED}
+                  and provider_customer_id <> all ($2::text[])
+                  and exists (
                         select
                           from instep.events
                          where outcome = 'parked'
                            and customer_id = provider_customer_id
-                         limit 1
-                      ) as parked
-                where (select count(*) from first_parked) > ${FEW_PARKED}
-                  and provider_customer_id <> all ($2::text[])
+                      )
              ) as due
        limit $1`;
 
