@@ -11,11 +11,13 @@ import {
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createRandom } from '../../simulation/random.ts';
 import {
-  createHostileTrigger,
+  dropRole,
   HOSTILE_TEAMS,
   holdLock,
+  makeHostile,
+  setHostile,
 } from '../support/postgres/hostile-teams.ts';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
@@ -41,11 +43,11 @@ test.each(SEEDS)(
       new ApiCollection(),
     ];
     const stripe = await startFakeStripeApi({ productNames, subscriptions, customers, events });
-    await createHostileTrigger(query);
+    const roleUrl = await makeHostile(query, url);
     const release = await holdLock(url);
     const config = readConfig({
       ...SETTINGS,
-      DATABASE_URL: url.href,
+      DATABASE_URL: roleUrl.href,
       STRIPE_API_BASE: stripe.url,
       CATCH_UP_INTERVAL: '2s',
       RECONCILE_INTERVAL: '2s',
@@ -54,6 +56,7 @@ test.each(SEEDS)(
     onTestFinished(async () => {
       await instep.close();
       await release();
+      await dropRole(query, roleUrl);
       await database.close();
       await stripe.close();
     });
@@ -102,7 +105,7 @@ test.each(SEEDS)(
     await vi.waitFor(expectPlans, { timeout: DEADLINE_MS, interval: 250 });
 
     // Afterward, the log also has the events of hostile teams.
-    await query('alter table teams disable trigger be_hostile');
+    await setHostile(query, false);
     await Promise.all(teams.map(deliver));
     await instep.close();
     await query(`
@@ -110,15 +113,13 @@ test.each(SEEDS)(
          set plan_name = null,
              provider_product_id = null,
              provider_subscription_id = null,
-             subscription_status = null;
-      alter table teams enable trigger be_hostile`);
+             subscription_status = null`);
+    await setHostile(query, true);
+    const app = connect(roleUrl);
     const failed: string[] = [];
     const onFailure = ({ customerId }: { customerId: string }) => failed.push(customerId);
-    for await (const _ of rebuild(database, {
-      planSelection: 'newest',
-      isDryRun: false,
-      onFailure,
-    }));
+    for await (const _ of rebuild(app, { planSelection: 'newest', isDryRun: false, onFailure }));
+    await app.close();
     expect(failed).not.toEqual([]);
     await expectPlans();
   },

@@ -2,9 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import {
-  createHostileTrigger,
+  dropRole,
   HOSTILE_TEAMS,
   holdLock,
+  makeHostile,
 } from '../../support/postgres/hostile-teams.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
@@ -22,15 +23,15 @@ const MIN_SERVED_PERCENT = 99;
 export const hostileApplication: Scenario = {
   fault:
     "the application's triggers fail with any SQLSTATE, sleep, wait for a lock, drop the update or " +
-    `change it, for ${HOSTILE_TEAMS.length} teams whose events are sent for the given number of seconds`,
+    `change it, or its policies refuse it, for ${HOSTILE_TEAMS.length} teams whose events are sent for the given number of seconds`,
   promise:
     'at least 99% of the events of other teams get a 200 at the first attempt, 99% of the answers take at ' +
     'most 5 seconds, and each of these teams is correct',
   times: { short: 5, long: 60 },
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
-    const server = await startInstep({ DATABASE_URL: url.href });
-    await createHostileTrigger(database.query);
+    const roleUrl = await makeHostile(database.query, url);
+    const server = await startInstep({ DATABASE_URL: roleUrl.href });
     for (const name of HOSTILE_TEAMS)
       await addTeam(database.query, { name, customerId: customerOf(name) });
     const answers: Record<string, number> = {};
@@ -62,6 +63,7 @@ export const hostileApplication: Scenario = {
     await release();
     await server.stop();
     const figures = await regular.audit();
+    await dropRole(database.query, roleUrl);
     await database.close();
     expectServed(regular.attempts, MIN_SERVED_PERCENT);
     const p99Ms = slowestMs(regular.attempts);

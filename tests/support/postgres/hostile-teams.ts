@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { Query } from 'instep/src/postgres/database.ts';
 import pg from 'pg';
 
@@ -8,11 +9,28 @@ const STATES = ['P0001', 'U0001', '55000', '42501', '40001', '57P01', 'XX000', '
 export const HOSTILE_TEAMS = [
   ...STATES.map((state) => `raises ${state}`),
   ...['sleeps', 'waits', 'drops', 'lies'],
+  ...['hidden', 'denied'],
 ];
 
-/** Creates the trigger of an application that is hostile to the teams with these names. */
-export async function createHostileTrigger(query: Query): Promise<void> {
+/**
+ * Creates the trigger and the policies of an application that is hostile to the teams with these names. Returns the
+ * address of a role to which the policies apply.
+ */
+export async function makeHostile(query: Query, url: URL): Promise<URL> {
+  const role = `app_${randomBytes(6).toString('hex')}`;
+  // The role of the tests has the same name as the schema, so all of its tables are there.
   await query(`
+    alter table users set schema public;
+    alter table teams set schema public;
+    create role ${role} login;
+    grant usage on schema instep to ${role};
+    grant select, insert, update, delete, truncate on all tables in schema instep to ${role};
+    grant usage on all sequences in schema instep to ${role};
+    grant select on users to ${role};
+    grant select, update on teams to ${role};
+    create policy readable on teams for select using (true);
+    create policy writable on teams for update using (name <> 'hidden') with check (name <> 'denied');
+    alter table teams enable row level security;
     create table held (id int primary key);
     insert into held values (1);
     create function be_hostile() returns trigger language plpgsql as $$
@@ -27,7 +45,26 @@ export async function createHostileTrigger(query: Query): Promise<void> {
       end case;
       return new;
     end $$;
-    create trigger be_hostile before update on teams for each row execute function be_hostile()`);
+    create trigger be_hostile before update on teams for each row execute function be_hostile();
+    alter table held set schema public;
+    grant select, update on held to ${role}`);
+  const asRole = new URL(url);
+  asRole.searchParams.set('user', role);
+  return asRole;
+}
+
+/** Whether the application is hostile at the moment. */
+export async function setHostile(query: Query, isHostile: boolean): Promise<void> {
+  const verb = isHostile ? 'enable' : 'disable';
+  await query(`
+    alter table teams ${verb} trigger be_hostile;
+    alter table teams ${verb} row level security`);
+}
+
+/** Deletes the role of this address. */
+export async function dropRole(query: Query, { searchParams }: URL): Promise<void> {
+  const role = searchParams.get('user');
+  await query(`drop owned by ${role}; drop role ${role}`);
 }
 
 /** Holds the lock for which some of these teams wait, until the returned function is called. */
