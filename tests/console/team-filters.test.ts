@@ -172,3 +172,35 @@ async function idsOn(path: string): Promise<string[]> {
   const { html } = await pages.get(path);
   return [...html.matchAll(/<a href="\/teams\/(\d+)"><bdi>/g)].map(([, id = '']) => id);
 }
+
+/** Of every object, so that an object is no map of texts that others write. */
+test.each(['constructor', '__proto__', 'toString'])(
+  'a status, a plan, a product and a filter can be %s',
+  async (text) => {
+    await query(
+      `insert into teams
+              (name, provider_customer_id, subscription_status, plan_name, provider_product_id)
+       values ($1, 'cus_' || $1, $1, $1, $1)`,
+      [text],
+    );
+    await countTeamsNow(query);
+    for (const path of ['/', '/teams', '/attention', '/search?q=', '/events', '/reconcile']) {
+      expect(await pages.get(path)).toMatchObject({ status: 200 });
+    }
+    for (const field of [
+      'status',
+      'plan',
+      'product',
+      'issue',
+      'search',
+      'sort',
+      'customer',
+      text,
+    ]) {
+      for (const path of ['/teams', '/events', '/attention', '/actions', '/']) {
+        const { status } = await pages.get(`${path}?${field}=${text}`);
+        expect([200, 302, 400, 404]).toContain(status);
+      }
+    }
+  },
+);

@@ -23,12 +23,15 @@ const FILTERS: readonly {
 /** How many values of a filter are in view. */
 const MAX_SHOWN = 8;
 
-/** The labels of values that are not Stripe's own. */
-const LABELS: Readonly<Record<FilterField, Readonly<Record<string, string>>>> = {
-  status: { none: 'no subscription', other: 'another status' },
-  plan: {},
-  product: {},
-  issue: ISSUE_NAMES,
+/** The labels of values that are not Stripe's own. A value can be any text, such as `constructor`. */
+const LABELS: Readonly<Record<FilterField, ReadonlyMap<string, string>>> = {
+  status: new Map([
+    ['none', 'no subscription'],
+    ['other', 'another status'],
+  ]),
+  plan: new Map(),
+  product: new Map(),
+  issue: new Map(Object.entries(ISSUE_NAMES)),
 };
 
 type FilterLinksProps = {
@@ -99,7 +102,7 @@ function Values({ field, values, fields }: ValuesProps) {
       isChosen={value === chosen}
       teams={fields.search === '' ? teams : null}
     >
-      <UntrustedText text={LABELS[field][value] ?? value} maxLength={40} />
+      <UntrustedText text={LABELS[field].get(value) ?? value} maxLength={40} />
     </FilterLink>
   );
   const inView = values.filter(([value], index) => index < MAX_SHOWN || value === chosen);

@@ -23,6 +23,8 @@ type ParkedEventsOptions = {
 const BATCH = 200;
 
 const MAX_LOAD = 0.003;
+/** One search that waited for something must not delay the next one for longer. */
+const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
@@ -52,7 +54,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const due = { limit: BATCH, exceptIds: resting.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
       const endedAtMs = performance.now();
-      nextAtMs = endedAtMs + (endedAtMs - startedAtMs) / maxLoad;
+      nextAtMs = endedAtMs + Math.min((endedAtMs - startedAtMs) / maxLoad, LONGEST_PAUSE_MS);
       if (customerIds.length === 0) return;
       const eventsOf = new Map<string, ReceivedEvent[]>();
       for (const row of await readParkedEvents(query, customerIds, BATCH)) {
