@@ -12,7 +12,6 @@ import {
   type Operator,
   openContext,
   pruneEvents,
-  readActed,
   readTeam,
   rebuildTeams,
   reconcileTeams,
@@ -141,9 +140,9 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   expect(skipped).toBe(1);
   expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
   // One row for each subject of a form.
-  expect(await readActed(context, formId)).toHaveLength(1);
-  expect(await readActed(context, randomUUID())).toEqual([]);
-  expect(await readActed(context, 'x')).toEqual([]);
+  expect(await findActions(context, { formId })).toHaveLength(1);
+  expect(await findActions(context, { formId: randomUUID() })).toEqual([]);
+  expect(await findActions(context, { formId: 'x' })).toEqual([]);
 });
 
 test('replays the parked events of a customer, or one event', async () => {

@@ -2,12 +2,12 @@ import {
   type ActionRequest,
   act,
   checkHealth,
+  explainTeam,
   exportIssues,
   findIssues,
   ISSUES,
   openContext,
   readTeam,
-  readTeamIssue,
   reconcileTeams,
 } from 'instep/operate';
 import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
@@ -180,8 +180,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
     { code: 'unknown-customer', subject: { kind: 'team', id: String(unknown) } },
     { code: 'customer-without-team', subject: { kind: 'customer', id: 'cus_3' }, team: null },
   ]);
-  const team = await readTeam(context, late);
-  expect(team && (await readTeamIssue(context, team))).toMatchObject({ code: 'out-of-sync' });
+  expect((await explainTeam(context, late))?.issue).toMatchObject({ code: 'out-of-sync' });
 
   const first = await findIssues(context, { limit: 1 });
   expect(first.issues).toHaveLength(1);

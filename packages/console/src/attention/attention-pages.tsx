@@ -3,12 +3,12 @@ import {
   ACTIONS,
   act,
   countIssues,
+  findActions,
   findIssues,
   type IssueCounts,
   type IssueCursor,
   type OperateContext,
   type PageOfIssues,
-  readActed,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep/operate';
@@ -45,7 +45,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const [page, counts, acted] = await Promise.all([
       findIssues(services, { code, cursor, limit: LIMIT }),
       countIssues(services),
-      readActed(services, queryText(req.query('done'))),
+      findActions(services, { formId: queryText(req.query('done')) }),
     ]);
     const areSelected = req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);

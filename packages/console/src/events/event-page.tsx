@@ -5,10 +5,9 @@ import {
   type ExplainedEvent,
   eventsNamed,
   explainEvent,
-  modeOfEvent,
+  findActions,
   type OperateContext,
   type RecordedAction,
-  readActed,
 } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { countText, durationText } from '../components/amounts.ts';
@@ -42,9 +41,9 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
-    context.set('mode', modeOfEvent(event) ?? options.keyMode);
     const explained = await explainEvent(options, event);
-    const acted = await readActed(options, queryText(context.req.query('done')));
+    context.set('mode', explained.mode ?? options.keyMode);
+    const acted = await findActions(options, { formId: queryText(context.req.query('done')) });
     return context.render(<EventPage {...{ event, explained, acted }} />);
   });
 

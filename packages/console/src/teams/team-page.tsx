@@ -6,12 +6,11 @@ import {
   type ExplainedTeam,
   explainTeam,
   type FoundIssue,
+  findActions,
   type NamedTeam,
   type OperateContext,
   type RecordedAction,
-  readActed,
   readTeam,
-  readTeamIssue,
   readTimeline,
   type TeamSubscription,
 } from 'instep/operate';
@@ -54,13 +53,12 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
       const history = await readTimeline(options, { teamId: team.id, before, limit });
       return render(<OlderPage {...{ team, history: history ?? noTeam(), limit, before }} />);
     }
-    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
-    const { team } = explained;
     const isCompared = req.query('compare') !== undefined;
-    const comparison = isCompared ? await compareTeam(options, team.id) : null;
-    const acted = await readActed(options, queryText(req.query('done')));
+    const comparison = isCompared ? await compareTeam(options, idOf(context)) : null;
     // After the comparison, which stores what it finds.
-    const issue = await readTeamIssue(options, team);
+    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
+    const { team, issue } = explained;
+    const acted = await findActions(options, { formId: queryText(req.query('done')) });
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));

@@ -146,7 +146,7 @@ async function release(query: Query, { name, holder, share }: Lease): Promise<vo
 }
 
 /** The state of a leased job. Times in milliseconds since 1970. */
-export type LeasedJobState = {
+type LeasedJobState = {
   /** Whether an instance is running it. */
   readonly isHeld: boolean;
   readonly startedAtMs: number | null;

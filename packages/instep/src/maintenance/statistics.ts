@@ -38,7 +38,7 @@ const KEPT_SLOTS = 128;
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
 
 /** Whether there are no sums although events arrived lately: they were lost, and are computed again. */
-export async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> {
+async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> {
   const [row] = await query<{ areLost: boolean }>({
     name: 'are_statistics_lost',
     // Sums are also empty when no event has arrived for a long time.
@@ -60,7 +60,7 @@ export async function areStatisticsLost(query: Query, nowMs: number): Promise<bo
 }
 
 /** Forgets which events the sums hold as parked, before the sums are computed again. */
-export async function forgetParked(query: Query): Promise<void> {
+async function forgetParked(query: Query): Promise<void> {
   await query({ name: 'forget_parked', text: 'delete from instep.statistics_parked' });
 }
 
@@ -69,7 +69,7 @@ export async function forgetParked(query: Query): Promise<void> {
  * never without this lock. So once these transactions have ended, all events before the newest visible
  * position are visible as well.
  */
-export async function readLogWriters(query: Query): Promise<string[]> {
+async function readLogWriters(query: Query): Promise<string[]> {
   const rows = await query<{ transaction: string }>({
     name: 'read_log_writers',
     text: `
@@ -102,7 +102,7 @@ const ADD_CHANGES = `
  * Adds a range of the log to the sums. All events of the range must be committed. Returns how many
  * of them are new enough to be shown.
  */
-export async function addToStatistics(
+async function addToStatistics(
   query: Query,
   { after, upTo }: PositionRange,
   nowMs: number,
@@ -140,7 +140,7 @@ const EXAMINED = 1_000;
  * been deleted since or are too old to be shown. Examines the next ones after a position, and returns the position
  * to continue after: 0 to start again.
  */
-export async function moveDecided(query: Query, after: number, nowMs: number): Promise<number> {
+async function moveDecided(query: Query, after: number, nowMs: number): Promise<number> {
   const [row] = await query<{ count: number; last: number }>({
     name: 'move_decided',
     text: `
@@ -175,7 +175,7 @@ export async function moveDecided(query: Query, after: number, nowMs: number): P
 }
 
 /** Deletes what is too old to be shown. */
-export async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
+async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
   await query({
     name: 'delete_old_statistics',
     text: `

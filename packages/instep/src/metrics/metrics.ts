@@ -144,7 +144,7 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
 /** What is known about the health of the whole service. */
 export type ObservedHealth = { readonly figures: Health; readonly issues: readonly Issue[] };
 
-export type GaugesOptions = {
+type GaugesOptions = {
   readonly queued: () => Queued;
   readonly poolUse: () => PoolUse;
   readonly readHealth: () => Promise<ObservedHealth>;

@@ -64,7 +64,7 @@ export type ActedOn = {
 };
 
 export type Acted = {
-  /** `readActed` finds the results under this id. */
+  /** `findActions` finds the results under this id. */
   readonly formId: string;
   readonly results: readonly ActedOn[];
   /** The number of requests whose action does not apply to their subject. */
@@ -78,16 +78,14 @@ export type Acted = {
  * @throws the errors of the database if the audit can't be written
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { act, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const subject = { kind: 'customer', id: 'cus_123' } as const;
  * const { results } = await act(context, operator, [{ action: 'link', subject, linkTo: '9' }]);
  * console.log(results[0]?.result.code); // no-such-team
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function act(

@@ -204,32 +204,6 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/**
- * The actions that one call of `act` recorded; none for anything but its `formId`.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readActed } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * console.log(await readActed(context, 'an id from an address')); // []
- * await handler.close();
- * ```
- */
-export async function readActed(
-  { database: { query } }: OperateContext,
-  formId: string,
-): Promise<RecordedAction[]> {
-  if (!UUID.test(formId)) return [];
-  return await query<RecordedAction>({
-    name: 'read_actions_of',
-    text: READ_ACTIONS_OF,
-    values: [formId],
-  });
-}
-
 /** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
 export async function readLinkedMs(
   query: Query,
@@ -249,6 +223,8 @@ export async function readLinkedMs(
 }
 
 export type FindActionsRequest = {
+  /** Only the actions of one call of `act`; none for anything but its `formId`. */
+  readonly formId?: string;
   /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
   readonly before?: number | null;
   /** 50 by default. Actions of the same moment stay together, so there can be more. */
@@ -260,21 +236,24 @@ export type FindActionsRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findActions, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for (const { operator, action, subject, result } of await findActions(context)) {
  *   console.log(operator, action, subject, result.code);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function findActions(
   { database: { query } }: OperateContext,
-  { before = null, limit = 50 }: FindActionsRequest = {},
+  { formId, before = null, limit = 50 }: FindActionsRequest = {},
 ): Promise<RecordedAction[]> {
+  if (formId !== undefined && !UUID.test(formId)) return [];
+  if (formId !== undefined) {
+    const values = [formId];
+    return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
+  }
   return await query<RecordedAction>({
     name: 'read_actions',
     text: READ_ACTIONS,
@@ -289,13 +268,11 @@ const EXPORT_PAGE = 500;
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { exportActions, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for await (const { operator, action } of exportActions(context)) console.log(operator, action);
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* exportActions(context: OperateContext): AsyncGenerator<RecordedAction> {

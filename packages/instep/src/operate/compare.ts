@@ -52,14 +52,12 @@ export const DEADLINE_MS = 8_000;
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { compareTeam, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const comparison = await compareTeam(context, 1);
  * console.log(comparison.code); // no-such-team
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function compareTeam(
@@ -120,18 +118,16 @@ export type ReconcileRequest = {
  * `NOTHING_TO_RESUME`
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, reconcileTeams } from 'instep/operate';
  * import { startFakeStripeApi } from 'instep/testing';
  *
  * const stripe = await startFakeStripeApi();
  * const environment = { ...process.env, STRIPE_API_BASE: stripe.url };
- * const handler = createHandler({ environment, maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext({ environment });
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const counts = await reconcileTeams(context, operator, { isDryRun: true });
  * console.log(counts.teams, counts.drifts); // 0 0
- * await handler.close();
+ * await context.close();
  * await stripe.close();
  * ```
  */
@@ -179,14 +175,12 @@ export type Reconciliation = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readReconciliation } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { isRunning, progress } = await readReconciliation(context);
  * console.log(isRunning, progress?.counts.drifts); // false undefined
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readReconciliation({

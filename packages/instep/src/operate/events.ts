@@ -8,7 +8,6 @@ import {
   type EventRow,
   type SortOrder,
 } from '../event-log/search-events.ts';
-import { type Mode, originOfBody } from '../stripe/key-kind.ts';
 import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -32,14 +31,12 @@ export type FindEventsRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findEvents, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
  * console.log(events.length); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function findEvents(
@@ -54,14 +51,12 @@ export async function findEvents(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { countEvents, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const parked = await countEvents(context, { outcome: 'parked' }, { after: 0, limit: 1_000 });
  * console.log(parked); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function countEvents(
@@ -77,13 +72,11 @@ export async function countEvents(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readNewestPosition } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * console.log(await readNewestPosition(context)); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readNewestPosition({ database: { query } }: ReadContext): Promise<number> {
@@ -95,13 +88,11 @@ export async function readNewestPosition({ database: { query } }: ReadContext): 
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { eventsNamed, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * console.log(await eventsNamed(context, 'evt_123')); // []
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function eventsNamed(
@@ -115,43 +106,16 @@ export async function eventsNamed(
 }
 
 /**
- * The mode in which an event happened, by its body; `null`: unknown. Pure.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { findEvents, modeOfEvent, openContext } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const { events } = await findEvents(context);
- * for (const event of events) console.log(event.position, modeOfEvent(event));
- * await handler.close();
- * ```
- */
-export function modeOfEvent({ body }: EventRow): Mode | null {
-  try {
-    return originOfBody(body).mode;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    // It was JSON on arrival, so something other than Instep has changed it.
-    return null;
-  }
-}
-
-/**
  * The body of an event without personal data. The same key gives the same pseudonyms.
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findEvents, openContext, redactedBody } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { events } = await findEvents(context);
  * for (const event of events) console.log(new TextDecoder().decode(redactedBody(event, 'key')));
- * await handler.close();
+ * await context.close();
  * ```
  */
 export function redactedBody({ body }: EventRow, key: string): Uint8Array {
@@ -163,14 +127,12 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findEvents, openContext, subscriptionOf } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { events } = await findEvents(context);
  * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
- * await handler.close();
+ * await context.close();
  * ```
  */
 export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
@@ -182,15 +144,13 @@ export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { exportEvents, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for await (const { eventId, outcome } of exportEvents(context, { customerId: 'cus_123' })) {
  *   console.log(eventId, outcome);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export function exportEvents(
@@ -207,15 +167,13 @@ export function exportEvents(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { followEvents, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for await (const event of followEvents(context, {}, AbortSignal.timeout(100))) {
  *   console.log(event.position, event.outcome);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* followEvents(
@@ -250,16 +208,14 @@ export type SuggestedLink = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findEvents, openContext, suggestLinks } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
  * for (const { customerId, team } of await suggestLinks(context, events)) {
  *   console.log(customerId, team.id, team.customerId === null);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function suggestLinks(

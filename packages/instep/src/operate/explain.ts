@@ -15,10 +15,13 @@ import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
+import { readFindingOf } from '../postgres/statements/findings.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
+import { type Mode, originOfBody } from '../stripe/key-kind.ts';
 import { readLinkedMs } from './audit.ts';
 import type { ReadContext } from './context.ts';
+import { type FoundIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
@@ -30,6 +33,8 @@ export type ExplainedTeam = {
   /** Those of its customer, the newest deciding event first. */
   readonly subscriptions: readonly TeamSubscription[];
   readonly history: CustomerHistory;
+  /** What the last comparison found, if that still holds; `null`: nothing. */
+  readonly issue: FoundIssue | null;
 };
 
 /** A subscription of a team's customer. */
@@ -84,14 +89,12 @@ export type ExplainTeamRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { explainTeam, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const explained = await explainTeam(context, 7);
  * console.log(explained?.status.kind); // undefined
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function explainTeam(
@@ -116,9 +119,10 @@ export async function explainTeam(
   const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = decidingEvent(customer, planSelection);
+  const finding = await readFindingOf(query, team);
   const record = { team, known, history, planSelection, linkedMs };
   return {
-    ...{ team, planSelection, history },
+    ...{ team, planSelection, history, issue: finding && issueOf(finding, [team]) },
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
     subscriptions: [...customer.values()]
@@ -141,14 +145,12 @@ export type TimelineRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readTimeline } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const timeline = await readTimeline(context, { teamId: 7 });
  * console.log(timeline); // null
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readTimeline(
@@ -294,6 +296,8 @@ export type ExplainedEvent = Explanation & {
   readonly change: SubscriptionChange | null;
   /** The teams that have the event's customer now. */
   readonly teams: readonly NamedTeam[];
+  /** The mode in which the event happened, by its body; `null`: unknown. */
+  readonly mode: Mode | null;
 };
 
 /**
@@ -333,16 +337,14 @@ async function explainHistory(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { eventsNamed, explainEvent, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for (const event of await eventsNamed(context, 'evt_123')) {
  *   const { reasons } = await explainEvent(context, event);
  *   console.log(event.outcome, reasons[0]?.code);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function explainEvent(
@@ -357,7 +359,17 @@ export async function explainEvent(
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const change = log.find((parsed) => parsed.event.key === event.key)?.change ?? null;
-  return { ...explanation, change, teams };
+  return { ...explanation, change, teams, mode: modeOf(event) };
+}
+
+function modeOf({ body }: EventRow): Mode | null {
+  try {
+    return originOfBody(body).mode;
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // It was JSON on arrival, so something other than Instep has changed it.
+    return null;
+  }
 }
 
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {

@@ -23,7 +23,6 @@ import {
   type OpenFinding,
   PROBLEMS,
   type Problem,
-  readFindingOf,
   readFindings,
 } from '../postgres/statements/findings.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -186,7 +185,8 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
+/** The issue of a finding about one of these teams, or about a customer without a team. */
+export function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
   const { problem: cause, customerId, teamId, plan: is, shouldBe, sinceMs } = finding;
   const code = CODE_OF_CAUSE[cause];
   return {
@@ -333,14 +333,12 @@ export type FindIssuesRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findIssues, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { issues } = await findIssues(context, { code: 'parked-events' });
  * console.log(issues.length); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function findIssues(
@@ -371,15 +369,13 @@ const EXPORT_PAGE = 200;
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { exportIssues, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for await (const { code, subject, remedies } of exportIssues(context)) {
  *   console.log(code, subject.kind, subject.id, remedies);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* exportIssues(
@@ -395,41 +391,16 @@ export async function* exportIssues(
 }
 
 /**
- * What the last comparison found about a team, if that still holds; `null`: nothing.
- *
- * @example
- * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readTeam, readTeamIssue } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const team = await readTeam(context, 1);
- * if (team !== null) console.log(await readTeamIssue(context, team));
- * await handler.close();
- * ```
- */
-export async function readTeamIssue(
-  { database: { query } }: OperateContext,
-  team: NamedTeam,
-): Promise<FoundIssue | null> {
-  const finding = await readFindingOf(query, team);
-  return finding && issueOf(finding, [team]);
-}
-
-/**
  * How many issues of each code are open.
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { countIssues, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const counts = await countIssues(context);
  * console.log(counts['out-of-sync'].count); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function countIssues({

@@ -61,14 +61,12 @@ const BUDGET_MS = 30;
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findTeams, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { teams, after } = await findTeams(context, { filter: { text: 'acme' }, limit: 10 });
  * console.log(teams.length, after); // 0 null
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function findTeams(
@@ -103,14 +101,12 @@ export type FoundCustomers = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { findCustomers, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { teams } = await findCustomers(context, 'cus_123');
  * console.log(teams.length); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function findCustomers(
@@ -126,14 +122,12 @@ export async function findCustomers(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, teamsOfCustomers } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const teams = await teamsOfCustomers(context, ['cus_123', 'cus_456']);
  * console.log(teams.length); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function teamsOfCustomers(
@@ -156,13 +150,11 @@ async function findByCustomer(query: Query, id: string, limit: number): Promise<
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readTeam } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * console.log(await readTeam(context, 7)); // null
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readTeam(
@@ -177,15 +169,13 @@ export async function readTeam(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { exportTeams, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for await (const { id, plan } of exportTeams(context, { issue: 'out-of-sync' })) {
  *   console.log(id, plan.subscriptionStatus);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* exportTeams(
@@ -296,7 +286,7 @@ const EXAMINED = 5_000;
  * Lists teams. The application has no index for names, plans or statuses, so one statement examines a part of
  * the table in the order of ids, or all of it in another order.
  */
-export async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
+async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   const { filter, order, cursor, limit } = list;
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;

@@ -46,14 +46,12 @@ const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { checkHealth, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const { issues, reconciled } = await checkHealth(context);
  * console.log(issues.length, reconciled); // 0 null
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function checkHealth(context: OperateContext): Promise<HealthReport> {
@@ -112,15 +110,13 @@ export async function reportHealth(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readStatistics } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const sinceMs = Date.parse('2026-11-24T09:00:00Z');
  * const { rows, isComplete } = await readStatistics(context, { slotSeconds: 60, sinceMs });
  * console.log(rows.length, isComplete); // 0 true
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readStatistics(
@@ -136,15 +132,13 @@ export async function readStatistics(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readRuns } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for (const { version, startedAtMs, seenAtMs } of await readRuns(context)) {
  *   console.log(version, new Date(startedAtMs), new Date(seenAtMs));
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readRuns({ database }: OperateContext): Promise<Run[]> {
@@ -157,15 +151,13 @@ export async function readRuns({ database }: OperateContext): Promise<Run[]> {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readTeamCounts } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * for (const { status, plan, teams } of (await readTeamCounts(context))?.groups ?? []) {
  *   console.log(status, plan, teams);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readTeamCounts({ database }: OperateContext): Promise<TeamCounts | null> {

@@ -86,7 +86,6 @@ export {
   type OperatorAction,
   type RecordedAction,
   type ReplayOutcomes,
-  readActed,
   type Subject,
 } from './audit.ts';
 export { completeCheckout, syncCustomer } from './checkout.ts';
@@ -115,7 +114,6 @@ export {
   type FindEventsRequest,
   findEvents,
   followEvents,
-  modeOfEvent,
   readNewestPosition,
   redactedBody,
   type SuggestedLink,
@@ -147,7 +145,6 @@ export {
   type IssueEvidence,
   type OpenIssue,
   type PageOfIssues,
-  readTeamIssue,
 } from './find-issues.ts';
 export type { TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {

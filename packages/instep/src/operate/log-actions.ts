@@ -22,17 +22,15 @@ async function record(
  * @throws the errors of the database, except those that one event causes
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { exportEvents, openContext, replayEvents } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const unreadable = exportEvents(context, { outcome: 'unreadable' }, 'oldest first');
  * for await (const { event, outcome } of replayEvents(context, operator, unreadable)) {
  *   console.log(event.position, outcome);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* replayEvents(
@@ -69,16 +67,14 @@ export type DismissRequest = Pick<ParkedFilter, 'customerId' | 'receivedBeforeMs
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { dismissEvents, openContext } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
  * const signal = AbortSignal.timeout(60_000);
  * console.log(await dismissEvents(context, operator, { receivedBeforeMs }, signal)); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function dismissEvents(
@@ -101,16 +97,14 @@ export async function dismissEvents(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, pruneEvents } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
  * const signal = AbortSignal.timeout(60_000);
  * console.log(await pruneEvents(context, operator, receivedBeforeMs, signal)); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function pruneEvents(
@@ -133,14 +127,12 @@ export async function pruneEvents(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, redactEvents } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * console.log(await redactEvents(context, operator, 'cus_123')); // 0
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function redactEvents(
@@ -171,17 +163,15 @@ export type RebuildRequest = {
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, rebuildTeams } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const differences = rebuildTeams(context, operator, { isDryRun: true });
  * for await (const { teamId, is, shouldBe } of differences) {
  *   console.log(teamId, is.planName, shouldBe.planName);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function* rebuildTeams(
