@@ -49,7 +49,7 @@ type Setting = {
     startedAgoMs?: number,
     now?: () => number,
     compareCustomer?: (customerId: string) => Promise<boolean>,
-  ): (signal?: AbortSignal) => Promise<void>;
+  ): (signal?: AbortSignal) => Promise<unknown>;
 };
 
 /** An account with these events, and a team that follows their customer. */

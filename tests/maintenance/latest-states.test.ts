@@ -122,7 +122,9 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
          from generate_series(1, 60) as number`,
     );
     const job = createLatestStatesJob(store.database, () => 0);
-    await whileHeld(store.openAnother(), lockTeam(teamId), () => job(new AbortController().signal));
+    await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
+      await job(new AbortController().signal);
+    });
     const left = await store.database.query<{ customer_id: string }>(
       'select customer_id from instep.latest_states where not is_from_log',
     );

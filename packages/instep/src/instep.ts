@@ -9,6 +9,8 @@ import { type Config, configWarnings, describeDatabase } from './config/config.t
 import { checkedTables } from './config/database.ts';
 import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
+import { FailedJobs } from './maintenance/failed-jobs.ts';
+import { createResponsesJob, ResponseCounts } from './maintenance/responses.ts';
 import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import { createMetrics } from './metrics/metrics.ts';
@@ -19,6 +21,7 @@ import { commitNothing, type Database, type Query } from './postgres/database.ts
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
+import type { Instrumentation } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
@@ -26,7 +29,7 @@ import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
 import { Router } from './server/router.ts';
 import { UserEndpoint } from './server/user.ts';
-import { type IngestWebhook, WebhookEndpoint } from './server/webhook.ts';
+import { type IngestWebhook, WEBHOOK_PATH, WebhookEndpoint } from './server/webhook.ts';
 import { SessionReader, secretKeys } from './sessions/token.ts';
 import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
@@ -124,6 +127,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
     now,
     clockMs: () => performance.now(),
   });
+  const responses = new ResponseCounts(now);
+  const instrumentation: Instrumentation = {
+    ...metrics,
+    requestAnswered(route, status, durationMs, code) {
+      metrics.requestAnswered(route, status, durationMs, code);
+      if (route === WEBHOOK_PATH && status !== 405) responses.add(status, code);
+    },
+  };
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
   const pipeline = new IngestPipeline({
@@ -153,10 +164,19 @@ export async function openService(options: InstepOptions): Promise<Service> {
       reconcileIntervalMs: config.reconcileIntervalMs,
       retentionMs: config.eventRetentionMs,
     });
+    const all = [...jobs, createResponsesJob(query, responses)];
     // On demand, Instep does not run between requests.
-    return mode === 'background' ? [...jobs, createRunsJob(query, config.accessPolicy)] : jobs;
+    return mode === 'background' ? [...all, createRunsJob(query, config.accessPolicy)] : all;
   };
-  const maintenance = openMaintenance(mode, loadJobs, { logger, instrumentation: metrics });
+  const working = { logger, instrumentation: metrics };
+  const maintenance =
+    mode === 'off'
+      ? // The responses of this process are counted nowhere else.
+        openMaintenance('background', async () => [createResponsesJob(query, responses)], working)
+      : openMaintenance(mode, loadJobs, {
+          ...working,
+          failedJobs: new FailedJobs(query, logger),
+        });
 
   const webhook = new WebhookEndpoint({
     verifier: new SignatureVerifier(config.webhookSecrets, metrics),
@@ -185,7 +205,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       checkDatabase: createDatabaseCheck(database, pipeline),
       logger,
     }),
-    instrumentation: metrics,
+    instrumentation,
     logger,
   });
   const handle: Handler = (request) => router.handle(request);
@@ -193,6 +213,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
   let closed: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
     await maintenance.stop();
+    await responses
+      .store(query)
+      .catch((err) => logger.warn({ err }, 'the responses of the last minute were not counted'));
     await database.close();
     await server.release();
   }

@@ -1,15 +1,23 @@
 import { NOTHING_COUNTED, type Progress } from 'instep/src/maintenance/reconcile/progress.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
+import { countTeamsNow } from './leased-jobs.ts';
 
 /** Records that all teams were compared with Stripe, without a finding. */
-export async function recordComparison(query: Query): Promise<void> {
+export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {
+  await query(`
+    insert into instep.new_customers (customer_id, due_at)
+    select provider_customer_id, 'infinity' from teams where provider_customer_id is not null
+        on conflict do nothing`);
+  await countTeamsNow(query);
   const progress: Progress = {
     phase: 'done',
-    startedAtMs: Date.now(),
+    startedAtMs: atMs,
     isDryRun: false,
     cursor: null,
     afterTeamId: null,
     counts: NOTHING_COUNTED,
+    completed: { startedAtMs: atMs, endedAtMs: atMs, teams: 1 },
+    intervalMs: 24 * 60 * 60 * 1_000,
   };
   await query(
     `update instep.leased_jobs

@@ -78,7 +78,14 @@ type LastReconciliationProps = { readonly progress: Progress | null; readonly no
 
 function LastReconciliation({ progress, nowMs }: LastReconciliationProps) {
   if (progress === null) return <>never</>;
-  const { startedAtMs, counts } = progress;
+  const { startedAtMs, counts, phase } = progress;
+  if (phase !== 'done') {
+    return (
+      <>
+        started <Ago ms={startedAtMs} nowMs={nowMs} />, not finished
+      </>
+    );
+  }
   return (
     <>
       <Ago ms={startedAtMs} nowMs={nowMs} />: {counted(counts.drifts, 'team')} out of sync,{' '}

@@ -1,66 +1,97 @@
-import type { Child, PropsWithChildren } from 'hono/jsx';
-import { type HealthReport, type Issue, issueText, type Remedy } from 'instep/operate';
-import { countText } from '../components/amounts.ts';
+import type { Child } from 'hono/jsx';
+import {
+  type HealthReport,
+  type Issue,
+  issueText,
+  type Remedy,
+  type Verdict,
+} from 'instep/operate';
+import { counted, countText, durationOf } from '../components/amounts.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
-type IssueListProps = Pick<HealthReport, 'issues' | 'reconciled'> & { readonly nowMs: number };
+type IssueListProps = { readonly health: HealthReport; readonly nowMs: number };
 
-/** One sentence on whether anything needs attention, then the issues. */
-export function IssueList({ issues, reconciled, nowMs }: IssueListProps) {
+/** What is claimed, with its evidence, and then the issues. */
+export function IssueList({ health, nowMs }: IssueListProps) {
+  const { verdict, issues } = health;
   const pressing = issues.filter(({ severity }) => severity !== 'notice');
   const notices = issues.filter(({ severity }) => severity === 'notice');
-  if (pressing.length === 0) {
-    const areCompared = reconciled?.phase === 'done';
-    return (
-      <div class={areCompared ? 'health good' : 'health'}>
-        {areCompared ? <InSync nowMs={nowMs} /> : <NotCompared {...{ reconciled, nowMs }} />}
-        <Notices {...{ notices, nowMs }} />
-      </div>
-    );
-  }
   const total = pressing.reduce((sum, { count }) => sum + count, 0);
   const isMore = pressing.some((issue) => issue.isMore);
   return (
-    <section class="health bad" aria-labelledby="issues">
+    <section class={`health ${CLASSES[verdict]}`} aria-labelledby="verdict" data-verdict={verdict}>
       <p>
-        <strong id="issues">
-          {isMore ? countText(total, total) : countText(total)}{' '}
-          {total === 1 ? 'issue needs' : 'issues need'} attention.
-        </strong>
+        <WhenCurrent>
+          <strong id="verdict">
+            {pressing.length === 0
+              ? VERDICTS[verdict]
+              : `${isMore ? countText(total, total) : countText(total)} ${
+                  total === 1 ? 'issue needs' : 'issues need'
+                } attention.`}
+          </strong>{' '}
+          <EvidenceText health={health} nowMs={nowMs} />
+        </WhenCurrent>
+        <WhenOutdated>
+          At <Time ms={nowMs} format="clock" />, this was: {VERDICTS[verdict]} The current state is
+          unknown.
+        </WhenOutdated>
       </p>
-      <ul>
-        {pressing.map((issue, index) => (
-          <li data-issue={issue.code}>
-            {issueText(issue, nowMs)}. {remedyOf(issue)}{' '}
-            <IssueLink issue={issue} id={`issue-${index}`} />
-          </li>
-        ))}
-      </ul>
+      {pressing.length > 0 && (
+        <ul>
+          {pressing.map((issue, index) => (
+            <li data-issue={issue.code}>
+              {issueText(issue, nowMs)}. {remedyOf(issue)}{' '}
+              <IssueLink issue={issue} id={`issue-${index}`} />
+            </li>
+          ))}
+        </ul>
+      )}
       <Notices {...{ notices, nowMs }} />
     </section>
   );
 }
 
-function RunDoctor({ children }: PropsWithChildren) {
+const CLASSES = { 'in-sync': 'good', unproven: '', warning: 'warning', failure: 'bad' } as const;
+
+const VERDICTS: Readonly<Record<Verdict, string>> = {
+  'in-sync': 'In sync.',
+  unproven: 'No issue is known.',
+  warning: 'Issues need attention.',
+  failure: 'Issues need attention.',
+};
+
+/** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
+function EvidenceText({ health: { compared, figures }, nowMs }: IssueListProps) {
+  const { completed, teams } = compared;
+  const { lastDeliveredMs } = figures;
+  const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
   return (
     <>
-      Run <code>npx instep doctor</code> to {children}.
+      {teams === null ? (
+        'Teams are being counted'
+      ) : (
+        <>
+          {countText(teams.linked - teams.uncompared)} of {counted(teams.linked, 'team')} compared
+          with Stripe
+          {completed !== null && ` ${ago(completed.endedAtMs)}`}
+        </>
+      )}
+      ; {lastDeliveredMs === null ? 'no delivery yet' : `last delivery ${ago(lastDeliveredMs)}`}.
     </>
   );
 }
 
 /** How to resolve an issue. Actions on its subjects are on the page that it links to. */
 const REMEDIES: Readonly<Partial<Record<Remedy, Child>>> = {
-  'check-database': (
-    <RunDoctor>
-      check the disk, and that a standby of synchronous_standby_names is connected
-    </RunDoctor>
-  ),
-  'check-endpoint': <RunDoctor>check the webhook endpoint and its secret</RunDoctor>,
-  'check-key-permissions': <RunDoctor>check what STRIPE_SECRET_KEY can read</RunDoctor>,
+  'check-database': 'Check the disk, and that a standby of synchronous_standby_names is connected.',
+  'check-endpoint': 'Check the webhook endpoint and its secret.',
+  'check-signing-secret':
+    "Set STRIPE_WEBHOOK_SECRET to the signing secret of the endpoint in Stripe's dashboard, and restart Instep. Stripe then sends these events again.",
+  'check-key-permissions': 'Check what STRIPE_SECRET_KEY can read.',
+  'check-log': 'The server log has the reason.',
   'match-key-and-secret': 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
   'separate-modes': 'Run a separate Instep, with its own database, for each mode.',
   'register-own-account': 'Register an endpoint for the events of your own account only.',
@@ -91,7 +122,13 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
     case 'writes-not-committed':
     case 'catch-up-too-long':
     case 'different-policies':
+    case 'job-failed':
       return null;
+    case 'deliveries-refused':
+      return ['#panel-responses', 'Responses'];
+    case 'teams-not-compared':
+    case 'comparison-overdue':
+      return ['/reconcile', 'Compare'];
     case 'nothing-delivered':
     case 'events-in-other-mode':
     case 'events-in-both-modes':
@@ -117,40 +154,5 @@ function Notices({ notices, nowMs }: NoticesProps) {
         </p>
       ))}
     </>
-  );
-}
-
-function InSync({ nowMs }: Pick<IssueListProps, 'nowMs'>) {
-  return (
-    <p>
-      <WhenCurrent>
-        <strong>All teams are in sync.</strong> No action needed.
-      </WhenCurrent>
-      <WhenOutdated>
-        All teams were in sync at <Time ms={nowMs} format="clock" />. The current state is unknown.
-      </WhenOutdated>
-    </p>
-  );
-}
-
-type NotComparedProps = Omit<IssueListProps, 'issues'>;
-
-/** Only a complete comparison with Stripe shows that no change was missed. */
-function NotCompared({ reconciled, nowMs }: NotComparedProps) {
-  return (
-    <p>
-      <WhenCurrent>
-        <strong>No issue is known.</strong>{' '}
-        {reconciled === null
-          ? 'Teams have not been compared with Stripe yet.'
-          : 'The last comparison of all teams with Stripe has not finished.'}{' '}
-        <a id="compare" href="/reconcile">
-          {reconciled === null ? 'Compare' : 'Show'}
-        </a>
-      </WhenCurrent>
-      <WhenOutdated>
-        No issue was known at <Time ms={nowMs} format="clock" />. The current state is unknown.
-      </WhenOutdated>
-    </p>
   );
 }

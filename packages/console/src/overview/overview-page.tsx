@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import {
   checkHealth,
   type OperateContext,
+  readResponses,
   readRuns,
   readStatistics,
   readTeamCounts,
@@ -11,7 +12,7 @@ import { Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
 import { Page } from '../page.tsx';
 import { DelayChart } from './delay-chart.tsx';
-import { EventsChart } from './events-chart.tsx';
+import { EventsChart, ResponsesChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
 import { Marks, marksOf } from './marks.tsx';
@@ -34,15 +35,17 @@ export function overviewPage(options: OperateContext): Hono {
 
 async function readOverview(context: OperateContext, range: Range, nowMs: number) {
   const sinceMs = firstSlotMs(range, nowMs);
-  const [{ rows, isComplete }, runs, counts, health] = await Promise.all([
-    readStatistics(context, { slotSeconds: range.slotSeconds, sinceMs }),
+  const request = { slotSeconds: range.slotSeconds, sinceMs };
+  const [{ rows, isComplete }, responses, runs, counts, health] = await Promise.all([
+    readStatistics(context, request),
+    readResponses(context, request),
     readRuns(context),
     readTeamCounts(context),
     checkHealth(context),
   ]);
   const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
-  const slots = seriesOf(rows, range, nowMs);
-  return { slots, delays: delaysOf(rows), marks, isComplete, counts, health, nowMs };
+  const slots = seriesOf(rows, range, nowMs, responses);
+  return { slots, responses, delays: delaysOf(rows), marks, isComplete, counts, health, nowMs };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };
@@ -51,6 +54,7 @@ type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 /** The part of the page that is refreshed. */
 function Overview({
   slots,
+  responses,
   delays,
   marks,
   isComplete,
@@ -60,11 +64,11 @@ function Overview({
   range,
   isLive,
 }: OverviewProps) {
-  const { issues, figures, reconciled } = health;
+  const { issues, figures } = health;
   const hasEvents = figures.lastReceivedMs !== null;
   return (
     <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
-      {(issues.length > 0 || hasEvents) && <IssueList {...{ issues, reconciled, nowMs }} />}
+      {(issues.length > 0 || hasEvents) && <IssueList health={health} nowMs={nowMs} />}
       {hasEvents ? (
         <div class="panels">
           <Panel title={`Events per ${range.slot}`} id="panel-events">
@@ -80,6 +84,11 @@ function Overview({
         <NoEvents />
       )}
       <div class="panels">
+        {(hasEvents || responses.length > 0) && (
+          <Panel title="Responses to Stripe" id="panel-responses">
+            <ResponsesChart {...{ slots, responses, range, marks }} />
+          </Panel>
+        )}
         <Panel title="Teams by status" id="panel-teams">
           <TeamStatuses counts={counts} nowMs={nowMs} />
         </Panel>

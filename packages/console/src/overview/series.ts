@@ -3,6 +3,7 @@ import {
   LOGGED_OUTCOMES,
   type LoggedOutcome,
   NO_DELAY,
+  type ResponsesRow,
   type SlotSeconds,
   type StatisticsRow,
 } from 'instep/operate';
@@ -78,20 +79,47 @@ export type Slot = Delays & {
   /** In milliseconds since 1970. */
   readonly startsAtMs: number;
   readonly counts: Counts;
+  /** The number of responses to deliveries, by class. */
+  readonly responses: ReadonlyMap<string, number>;
 };
 
+export const RESPONSE_CLASSES = ['200', '4xx', '5xx'] as const;
+
+const classOf = ({ status }: ResponsesRow) =>
+  RESPONSE_CLASSES[status < 400 ? 0 : status < 500 ? 1 : 2];
+
 /** All slots of a range, oldest first, also those without events. */
-export function seriesOf(rows: readonly StatisticsRow[], range: Range, nowMs: number): Slot[] {
-  const bySlot = new Map<number, StatisticsRow[]>();
-  for (const row of rows) {
-    bySlot.set(row.startsAtMs, [...(bySlot.get(row.startsAtMs) ?? []), row]);
-  }
+export function seriesOf(
+  rows: readonly StatisticsRow[],
+  range: Range,
+  nowMs: number,
+  responses: readonly ResponsesRow[] = [],
+): Slot[] {
+  const bySlot = groupBySlot(rows);
+  const responsesBySlot = groupBySlot(responses);
   const firstMs = firstSlotMs(range, nowMs);
   return Array.from({ length: range.slots }, (_, index) => {
     const startsAtMs = firstMs + index * range.slotSeconds * 1_000;
     const found = bySlot.get(startsAtMs) ?? [];
-    return { startsAtMs, counts: countsOf(found), ...delaysOf(found) };
+    const answered = responsesBySlot.get(startsAtMs) ?? [];
+    return { startsAtMs, counts: countsOf(found), responses: sumsOf(answered), ...delaysOf(found) };
   });
+}
+
+function groupBySlot<Row extends { readonly startsAtMs: number }>(rows: readonly Row[]) {
+  const bySlot = new Map<number, Row[]>();
+  for (const row of rows) {
+    const own = bySlot.get(row.startsAtMs);
+    if (own === undefined) bySlot.set(row.startsAtMs, [row]);
+    else own.push(row);
+  }
+  return bySlot;
+}
+
+function sumsOf(responses: readonly ResponsesRow[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>();
+  for (const row of responses) sums.set(classOf(row), (sums.get(classOf(row)) ?? 0) + row.count);
+  return sums;
 }
 
 export function delaysOf(rows: readonly StatisticsRow[]): Delays {

@@ -56,6 +56,11 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
     name: 'writes',
     advice: 'check the disk, and that a standby of synchronous_standby_names is connected',
   },
+  'deliveries-refused': {
+    name: 'signatures',
+    advice:
+      "set STRIPE_WEBHOOK_SECRET to the endpoint's signing secret (Stripe dashboard, Developers, Webhooks; `stripe listen` prints its own), and restart",
+  },
   'events-in-other-mode': {
     name: EVENT_MODE,
     advice: 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
@@ -92,6 +97,9 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
   'products-without-name': { name: 'product names', advice: SERVER_ASKS },
   'catch-up-too-long': { name: 'catch-up', advice: SERVER_ASKS },
   'different-policies': { name: 'policies', advice: 'set the same variables for all instances' },
+  'job-failed': { name: 'jobs', advice: 'read the reason in the server log' },
+  'teams-not-compared': { name: TEAMS, advice: REPAIR },
+  'comparison-overdue': { name: TEAMS, advice: REPAIR },
   'out-of-sync': { name: TEAMS, advice: REPAIR },
   'changed-by-hand': { name: TEAMS, advice: REPAIR },
   'plan-refused': {

@@ -20,6 +20,12 @@ export function issueText(issue: Issue, nowMs: number): string {
   switch (issue.code) {
     case 'writes-not-committed':
       return 'The database commits no writes: events get a 503, and Stripe sends them again';
+    case 'deliveries-refused': {
+      const { refused, accepted, sinceMs } = issue.evidence;
+      const others = accepted === 0 ? 'none was accepted' : `${countText(accepted)} were accepted`;
+      const deliveries = refused === 1 ? 'delivery' : 'deliveries';
+      return `${countText(refused)} ${deliveries} refused for ${since(sinceMs)}, because the signature is of another secret; ${others}`;
+    }
     case 'parked-events': {
       const { events, sinceMs } = issue.evidence;
       const waited = sinceMs === null ? '' : `; the oldest has waited ${since(sinceMs)}`;
@@ -51,6 +57,23 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `Catch-up has been running for ${since(issue.evidence.sinceMs)}`;
     case 'different-policies':
       return `Instances with different access policies are running (${issue.evidence.policies.join('; ')}), and the one that started last decides`;
+    case 'job-failed':
+      return issue.evidence.jobs
+        .map(
+          ({ job, code, sinceMs, attemptAtMs }) =>
+            `The job ${job} has failed for ${since(sinceMs)} (${code}); the next attempt is ${dueText(attemptAtMs - nowMs)}`,
+        )
+        .join('. ');
+    case 'teams-not-compared': {
+      const { linked, uncompared, nextAtMs } = issue.evidence;
+      const next = nextAtMs === null ? '' : `; all are compared ${dueText(nextAtMs - nowMs)}`;
+      return `${countText(uncompared)} of ${counted(linked, 'team')} never compared with Stripe${next}`;
+    }
+    case 'comparison-overdue': {
+      const { endedAtMs, nextAtMs } = issue.evidence;
+      const next = nextAtMs === null ? '' : `, and was due ${since(nextAtMs)} ago`;
+      return `The last comparison of all teams with Stripe was ${since(endedAtMs)} ago${next}`;
+    }
     case 'out-of-sync':
       return `${subjects(issue, 'team')} out of sync with Stripe`;
     case 'changed-by-hand':
@@ -66,6 +89,11 @@ export function issueText(issue: Issue, nowMs: number): string {
     case 'double-billed':
       return `${subjects(issue, 'customer')} with several subscriptions that Stripe charges at once`;
   }
+}
+
+/** `in 5 min`, or `now` when it is due. */
+function dueText(ms: number): string {
+  return ms <= 0 ? 'due now' : `in ${durationOf(ms)}`;
 }
 
 /** `2 teams`, or `1,000+ teams` where counting stopped. */

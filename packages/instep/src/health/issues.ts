@@ -20,6 +20,9 @@ export type Remedy =
   | 'dismiss'
   | 'check-database'
   | 'check-endpoint'
+  | 'check-signing-secret'
+  | 'check-log'
+  | 'compare-all'
   | 'check-key-permissions'
   | 'match-key-and-secret'
   | 'separate-modes'
@@ -51,6 +54,11 @@ export const ISSUES = {
     severity: 'failure',
     concerns: 'service',
     remedies: ['check-database'],
+  },
+  'deliveries-refused': {
+    severity: 'failure',
+    concerns: 'service',
+    remedies: ['check-signing-secret'],
   },
   'parked-events': {
     severity: 'warning',
@@ -106,6 +114,21 @@ export const ISSUES = {
     severity: 'warning',
     concerns: 'service',
     remedies: ['match-variables'],
+  },
+  'job-failed': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['check-log'],
+  },
+  'teams-not-compared': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['compare-all'],
+  },
+  'comparison-overdue': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['compare-all', 'check-log'],
   },
   'out-of-sync': DRIFTED,
   'changed-by-hand': DRIFTED,
@@ -181,6 +204,44 @@ export type Evidence = {
   'products-without-name': { readonly products: number };
   'catch-up-too-long': { readonly sinceMs: number };
   'different-policies': { readonly policies: readonly string[] };
+  'deliveries-refused': Refusals;
+  'job-failed': { readonly jobs: readonly FailedJob[] };
+  'teams-not-compared': {
+    readonly linked: number;
+    readonly uncompared: number;
+    /** When all teams are compared next; `null`: unknown. */
+    readonly nextAtMs: number | null;
+  };
+  'comparison-overdue': { readonly endedAtMs: number; readonly nextAtMs: number | null };
+};
+
+/** Deliveries of the last day that were refused because their signature is of another secret. */
+export type Refusals = {
+  readonly refused: number;
+  readonly accepted: number;
+  readonly sinceMs: number;
+};
+
+/** A job whose last run failed, and when it is tried again. Times are in milliseconds since 1970. */
+export type FailedJob = {
+  readonly job: string;
+  /** The code of the error; `other` for an unexpected one. */
+  readonly code: string;
+  /** The first of the failures in a row. */
+  readonly sinceMs: number;
+  readonly attemptAtMs: number;
+};
+
+/** How far teams are compared with Stripe. Times are in milliseconds since 1970. */
+export type Compared = {
+  /** The last comparison of all teams that was completed; `null`: none was. */
+  readonly completed: { readonly startedAtMs: number; readonly endedAtMs: number } | null;
+  /** How often all teams are compared; `null`: unknown. */
+  readonly intervalMs: number | null;
+  /** The teams with a customer, and those of them that were never compared; `null`: not counted yet. */
+  readonly teams: { readonly linked: number; readonly uncompared: number } | null;
+  /** Whether a job compares new teams one by one, within seconds. */
+  readonly isFollowing: boolean;
 };
 
 /** Of the last events, how many are in this mode. */
@@ -222,6 +283,10 @@ export type SyncState = {
   readonly keyMode: Mode | null;
   /** `null`: not tried. */
   readonly areWritesCommitted: boolean | null;
+  readonly compared: Compared;
+  readonly failedJobs: readonly FailedJob[];
+  /** `null`: no delivery was refused lately. */
+  readonly refusals: Refusals | null;
 };
 
 /** An event often arrives before its team is linked, so it can be parked for this long. */
@@ -248,6 +313,10 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
     const code = 'writes-not-committed';
     yield { code, ...ISSUES[code], ...ONE, evidence: {} };
   }
+  if (state.refusals !== null) {
+    const code = 'deliveries-refused';
+    yield { code, ...ISSUES[code], ...ONE, evidence: state.refusals };
+  }
   const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
   if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
     const code = 'nothing-delivered';
@@ -268,6 +337,63 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
     const code = 'different-policies';
     yield { code, ...ISSUES[code], ...ONE, evidence: { policies } };
   }
+  const { failedJobs: jobs } = state;
+  if (jobs.length > 0) {
+    const code = 'job-failed';
+    yield { code, ...ISSUES[code], count: jobs.length, isMore: false, evidence: { jobs } };
+  }
+  yield* comparisonIssues(state.compared, nowMs);
+}
+
+/** Teams are compared daily unless configured otherwise. */
+const INTERVAL_MS = 24 * 60 * 60_000;
+
+/** A comparison waits for the lease, and for the answers of Stripe. */
+const SLACK_MS = 10 * 60_000;
+
+function* comparisonIssues(compared: Compared, nowMs: number): Generator<Issue> {
+  const { completed, intervalMs, teams, isFollowing } = compared;
+  // The whole interval counts from the start, and the next comparison can take as long as the last one.
+  const tookMs = completed === null ? 0 : completed.endedAtMs - completed.startedAtMs;
+  const dueAtMs = completed === null ? null : completed.startedAtMs + (intervalMs ?? INTERVAL_MS);
+  const nextAtMs = intervalMs === null ? null : dueAtMs;
+  if (teams !== null && teams.uncompared > 0) {
+    const code = 'teams-not-compared';
+    const { severity, ...kind } = ISSUES[code];
+    const isSoonOver = completed !== null && isFollowing;
+    const evidence = { ...teams, nextAtMs };
+    yield { code, ...kind, ...ONE, severity: isSoonOver ? 'notice' : severity, evidence };
+  }
+  const hasTeams = teams !== null && teams.linked > 0;
+  if (
+    completed !== null &&
+    dueAtMs !== null &&
+    hasTeams &&
+    nowMs > dueAtMs + 2 * tookMs + SLACK_MS
+  ) {
+    const code = 'comparison-overdue';
+    const { endedAtMs } = completed;
+    yield { code, ...ISSUES[code], ...ONE, evidence: { endedAtMs, nextAtMs } };
+  }
+}
+
+/**
+ * `in-sync`: every team was compared with Stripe, recently enough, and Stripe delivers events. `unproven`: nothing is
+ * known to be wrong.
+ */
+export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
+
+/** What the issues and the evidence amount to. Unknown is never in sync. Pure. */
+export function verdictOf(
+  issues: readonly Issue[],
+  { compared: { completed, teams }, health }: Pick<SyncState, 'compared' | 'health'>,
+): Verdict {
+  const severities = new Set(issues.map(({ severity }) => severity));
+  if (severities.has('failure')) return 'failure';
+  if (severities.has('warning')) return 'warning';
+  const isCompared =
+    completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
+  return isCompared && health.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
 }
 
 /** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */

@@ -71,6 +71,11 @@ const DUE_AGAIN = `case
 const isWritten = (row: string) =>
   `coalesce(${row}.subscription_id <> coalesce(known.subscription_id, ''), false)`;
 
+/** SQL for whether Stripe was ever asked for the subscriptions of the customer of a row of `teams`. */
+export const IS_COMPARED = `exists (
+               select from instep.new_customers where customer_id = provider_customer_id
+             )`;
+
 const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       with unknown as materialized (
         select provider_customer_id as customer_id,
@@ -88,6 +93,12 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                    select requested.customer_id
                      from instep.new_customers as requested
                     where requested.is_requested
+                 )
+                 or not ${IS_COMPARED} and exists (
+                   select
+                     from instep.leased_jobs
+                    where name = 'reconcile'
+                      and progress -> 'completed' is not null
                  )
                )
          group by provider_customer_id
@@ -114,8 +125,8 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       returning customer_id as "customerId"`;
 
 /**
- * Customers of teams for which Stripe should be asked now: no subscription of theirs is known, or the application
- * has written one to the row that is not. First come those for which it was never asked (about that subscription),
+ * Customers of teams for which Stripe should be asked now: no subscription of theirs is known, the application has
+ * written one to the row that is not, or the team has come since the first comparison of all teams. First come those for which it was never asked (about that subscription),
  * then the newest. Each is due again, because a customer can be created long before the checkout is completed.
  */
 async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
@@ -152,7 +163,7 @@ export async function requestSubscriptions(
   });
 }
 
-/** Notes that Stripe has just listed no subscription of these customers. */
+/** Notes that Stripe was just asked for the subscriptions of these customers. */
 export async function noteAsked(query: Query, customerIds: readonly string[]): Promise<void> {
   await query({
     name: 'note_asked',

@@ -3,6 +3,7 @@ import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts'
 import type { Query } from '../postgres/database.ts';
 import { allTeamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { IS_COMPARED } from './first-subscriptions.ts';
 
 /** The values by which teams are counted and filtered. */
 export type FilterValues = {
@@ -40,6 +41,9 @@ export type TeamGroup = FilterValues & { readonly teams: number };
 export type TeamCounts = {
   readonly countedAtMs: number;
   readonly groups: readonly TeamGroup[];
+  /** The teams with a customer, and those of them that were never compared with Stripe. */
+  readonly linked: number;
+  readonly uncompared: number;
 };
 
 /** More groups than this are not counted separately. */
@@ -67,7 +71,16 @@ const COUNT_TEAMS = (tables: ApplicationTables) => `
          group by 1, 2, 3, 4
       )
       select (extract(epoch from now()) * 1000)::bigint as "countedAtMs",
-             coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups
+             coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups,
+             (
+               select count(*) from ${tables.teams.rows} as teams where provider_customer_id is not null
+             ) as linked,
+             (
+               select count(*)
+                 from ${tables.teams.rows} as teams
+                where provider_customer_id is not null
+                  and not ${IS_COMPARED}
+             ) as uncompared
         from grouped`;
 
 /** Counts the teams. The job `team-counts` saves the result as its progress. */
@@ -85,7 +98,8 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
       select progress as counts
         from instep.leased_jobs
        where name = 'team-counts'
-         and progress is not null`,
+         -- An earlier version has not counted these.
+         and progress ? 'uncompared'`,
   });
   return row?.counts ?? null;
 }

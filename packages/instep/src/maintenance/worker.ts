@@ -5,6 +5,7 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { inRootSpan } from '../runtime/tracing.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
+import type { FailedJobs } from './failed-jobs.ts';
 
 /** Finds and repairs one kind of inconsistency. */
 export type Job = {
@@ -12,8 +13,11 @@ export type Job = {
   /** How often `run` is called. A job with a lease then only checks whether it is due. */
   readonly intervalMs: number;
   /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
-  readonly run: (signal: AbortSignal) => Promise<void>;
+  readonly run: (signal: AbortSignal) => Promise<void> | Promise<Resting | undefined>;
 };
+
+/** The job has failed for a reason that a retry does not change. It does nothing until the time is over. */
+export type Resting = { readonly error: unknown; readonly restMs: number };
 
 /** Loads the jobs when the first of them runs, which may never happen. */
 type LoadJobs = () => Promise<readonly Job[]>;
@@ -26,6 +30,8 @@ type MaintenanceWorker = {
 export type MaintenanceOptions = {
   readonly logger: Logger;
   readonly instrumentation?: Instrumentation;
+  /** Is told how each run ended. */
+  readonly failedJobs?: Pick<FailedJobs, 'failed' | 'succeeded'>;
 };
 
 type StartOptions = {
@@ -57,6 +63,8 @@ export function startMaintenance(
       isRetryable: () => true,
       firstPauseMs: intervalMs * 2,
       longestPauseMs: LONGEST_PAUSE_MS,
+      onRetry: (error: unknown, pauseMs: number) =>
+        void options.failedJobs?.failed(job.name, error, pauseMs),
     };
     while (!signal.aborted) {
       await retry(() => runOnce(job, signal, options), policy);
@@ -88,13 +96,15 @@ export function startMaintenance(
 function runOnce(
   { name, run }: Job,
   signal: AbortSignal,
-  { logger, instrumentation = NO_INSTRUMENTATION }: MaintenanceOptions,
+  { logger, instrumentation = NO_INSTRUMENTATION, failedJobs }: MaintenanceOptions,
 ): Promise<void> {
   return inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
     const startedAtMs = performance.now();
     let result: 'done' | 'failed' = 'done';
     try {
-      await run(signal);
+      const resting = await run(signal);
+      if (resting) await failedJobs?.failed(name, resting.error, resting.restMs);
+      else await failedJobs?.succeeded(name);
     } catch (err) {
       result = 'failed';
       if (!(err instanceof Stopped)) {
@@ -139,7 +149,10 @@ export function createOnDemandMaintenance(
       startedAtMs.set(job, performance.now());
       const isDone = await runOnce(job, signal, options).then(
         () => !signal.aborted,
-        () => false,
+        async (error: unknown) => {
+          await options.failedJobs?.failed(job.name, error, job.intervalMs);
+          return false;
+        },
       );
       if (isDone) ranAtMs.set(job, performance.now());
     }
@@ -208,19 +221,24 @@ export function restWithoutPermission(
   run: Job['run'],
   { job, logger, restMs, clockMs = () => performance.now() }: RestOptions,
 ): Job['run'] {
-  let forbiddenUntilMs = Number.NEGATIVE_INFINITY;
+  let resting: { readonly error: unknown; readonly untilMs: number } | null = null;
   return async (signal) => {
-    if (clockMs() < forbiddenUntilMs) return;
+    if (resting !== null && clockMs() < resting.untilMs) {
+      return { error: resting.error, restMs: resting.untilMs - clockMs() };
+    }
     try {
+      resting = null;
       await run(signal);
+      return undefined;
     } catch (err) {
-      if (err instanceof Stopped) return;
+      if (err instanceof Stopped) return undefined;
       if (!(err instanceof StripeApiFailed && err.isForbidden)) throw err;
       logger.warn(
         { job, err },
         'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
       );
-      forbiddenUntilMs = clockMs() + restMs;
+      resting = { error: err, untilMs: clockMs() + restMs };
+      return { error: err, restMs };
     }
   };
 }

@@ -1,8 +1,22 @@
 import { readRunningPolicies } from '../access/team-access.ts';
 import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
-import { type Issue, issuesOf, type SyncState } from '../health/issues.ts';
+import {
+  type Compared,
+  type Issue,
+  issuesOf,
+  type SyncState,
+  type Verdict,
+  verdictOf,
+} from '../health/issues.ts';
+import { readFailedJobs } from '../maintenance/failed-jobs.ts';
+import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
+import {
+  type ResponsesRow,
+  readRefusals,
+  readResponses as readResponseCounts,
+} from '../maintenance/responses.ts';
 import { type Run, readRuns as readAllRuns } from '../maintenance/runs.ts';
 import {
   type LogStatistics,
@@ -24,8 +38,12 @@ import { countOpenIssues } from './find-issues.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
-  /** What needs attention, the most pressing first. None is no proof: see `reconciled`. */
+  /** What the issues and the evidence amount to. */
+  readonly verdict: Verdict;
+  /** What needs attention, the most pressing first. None is no proof: see `verdict`. */
   readonly issues: readonly Issue[];
+  /** How far teams are compared with Stripe. */
+  readonly compared: Compared;
   readonly figures: Health;
   /** The mode of the newest event; `null`: unknown. */
   readonly eventMode: Mode | null;
@@ -91,18 +109,67 @@ export async function reportHealth(
   query: Query,
   { nowMs, linkByMetadata, ...known }: ReportOptions,
 ): Promise<HealthReport> {
-  const [figures, origins, policies, catchUp, reconcile] = await Promise.all([
-    readHealth(query),
-    readLastOrigins(query),
-    readRunningPolicies(query),
-    readLeasedJob(query, 'catch-up'),
-    readLeasedJob(query, 'reconcile'),
-  ]);
+  const [figures, origins, policies, catchUp, reconcile, following, counted, failedJobs, refusals] =
+    await Promise.all([
+      readHealth(query),
+      readLastOrigins(query),
+      readRunningPolicies(query),
+      readLeasedJob(query, 'catch-up'),
+      readLeasedJob(query, 'reconcile'),
+      readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
+      readLastTeamCounts(query),
+      readFailedJobs(query),
+      readRefusals(query),
+    ]);
   const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
-  const state = { ...known, health: figures, counts, policies, origins, catchUp };
-  const issues = issuesOf(state, nowMs);
+  const reconciled = readProgress(reconcile?.progress);
+  const compared: Compared = {
+    completed: reconciled?.completed ?? null,
+    intervalMs: reconciled?.intervalMs ?? null,
+    teams: counted === null ? null : { linked: counted.linked, uncompared: counted.uncompared },
+    isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
+  };
+  const found = {
+    health: figures,
+    counts,
+    policies,
+    origins,
+    catchUp,
+    compared,
+    failedJobs,
+    refusals,
+  };
+  const issues = issuesOf({ ...known, ...found }, nowMs);
+  const verdict = verdictOf(issues, found);
   const eventMode = origins[0]?.mode ?? null;
-  return { issues, figures, eventMode, catchUp, reconciled: readProgress(reconcile?.progress) };
+  return { verdict, issues, compared, figures, eventMode, catchUp, reconciled };
+}
+
+/** The job that compares new teams runs every few seconds, also on demand after each delivery. */
+const FOLLOWING_MS = 60_000;
+/**
+ * The responses to Stripe's deliveries in each time slot, by status and reason. Each instance adds its own once a
+ * minute, and they are kept for 10 days.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readResponses } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const sinceMs = Date.parse('2026-11-24T09:00:00Z');
+ * for (const { status, code, count } of await readResponses(context, { slotSeconds: 60, sinceMs })) {
+ *   console.log(status, code, count); // 400 signature-wrong 60
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function readResponses(
+  { database }: OperateContext,
+  request: StatisticsRequest,
+): Promise<ResponsesRow[]> {
+  return await readResponseCounts(database.query, request);
 }
 
 /**

@@ -27,8 +27,10 @@ export type { EventFilter, EventRow, SortOrder } from '../event-log/search-event
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
 export {
+  type Compared,
   type Concern,
   type Evidence,
+  type FailedJob,
   type FindingCode,
   ISSUES,
   type Issue,
@@ -36,16 +38,19 @@ export {
   type IssueCounts,
   type IssueKind,
   type ModeEvidence,
+  type Refusals,
   type Remedy,
   type Severity,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
   TEAM_ISSUES,
   type TeamIssueCode,
+  type Verdict,
 } from '../health/issues.ts';
 export type { ChargedSubscription } from '../maintenance/double-billing.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+export type { ResponsesRow } from '../maintenance/responses.ts';
 export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';
 export {
   DELAY_BOUNDS_SECONDS,
@@ -161,6 +166,7 @@ export {
 export {
   checkHealth,
   type HealthReport,
+  readResponses,
   readRuns,
   readStatistics,
   readTeamCounts,

@@ -11,6 +11,7 @@ import { sql as latestStates } from './migrations/0006-latest-states.ts';
 import { sql as doubleBilling } from './migrations/0007-double-billing.ts';
 import { sql as planChanges } from './migrations/0008-plan-changes.ts';
 import { sql as requestedCustomers } from './migrations/0009-requested-customers.ts';
+import { sql as evidence } from './migrations/0010-evidence.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -191,4 +192,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 7, name: '0007_double_billing', sql: doubleBilling, compatibleFrom: 6 },
   { version: 8, name: '0008_plan_changes', sql: planChanges, compatibleFrom: 8 },
   { version: 9, name: '0009_requested_customers', sql: requestedCustomers, compatibleFrom: 8 },
+  { version: 10, name: '0010_evidence', sql: evidence, compatibleFrom: 8 },
 ];

@@ -3,6 +3,7 @@ import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
+import { SignatureInvalid } from '../stripe/signature.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,
@@ -60,19 +61,29 @@ export class Router {
     const startedAtMs = performance.now();
     const route = this.#routes.get(request.path);
     let response: HttpResponse;
+    let code = '';
+    const onProblem = (error: unknown) => {
+      code = codeOf(error);
+    };
     if (route === undefined) response = notFound().toResponse(request.path);
-    else if (accepts(route, request.method)) response = await this.#handleAt(route, request);
-    else
-      response = methodNotAllowed(route.method === 'GET' ? 'GET, HEAD' : 'POST').toResponse(
-        route.path,
-      );
+    else if (accepts(route, request.method)) {
+      response = await this.#handleAt(route, request, onProblem);
+    } else {
+      const allowed = route.method === 'GET' ? 'GET, HEAD' : 'POST';
+      response = methodNotAllowed(allowed).toResponse(route.path);
+    }
     const durationMs = performance.now() - startedAtMs;
-    this.#instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
+    const { status } = response;
+    this.#instrumentation.requestAnswered(route?.path ?? 'other', status, durationMs, code);
     return response;
   }
 
   /** Handles a request in a span, and turns every error into a response. */
-  #handleAt(route: Route, request: HttpRequest): Promise<HttpResponse> {
+  #handleAt(
+    route: Route,
+    request: HttpRequest,
+    onProblem: (error: unknown) => void,
+  ): Promise<HttpResponse> {
     const { method, path, endpoint } = route;
     return inSpanOfCaller(request, `${method} ${path}`, route.span, async (span) => {
       let ids: object = {};
@@ -81,6 +92,7 @@ export class Router {
       };
       const response = await endpoint(request, identify).catch((error: unknown) => {
         const problem = problemOf(error);
+        onProblem(error);
         if (problem !== error) {
           this.#writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
         }
@@ -111,6 +123,13 @@ function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof BodyAlreadyRead) return new Problem(500, error.message);
   return error instanceof InstepError ? unavailable() : internalProblem();
+}
+
+/** Why a request was refused: the code of the error, or what is wrong with the signature. */
+function codeOf(error: unknown): string {
+  const cause = error instanceof Problem ? (error.cause ?? error) : error;
+  if (cause instanceof SignatureInvalid) return `signature-${cause.reason}`;
+  return cause instanceof InstepError ? cause.code : 'other';
 }
 
 function teamsOf(error: unknown) {

@@ -7,7 +7,16 @@ const TOLERANCE_SECONDS = 300;
 
 export class SignatureInvalid extends InstepError {
   readonly code = 'SIGNATURE_INVALID';
+  readonly reason: SignatureProblem;
+
+  constructor(reason: SignatureProblem, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.reason = reason;
+  }
 }
+
+/** `missing`: not of Stripe's form. `wrong`: of another secret or body. `old`: sent again after minutes. */
+type SignatureProblem = 'missing' | 'wrong' | 'old' | 'not-utf-8';
 
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
@@ -28,7 +37,8 @@ export class SignatureVerifier {
   /** Parses a signature header, before the body is read. @throws SignatureInvalid */
   parse(header: string | null): Signature {
     return (
-      (header && parseHeader(header)) || this.#refuse('there is no signature of the scheme v1')
+      (header && parseHeader(header)) ||
+      this.#refuse('missing', 'there is no signature of the scheme v1')
     );
   }
 
@@ -39,24 +49,24 @@ export class SignatureVerifier {
    */
   verify(body: Uint8Array, signature: Signature, receivedAtMs: number): string {
     if (!this.#keys.some((key) => isSigned(body, signature, key))) {
-      this.#refuse('no signature of the body matches a signing secret');
+      this.#refuse('wrong', 'no signature of the body matches a signing secret');
     }
     this.#instrumentation.signatureMatched(signature.timestampSeconds);
     const ageSeconds = Math.floor(receivedAtMs / 1_000) - signature.timestampSeconds;
     // Negated, so that an invalid time (NaN) counts as too old.
     if (!(ageSeconds <= TOLERANCE_SECONDS)) {
-      this.#refuse(`the signature is older than ${TOLERANCE_SECONDS} seconds`);
+      this.#refuse('old', `the signature is older than ${TOLERANCE_SECONDS} seconds`);
     }
     try {
       return STRICT_UTF8.decode(body);
     } catch (cause) {
-      return this.#refuse('the body is not UTF-8', { cause });
+      return this.#refuse('not-utf-8', 'the body is not UTF-8', { cause });
     }
   }
 
-  #refuse(reason: string, options?: ErrorOptions): never {
+  #refuse(reason: SignatureProblem, message: string, options?: ErrorOptions): never {
     this.#instrumentation.signatureRejected();
-    throw new SignatureInvalid(reason, options);
+    throw new SignatureInvalid(reason, message, options);
   }
 }
 

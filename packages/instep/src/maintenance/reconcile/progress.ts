@@ -28,6 +28,8 @@ export type ReconcileOptions = ReconcileServices & {
   readonly operator?: string;
   readonly onFinding: (finding: Finding) => void;
   readonly onProgress?: (progress: StepProgress) => void;
+  /** How often all teams are compared, if this run is one of those. */
+  readonly intervalMs?: number;
 };
 
 /** The progress of the current step. The steps come in this order. */
@@ -74,6 +76,13 @@ const progressShape = v.object({
   /** The comparison continues after this team; `null`: at the beginning. */
   afterTeamId: v.nullable(v.union([integer, v.string()])),
   counts: countsShape,
+  /** The last comparison that was completed, while and after later ones. */
+  completed: v.optional(
+    v.nullable(v.object({ startedAtMs: integer, endedAtMs: integer, teams: integer })),
+    null,
+  ),
+  /** How often a server does it; `null`: never so far. */
+  intervalMs: v.optional(v.nullable(integer), null),
 });
 
 /** The progress of a reconciliation of all teams. */
@@ -98,10 +107,20 @@ const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 /** Where a reconciliation starts. @throws NothingToResume */
 export function startOf(
   saved: unknown,
-  { isDryRun, resume, nowMs }: { isDryRun: boolean; resume: Resume; nowMs: number },
+  {
+    isDryRun,
+    resume,
+    nowMs,
+    intervalMs,
+  }: { isDryRun: boolean; resume: Resume; nowMs: number; intervalMs?: number | undefined },
 ): Progress {
-  const resumed = resume === 'no' ? null : resumable(readProgress(saved), isDryRun, nowMs);
-  if (resumed !== null) return resumed;
+  const last = readProgress(saved);
+  const kept = {
+    completed: last?.completed ?? null,
+    intervalMs: intervalMs ?? last?.intervalMs ?? null,
+  };
+  const resumed = resume === 'no' ? null : resumable(last, isDryRun, nowMs);
+  if (resumed !== null) return { ...resumed, ...kept };
   if (resume === 'required') {
     throw new NothingToResume('no reconciliation was interrupted within the last 24 hours');
   }
@@ -111,7 +130,7 @@ export function startOf(
     afterTeamId: null,
     counts: NOTHING_COUNTED,
   } as const;
-  return { ...start, startedAtMs: nowMs, isDryRun };
+  return { ...start, ...kept, startedAtMs: nowMs, isDryRun };
 }
 
 function resumable(saved: Progress | null, isDryRun: boolean, nowMs: number): Progress | null {

@@ -84,7 +84,11 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   const { database, logger, nonce } = services;
   const onFinding = ({ kind, ...finding }: Finding) =>
     logger[kind === 'unrecorded' ? 'info' : 'warn'](finding, kind);
-  const options = { ...services, isDryRun: false, resume: 'if possible', onFinding } as const;
+  const options = {
+    ...{ ...services, intervalMs, onFinding },
+    isDryRun: false,
+    resume: 'if possible',
+  } as const;
   const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
 
   async function run(signal: AbortSignal): Promise<void> {
@@ -121,11 +125,11 @@ export async function reconcileAll(
   options: ReconcileOptions & { readonly resume: Resume },
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { database, isDryRun, resume, now } = options;
+  const { database, isDryRun, resume, now, intervalMs } = options;
   const { query } = database;
   const { listSubscriptions } = options.api;
   const report = await createReporter(options);
-  let progress = startOf(run.progress, { isDryRun, resume, nowMs: now() });
+  let progress = startOf(run.progress, { isDryRun, resume, nowMs: now(), intervalMs });
 
   async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
     progress = { ...progress, ...next, counts: added(progress.counts, found) };
@@ -159,9 +163,7 @@ export async function reconcileAll(
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
     const found = await reconcileTeams(teams, listed, { ...options, onFinding }, signal);
-    const withSubscription = new Set(listed.map(({ customerId }) => customerId));
-    const without = customerIds.filter((customerId) => !withSubscription.has(customerId));
-    if (!isDryRun) await noteAsked(query, without);
+    await noteAsked(query, customerIds);
     await save({ afterTeamId: last.id }, found);
     report('teams', progress.counts.teams);
   }
@@ -174,7 +176,9 @@ export async function reconcileAll(
   const unmatched = await findUnmatchedSubscriptions(options, compared, onPage, signal);
   const counts = added(progress.counts, unmatched);
   // Before the list is deleted, which is in use if another instance has taken over.
-  await run.complete({ ...progress, counts, phase: 'done' });
+  const { startedAtMs } = progress;
+  const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
+  await run.complete({ ...progress, counts, completed, phase: 'done' });
   await forgetListed(query);
   await forgetOldFindings(query);
   return counts;

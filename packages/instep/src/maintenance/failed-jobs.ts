@@ -1,0 +1,79 @@
+import type { FailedJob } from '../health/issues.ts';
+import type { Query } from '../postgres/database.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { InstepError } from '../runtime/errors.ts';
+import type { Logger } from '../runtime/logging.ts';
+
+/** Stores which jobs of this process fail, for whoever looks at the health, in any process. */
+export class FailedJobs {
+  readonly #query: Query;
+  readonly #logger: Logger;
+  /** The jobs that are known to have succeeded since their last failure. */
+  readonly #fine = new Set<string>();
+
+  constructor(query: Query, logger: Logger) {
+    this.#query = query;
+    this.#logger = logger;
+  }
+
+  async failed(job: string, error: unknown, attemptInMs: number): Promise<void> {
+    // Nothing can be stored then, and the pages say so themselves.
+    if (error instanceof DatabaseUnavailable) return;
+    this.#fine.delete(job);
+    const code = error instanceof InstepError ? error.code : 'other';
+    await this.#store({
+      name: 'store_failed_job',
+      text: `
+        insert into instep.failed_jobs as known (job, code, since, failed_at, attempt_at)
+        values ($1, $2, now(), now(), now() + $3 * interval '1 millisecond')
+            on conflict (job) do update
+           set code       = excluded.code,
+               failed_at  = excluded.failed_at,
+               attempt_at = excluded.attempt_at`,
+      values: [job, code, attemptInMs],
+    });
+  }
+
+  async succeeded(job: string): Promise<void> {
+    if (this.#fine.has(job)) return;
+    const text = 'delete from instep.failed_jobs where job = $1';
+    if (await this.#store({ name: 'forget_failed_job', text, values: [job] })) this.#fine.add(job);
+  }
+
+  /** A report must not stop the job that it is about. */
+  async #store(statement: Parameters<Query>[0]): Promise<boolean> {
+    try {
+      await this.#query(statement);
+      return true;
+    } catch (err) {
+      this.#logger.debug({ err }, 'the state of a job was not stored');
+      return false;
+    }
+  }
+}
+
+/**
+ * The jobs that keep failing, or that rest after a failure. Left out are those that another process has completed
+ * since, and those that nobody has tried again when it was time.
+ */
+export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
+  return await query<FailedJob>({
+    name: 'read_failed_jobs',
+    text: `
+      select failed.job,
+             code,
+             (extract(epoch from since) * 1000)::bigint      as "sinceMs",
+             (extract(epoch from attempt_at) * 1000)::bigint as "attemptAtMs"
+        from instep.failed_jobs as failed
+       where attempt_at > now() - interval '10 minutes'
+         and (since < now() - interval '1 minute' or attempt_at > failed_at + interval '1 minute')
+         and not exists (
+               select
+                 from instep.leased_jobs
+                where name = failed.job
+                  and ended_at > failed_at
+                  and name in ('catch-up', 'reconcile')
+             )
+       order by failed.job`,
+  });
+}

@@ -1,0 +1,143 @@
+import type { Refusals } from '../health/issues.ts';
+import type { Query } from '../postgres/database.ts';
+import { columnArrays } from '../postgres/statement.ts';
+import type { SlotSeconds } from './statistics.ts';
+import type { Job } from './worker.ts';
+
+/** Responses to deliveries with one status, for one reason. */
+type Counted = { status: number; code: string; count: number };
+
+const MINUTE_MS = 60_000;
+
+/** More minutes in memory are the sign of a long outage, whose last minutes share a slot. */
+const MAX_MINUTES = 180;
+
+/** Covers the longest chart. */
+const KEPT = `interval '10 days'`;
+
+/**
+ * The responses to deliveries that this process has given and not stored yet. Anyone can send requests, so counting
+ * one takes no statement: a job stores the counts once a minute, and keeps them while the database is away.
+ */
+export class ResponseCounts {
+  readonly #now: () => number;
+  #minutes = new Map<number, Map<string, Counted>>();
+  #newestMs = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** @param code why it was refused; empty for an accepted delivery */
+  add(status: number, code: string): void {
+    const minuteMs = Math.floor(this.#now() / MINUTE_MS) * MINUTE_MS;
+    if (this.#minutes.size < MAX_MINUTES) this.#newestMs = minuteMs;
+    this.#addTo(this.#newestMs, { status, code, count: 1 });
+  }
+
+  /** Stores the counts. They stay in memory if that fails. */
+  async store(query: Query): Promise<void> {
+    const stored = this.#minutes;
+    this.#minutes = new Map();
+    const rows = [...stored].flatMap(([minuteMs, counts]) =>
+      [...counts.values()].map((counted) => ({ startsAt: new Date(minuteMs), ...counted })),
+    );
+    if (rows.length === 0) return;
+    try {
+      await query({
+        name: 'store_responses',
+        text: `
+          with forgotten as (
+            delete from instep.responses where starts_at < now() - ${KEPT}
+          )
+          insert into instep.responses as known (starts_at, status, code, count)
+          select *
+            from unnest($1::timestamptz[], $2::smallint[], $3::text[], $4::bigint[])
+              on conflict (starts_at, status, code) do update
+             set count = known.count + excluded.count`,
+        values: columnArrays(rows, 'startsAt', 'status', 'code', 'count'),
+      });
+    } catch (error) {
+      for (const [minuteMs, counts] of stored) {
+        for (const counted of counts.values()) this.#addTo(minuteMs, counted);
+      }
+      throw error;
+    }
+  }
+
+  #addTo(minuteMs: number, { status, code, count }: Counted): void {
+    const counts = this.#minutes.get(minuteMs) ?? new Map<string, Counted>();
+    this.#minutes.set(minuteMs, counts);
+    const key = `${status} ${code}`;
+    const known = counts.get(key);
+    if (known === undefined) counts.set(key, { status, code, count });
+    else known.count += count;
+  }
+}
+
+export function createResponsesJob(query: Query, counts: ResponseCounts): Job {
+  return { name: 'responses', intervalMs: MINUTE_MS, run: () => counts.store(query) };
+}
+
+/** The number of responses in a time slot with this status, for this reason. */
+export type ResponsesRow = {
+  /** In milliseconds since 1970. */
+  readonly startsAtMs: number;
+  readonly status: number;
+  /** Empty for an accepted delivery. */
+  readonly code: string;
+  readonly count: number;
+};
+
+/** The responses to deliveries since a time, by slot. */
+export async function readResponses(
+  query: Query,
+  { slotSeconds, sinceMs }: { readonly slotSeconds: SlotSeconds; readonly sinceMs: number },
+): Promise<ResponsesRow[]> {
+  return await query<ResponsesRow>({
+    name: 'read_responses',
+    text: `
+      select (date_part('epoch', date_bin($1 * interval '1 second', starts_at, 'epoch'))
+               * 1000)::bigint as "startsAtMs",
+             status,
+             code,
+             sum(count)::bigint as count
+        from instep.responses
+       where starts_at >= $2
+       group by 1, status, code
+       order by 1`,
+    values: [slotSeconds, new Date(sinceMs)],
+  });
+}
+
+/** Fewer can be somebody's attempts, if other deliveries are accepted. */
+const LEAST_REFUSED = 5;
+
+/**
+ * The deliveries of the last day whose signature is of another secret; `null` unless they go on: one was refused
+ * within the last hour, and the deliveries after it were not accepted for ten minutes.
+ */
+export async function readRefusals(query: Query): Promise<Refusals | null> {
+  const [row] = await query<Refusals & { isOn: boolean }>({
+    name: 'read_refusals',
+    text: `
+      select refused,
+             accepted,
+             (extract(epoch from since) * 1000)::bigint as "sinceMs",
+             last_refused > now() - interval '1 hour'
+               and last_refused > coalesce(last_accepted, '-infinity') - interval '10 minutes'
+               and (accepted = 0 or refused >= ${LEAST_REFUSED}) as "isOn"
+        from (
+               select coalesce(sum(count) filter (where code = 'signature-wrong'), 0)::bigint as refused,
+                      min(starts_at) filter (where code = 'signature-wrong')           as since,
+                      max(starts_at) filter (where code = 'signature-wrong')           as last_refused,
+                      coalesce(sum(count) filter (where status = 200), 0)::bigint      as accepted,
+                      max(starts_at) filter (where status = 200)                       as last_accepted
+                 from instep.responses
+                where starts_at > now() - interval '1 day'
+             ) as counted`,
+  });
+  if (row?.isOn !== true) return null;
+  const { isOn: _, ...refusals } = row;
+  return refusals;
+}

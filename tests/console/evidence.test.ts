@@ -1,0 +1,142 @@
+import { randomUUID } from 'node:crypto';
+import { createHandler } from 'instep';
+import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
+import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
+import { createReconcileJob, reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
+import { startMaintenance } from 'instep/src/maintenance/worker.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
+import { signWebhook } from 'instep/testing';
+import { beforeEach, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { API_KEY, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { recordComparison } from '../support/service/comparison.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
+import { eventBody } from '../support/stripe/events.ts';
+import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const account = await openAccount();
+const { database, ingest } = account;
+const { query } = database;
+const pages = await openConsole(database);
+const logger = createLogger('silent');
+
+const services = {
+  ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
+  api: createStripeApi({
+    secretKey: API_KEY,
+    baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),
+  }),
+  nameOf: async () => 'Pro',
+  logger,
+};
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.responses, instep.failed_jobs,
+                        instep.new_customers, instep.findings`);
+  await query('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
+  account.fault = undefined;
+});
+
+async function overview() {
+  const { html, text } = await pages.get('/');
+  const issues = [...html.matchAll(/data-issue="([^"]*)"/g)].map(([, code]) => code);
+  return { verdict: /data-verdict="([^"]*)"/.exec(html)?.[1], issues, text };
+}
+
+/** Delivers events in a process of its own, which then ends. */
+async function deliver(count: number, secret: string): Promise<void> {
+  const environment = { ...SETTINGS, ...account.environment };
+  const handler = createHandler({ environment, logger, maintenance: 'off' });
+  for (let number = 0; number < count; number += 1) {
+    const body = eventBody({ customerId: 'cus_1', eventId: `evt_${secret.length}_${number}` });
+    const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
+    const url = 'http://localhost/api/stripe/webhook';
+    await handler(new Request(url, { method: 'POST', body, headers }));
+  }
+  await handler.close();
+}
+
+const OTHER_SECRET = `whsec_${'other'.repeat(5)}`;
+
+test('60 deliveries that are refused for a wrong signature are an issue, after a restart too', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, WEBHOOK_SECRET);
+  await recordComparison(query);
+  expect((await overview()).verdict).toBe('in-sync');
+  await deliver(60, OTHER_SECRET);
+  const { verdict, issues, text } = await overview();
+  expect({ verdict, issues }).toEqual({ verdict: 'failure', issues: ['deliveries-refused'] });
+  expect(text).toContain('61 in total: 1 200, 60 4xx, 0 5xx');
+  expect(text).toContain('60 responses 400: signature of another secret');
+  expect(text).toContain('Set STRIPE_WEBHOOK_SECRET');
+  // The secret was corrected, and deliveries have been accepted since.
+  await query(`update instep.responses set starts_at = starts_at - interval '15 minutes'
+                where status = 400`);
+  expect((await overview()).verdict).toBe('in-sync');
+});
+
+test('anyone can send requests without a signature, which are counted but are no issue', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, WEBHOOK_SECRET);
+  await deliver(1, OTHER_SECRET);
+  await query(`update instep.responses set code = 'signature-missing', count = 1000
+                where status = 400`);
+  await recordComparison(query);
+  const { verdict, text } = await overview();
+  expect(verdict).toBe('in-sync');
+  expect(text).toContain('1,000 responses 400: no signature of Stripe');
+});
+
+test('20 teams that came after a comparison of no team were never compared', async () => {
+  const options = { isDryRun: false, resume: 'no' as const, onFinding: () => undefined };
+  await reconcile({ ...services, ...options }, new AbortController().signal);
+  for (let number = 1; number <= 20; number += 1) {
+    await addTeam(query, { name: `Team ${number}`, customerId: `cus_${number}` });
+  }
+  await deliver(1, WEBHOOK_SECRET);
+  await countTeamsNow(query);
+  const before = await overview();
+  expect(before.verdict).toBe('warning');
+  expect(before.issues).toEqual(['teams-not-compared']);
+  expect(before.text).toContain('20 of 20 teams never compared with Stripe');
+
+  await reconcile({ ...services, ...options }, new AbortController().signal);
+  await countTeamsNow(query);
+  expect((await overview()).issues).not.toContain('teams-not-compared');
+});
+
+test('a reconciliation that failed with 503 is no comparison, and says when it is tried again', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, WEBHOOK_SECRET);
+  await countTeamsNow(query);
+  account.fault = () => ({ status: 503 });
+  const job = { name: 'reconcile', intervalMs: 20, run: createReconcileJob(services, 86_400_000) };
+  const failedJobs = new FailedJobs(query, logger);
+  const worker = startMaintenance(async () => [job], { logger, failedJobs });
+  await expect
+    .poll(() => query('select from instep.failed_jobs'), { timeout: 60_000 })
+    .toHaveLength(1);
+  await worker.stop();
+  await query(`update instep.failed_jobs set since = now() - interval '2 minutes'`);
+  const { verdict, issues, text } = await overview();
+  expect(verdict).toBe('warning');
+  expect(issues).toEqual(['job-failed', 'teams-not-compared']);
+  expect(text).toMatch(/The job reconcile has failed for 2 min .*; the next attempt is (?:due|in)/);
+  expect(text).not.toContain('0 teams out of sync');
+});
+
+test('teams that come later are compared one by one', async () => {
+  const options = { isDryRun: false, resume: 'no' as const, onFinding: () => undefined };
+  await reconcile({ ...services, ...options }, new AbortController().signal);
+  await addTeam(query, { name: 'Later', customerId: 'cus_1' });
+  // Its event is known before anyone has asked Stripe.
+  await deliver(1, WEBHOOK_SECRET);
+  await countTeamsNow(query);
+  expect((await overview()).issues).toContain('teams-not-compared');
+  await createFirstSubscriptionsJob(services)(new AbortController().signal);
+  await countTeamsNow(query);
+  expect((await overview()).verdict).toBe('in-sync');
+});
