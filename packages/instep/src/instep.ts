@@ -21,6 +21,7 @@ import { commitNothing, type Database, type Query } from './postgres/database.ts
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
+import { withDeadline } from './runtime/deadline.ts';
 import type { Instrumentation } from './runtime/instrumentation.ts';
 import type { Logger } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
@@ -95,6 +96,9 @@ export type InstepOptions = {
 };
 
 const MAX_CONNECTIONS = 10;
+
+/** A database that does not answer must not delay the end of the process. */
+const STORE_RESPONSES_MS = 1_000;
 
 /** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
@@ -213,9 +217,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
   let closed: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
     await maintenance.stop();
-    await responses
-      .store(query)
-      .catch((err) => logger.warn({ err }, 'the responses of the last minute were not counted'));
+    await withDeadline(responses.store(query), STORE_RESPONSES_MS).catch((err) =>
+      logger.warn({ err }, 'the responses of the last minute were not counted'),
+    );
     await database.close();
     await server.release();
   }

@@ -15,6 +15,7 @@ import { ApiCollection } from 'instep/src/testing/api-collection.ts';
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
+import { recordComparison } from '../../support/service/comparison.ts';
 import { setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { received } from '../../support/stripe/events.ts';
 
@@ -81,11 +82,24 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
             ('0.2.0', $1::timestamptz - interval '16 min', $1::timestamptz)`,
     [new Date(NOW_MS)],
   );
+  await query(
+    `insert into instep.responses (starts_at, status, code, count)
+     select date_bin('1 min', $1, 'epoch') - minute * interval '1 min', status, code, count
+       from generate_series(0, 40) as minute
+      cross join lateral (
+              values (200, '', 9 + minute * 7 % 5),
+                     (400, 'signature-missing', case when minute % 13 = 0 then 2 else 0 end),
+                     (503, 'DATABASE_UNAVAILABLE', case when minute in (16, 17, 18) then 4 else 0 end)
+            ) as response (status, code, count)
+      where count > 0`,
+    [new Date(NOW_MS)],
+  );
   await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
   // The database's clock is ahead of the picture's, and takes every payment that is due for long overdue.
   await query(
     "update instep.latest_states set since = since - interval '31 days' where status = 'past_due'",
   );
+  await recordComparison(query, NOW_MS - 12 * 60_000);
   await setTeamsCountedAt(query, NOW_MS - 4_000);
   return stripe;
 }

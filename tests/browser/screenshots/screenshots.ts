@@ -57,7 +57,7 @@ beforeAll(async () => {
     await addTeam(database.query, { name: 'Calm', customerId: 'cus_calm' });
     await openPipeline(database)([receivedEvent({ customerId: 'cus_calm' })]);
   }
-  await recordComparison(calm.database.query);
+  await recordComparison(calm.database.query, NOW_MS - 12 * 60_000);
   const options = { apiBase: stripe.url, now: () => NOW_MS };
   consoles = {
     demo: await openConsole(demo.database, options),
