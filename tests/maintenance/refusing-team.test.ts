@@ -1,4 +1,5 @@
 import type { Json } from 'instep/src/core/json.ts';
+import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
@@ -6,7 +7,7 @@ import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripePage } from 'instep/src/stripe/api.ts';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -142,4 +143,38 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
       );
     await expect.poll(findings).toEqual([{ customer_id: REFUSING, problem: 'plan refused' }]);
   });
+});
+
+test('a team whose trigger waits does not lock the other empty teams meanwhile', async () => {
+  const { database } = store;
+  await run('drop trigger if exists refuse on teams');
+  const ingest = openPipeline(database);
+  await addTeams();
+  await ingest(CUSTOMERS.map((customerId) => receivedEvent({ customerId })));
+  await run('truncate teams');
+  await addTeams();
+  await run(`
+    create function wait() returns trigger language plpgsql as
+    $$ begin
+         if new.provider_customer_id = '${REFUSING}' then perform pg_sleep(3); end if;
+         return new;
+       end $$;
+    create trigger wait before update on teams for each row execute function wait()`);
+  const filled = createFillDueTeams({ database, planSelection: 'newest', logger })();
+  const waiting = `select from pg_stat_activity
+                    where wait_event = 'PgSleep' and datname = current_database()`;
+  await vi.waitUntil(async () => (await run(waiting)).length > 0, { interval: 5, timeout: 20_000 });
+  const { ingest: impatient } = new IngestPipeline({
+    database,
+    api: { retrieveProductName: async () => null },
+    logger,
+    planSelection: 'newest',
+    maxQueued: 100,
+    timeoutMs: 1_500,
+  });
+  const [customerId = ''] = OTHERS;
+  await impatient([receivedEvent({ customerId, createdSeconds: 1_800_000_000 })]);
+  await filled;
+  expect(await withPlan()).toEqual(CUSTOMERS);
+  await run('drop trigger wait on teams');
 });

@@ -389,6 +389,9 @@ function customerIdsOf(events: readonly EventWithProductName[]): string[] {
   return [...customerIds];
 }
 
+/** While one team's trigger waits, the other teams are locked. */
+const SEVERAL_TIMEOUT_MS = 500;
+
 /**
  * Gives these customers' teams with empty plan columns the plans of their customers: a team can have been
  * linked, recreated or added after the customer's events. Returns the ids of the changed teams.
@@ -400,9 +403,12 @@ export async function fillEmptyTeams(
   planSelection: PlanSelection,
   customerIds: readonly string[],
 ): Promise<ApplicationId[]> {
+  const timeoutMs = customerIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
   const fill = (names: Names) =>
-    database.transaction((query, atCommit) =>
-      applyCustomers({ query, atCommit }, customerIds, { planSelection, names }),
+    database.transaction(
+      (query, atCommit) =>
+        applyCustomers({ query, atCommit }, customerIds, { planSelection, names }),
+      { timeoutMs },
     );
   try {
     return await fill('everywhere');
