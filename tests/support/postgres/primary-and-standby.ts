@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { openDatabase } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { PostgresCluster } from './postgres-cluster.ts';
 
 /** Run on the standby. Waiting for its end can conflict with the ongoing recovery. */
@@ -18,6 +20,7 @@ export async function startPair(): Promise<[primary: PostgresCluster, standby: P
     onConnectionError: () => undefined,
   });
   await migrate(database);
+  await makeAccessView(database, await recognizeTables(database.query, {}));
   await database.close();
   await join(primary, standby);
   return [primary, standby];

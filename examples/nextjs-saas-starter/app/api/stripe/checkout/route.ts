@@ -1,25 +1,22 @@
-import { type CheckoutOf, InstepError } from 'instep';
+import { InstepError } from 'instep';
 import { redirect } from 'next/navigation';
-import { getTeam } from '@/lib/db/queries';
+import { getTeam, getUser } from '@/lib/db/queries';
 import { instep } from '@/lib/payments/instep';
 
 /** Stripe sends the browser here after the checkout. The team has its plan before the next page is shown. */
 export async function GET(request: Request) {
+  const user = await getUser();
+  const team = user === null ? null : await getTeam(user.id);
+  if (team === null) redirect('/sign-in');
   const sessionId = new URL(request.url).searchParams.get('session_id') ?? '';
   try {
-    await instep.completeCheckout(sessionId, { teamId: teamOf });
+    // The customer was created for this team. That of another team is refused.
+    await instep.completeCheckout(sessionId, { teamId: team.id });
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     if (error.code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
-    // If Stripe does not answer, the team gets its plan later. Other errors are for the page of errors.
+    // If Stripe does not answer, the team gets its plan within a minute. Other errors are for the page of errors.
     if (error.code !== 'STRIPE_UNAVAILABLE') throw error;
   }
   redirect('/dashboard');
-}
-
-/** The checkout has the id of the user who paid, whoever opens this address. */
-async function teamOf({ clientReferenceId }: CheckoutOf) {
-  const team = await getTeam(Number(clientReferenceId));
-  if (team === null) throw new Error('The user who paid has no team.');
-  return team.id;
 }
