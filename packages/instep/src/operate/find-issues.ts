@@ -30,13 +30,11 @@ import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
+  type AffectedSubscription,
   countOtherIssues,
-  type DuePayment,
-  type LastingAmbiguity,
   MAX_COUNTED_ISSUES,
   type ParkedCustomer,
-  readDuePayments,
-  readLastingAmbiguities,
+  readAffected,
   readParkedCustomers,
   readParkedCustomersNaming,
   readUnreadablePositions,
@@ -153,7 +151,7 @@ const SOURCES: readonly Source[] = [
   {
     codes: ['unknown-order'],
     async read(query, { after: afterCustomerId, limit }) {
-      const found = await readLastingAmbiguities(query, { afterCustomerId, limit });
+      const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
       return await withTeams(query, found, orderIssue);
     },
   },
@@ -172,7 +170,7 @@ const SOURCES: readonly Source[] = [
   {
     codes: ['payment-due'],
     async read(query, { after: afterCustomerId, limit }) {
-      const found = await readDuePayments(query, { afterCustomerId, limit });
+      const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
       return await withTeams(query, found, paymentIssue);
     },
   },
@@ -256,7 +254,7 @@ async function readSecondCustomers(
 }
 
 function orderIssue(
-  { customerId, subscriptionId, sinceMs }: LastingAmbiguity,
+  { customerId, subscriptionId, sinceMs }: AffectedSubscription,
   teams: readonly NamedTeam[],
 ): OpenIssue {
   const team = teams[0] ?? null;
@@ -267,7 +265,7 @@ function orderIssue(
 }
 
 function paymentIssue(
-  { customerId, subscriptionId, sinceMs }: DuePayment,
+  { customerId, subscriptionId, sinceMs }: AffectedSubscription,
   teams: readonly NamedTeam[],
 ): OpenIssue {
   const isOwn = ({ plan }: NamedTeam) => plan.providerSubscriptionId === subscriptionId;

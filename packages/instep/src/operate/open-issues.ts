@@ -116,13 +116,7 @@ export async function readParkedCustomersNaming(
   });
 }
 
-/** A subscription whose order has been ambiguous for ten minutes. */
-export type LastingAmbiguity = {
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  readonly sinceMs: number;
-};
-
+/** Subscriptions of teams whose order Stripe has not decided for ten minutes. */
 const LASTING_AMBIGUITIES = ({ teams }: ApplicationTables) => `
         from instep.subscriptions
        where is_order_ambiguous
@@ -130,27 +124,6 @@ const LASTING_AMBIGUITIES = ({ teams }: ApplicationTables) => `
          and created_at < now() - interval '10 minutes'
          and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
          and ${isNotDismissed("'subscription:' || subscription_id", 'created_at')}`;
-
-const READ_LASTING_AMBIGUITIES = (tables: ApplicationTables) => `
-      select customer_id as "customerId",
-             subscription_id as "subscriptionId",
-             (extract(epoch from created_at) * 1000)::bigint as "sinceMs"
-      ${LASTING_AMBIGUITIES(tables)}
-         and customer_id > $1
-       order by customer_id
-       fetch first $2 rows with ties`;
-
-/** Subscriptions of teams whose order Stripe has not decided, ordered by customer. */
-export async function readLastingAmbiguities(
-  query: Query,
-  { afterCustomerId, limit }: CustomerPage,
-): Promise<LastingAmbiguity[]> {
-  return await query<LastingAmbiguity>({
-    name: 'read_lasting_ambiguities',
-    text: READ_LASTING_AMBIGUITIES,
-    values: [afterCustomerId, limit],
-  });
-}
 
 // Only unreadable events have no customer, and the index `events_of_customer` has these first.
 const UNREADABLE_EVENTS = `
@@ -177,14 +150,7 @@ export async function readUnreadablePositions(
   return rows.map(({ position }) => position);
 }
 
-/** A team that keeps its plan, although a payment has been due for long. */
-export type DuePayment = {
-  readonly customerId: string;
-  readonly subscriptionId: string;
-  /** The first past-due event since the last payment. */
-  readonly sinceMs: number;
-};
-
+/** Subscriptions whose teams keep their plan, although a payment has been due for long. */
 const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
         from instep.latest_states as latest
        where status = 'past_due'
@@ -197,25 +163,42 @@ const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
                   and ${isNotDismissed("'team:' || teams.id", 'latest.since')}
              )`;
 
-const READ_DUE_PAYMENTS = (tables: ApplicationTables) => `
+/** A subscription that is itself the issue, or whose payment is. */
+export type AffectedSubscription = {
+  readonly customerId: string;
+  readonly subscriptionId: string;
+  /** When its deciding event was created, or the first past-due event since the last payment. */
+  readonly sinceMs: number;
+};
+
+const affected =
+  (subscriptions: (tables: ApplicationTables) => string, since: string) =>
+  (tables: ApplicationTables) =>
+    `
       select customer_id as "customerId",
              subscription_id as "subscriptionId",
-             (extract(epoch from since) * 1000)::bigint as "sinceMs"
-      ${DUE_PAYMENTS(tables)}
+             (extract(epoch from ${since}) * 1000)::bigint as "sinceMs"
+      ${subscriptions(tables)}
          and customer_id > $1
        order by customer_id
        fetch first $2 rows with ties`;
 
-/** The payments that have been due for long, ordered by customer. */
-export async function readDuePayments(
+const READ_AFFECTED = {
+  'unknown-order': {
+    name: 'read_unknown_orders',
+    text: affected(LASTING_AMBIGUITIES, 'created_at'),
+  },
+  'payment-due': { name: 'read_due_payments', text: affected(DUE_PAYMENTS, 'since') },
+} as const;
+
+/** The subscriptions with an issue, ordered by customer. */
+export async function readAffected(
   query: Query,
+  code: keyof typeof READ_AFFECTED,
   { afterCustomerId, limit }: CustomerPage,
-): Promise<DuePayment[]> {
-  return await query<DuePayment>({
-    name: 'read_due_payments',
-    text: READ_DUE_PAYMENTS,
-    values: [afterCustomerId, limit],
-  });
+): Promise<AffectedSubscription[]> {
+  const values = [afterCustomerId, limit];
+  return await query<AffectedSubscription>({ ...READ_AFFECTED[code], values });
 }
 
 /** Counting stops here. */
