@@ -42,28 +42,19 @@ export function teamCommand(): Command {
         .option('--json', 'print JSON')
         .action(link),
     )
-    .addCommand(
-      createCommand('show', 'show a team and its plan', 'instep team show 1 --json')
-        .argument('<id>', 'team id', applicationId)
-        .option('--json', 'print JSON')
-        .action(show),
-    )
-    .addCommand(
-      createCommand(
-        'access',
-        'show whether a team has access, why, and until when',
-        'instep team access 1',
-      )
-        .argument('<id>', 'team id', applicationId)
-        .option('--json', 'print JSON')
-        .action(access),
-    )
-    .addCommand(
-      createCommand('sync', 'give a team the plan that Stripe has now', 'instep team sync 1')
-        .argument('<id>', 'team id', applicationId)
-        .option('--json', 'print JSON')
-        .action(sync),
-    );
+    .addCommand(ofTeam('show', 'show a team and its plan', show))
+    .addCommand(ofTeam('access', 'show whether a team has access, why, and until when', access))
+    .addCommand(ofTeam('sync', 'give a team the plan that Stripe has now', sync));
+}
+
+type OfTeam = (id: ApplicationId, options: Json) => Promise<void>;
+
+/** A command that takes only the id of a team. */
+function ofTeam(name: string, description: string, action: OfTeam): Command {
+  return createCommand(name, description, `instep team ${name} 1`)
+    .argument('<id>', 'team id', applicationId)
+    .option('--json', 'print JSON')
+    .action(action);
 }
 
 export function checkoutCommand(): Command {
