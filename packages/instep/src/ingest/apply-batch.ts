@@ -6,7 +6,7 @@ import { effectOf } from '../core/status.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused, databaseError, remedyFor } from '../postgres/errors.ts';
+import { DatabaseBusy, DatabaseRefused, databaseError, reactionTo } from '../postgres/errors.ts';
 import {
   deleteRepeated,
   type LogEntry,
@@ -173,7 +173,7 @@ async function tryToLink(query: Query, teamId: string, customerId: string) {
     return await linkAvailableTeam(query, teamId, customerId);
   } catch (error) {
     const cause = databaseError(error);
-    if (cause instanceof DatabaseBusy || remedyFor(cause) !== 'blame the event') throw error;
+    if (cause instanceof DatabaseBusy || reactionTo(cause) !== 'blame the event') throw error;
     await query('rollback to savepoint before_link');
     return null;
   }

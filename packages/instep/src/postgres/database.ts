@@ -6,7 +6,7 @@ import {
   DatabaseUnavailable,
   databaseError,
   isOfOneEvent,
-  remedyFor,
+  reactionTo,
   TablesUnknown,
 } from './errors.ts';
 import { Pools, type ServerTimeouts } from './pools.ts';
@@ -145,7 +145,7 @@ class PooledDatabase implements Database {
   }
 
   async #isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
-    switch (remedyFor(error)) {
+    switch (reactionTo(error)) {
       case 'repeat':
         return true;
       case 'unprepare':

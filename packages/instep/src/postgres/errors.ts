@@ -44,7 +44,7 @@ export class DatabaseRefused extends InstepError {
  * What a transaction can't solve by itself is left to its caller, for whom all but `give up` means that one event
  * can be the cause.
  */
-export type Remedy = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
+export type Reaction = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
@@ -54,44 +54,44 @@ type Rule = {
   /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
   routine?: string;
   kind: ErrorClass;
-  remedy: Remedy;
+  reaction: Reaction;
 };
 
 /** The retry policy. The rule with the longest match counts; docs/ARCHITECTURE.md has it as a table. */
 const RULES: readonly Rule[] = [
   // Serialization failures, deadlocks.
-  { states: ['40001', '40P01'], kind: DatabaseConflict, remedy: 'repeat' },
+  { states: ['40001', '40P01'], kind: DatabaseConflict, reaction: 'repeat' },
   // A prepared statement that is unknown, that exists already, or whose columns have changed.
-  { states: ['26000', '42P05'], kind: DatabaseUnusable, remedy: 'unprepare' },
+  { states: ['26000', '42P05'], kind: DatabaseUnusable, reaction: 'unprepare' },
   {
     states: ['0A000'],
     routine: 'RevalidateCachedQuery',
     kind: DatabaseUnusable,
-    remedy: 'unprepare',
+    reaction: 'unprepare',
   },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
-  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, remedy: 'find tables' },
+  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, reaction: 'find tables' },
   // A table that has a rule by now, so that its updates return nothing.
-  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, remedy: 'find tables' },
+  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, reaction: 'find tables' },
   // Lock and statement timeouts.
-  { states: ['55P03', '57014'], kind: DatabaseBusy, remedy: 'blame the event' },
+  { states: ['55P03', '57014'], kind: DatabaseBusy, reaction: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
   {
     states: ['08', '53', '57P', '58', 'XX', '25006', '25P03', '25P04'],
     kind: DatabaseUnavailable,
-    remedy: 'give up',
+    reaction: 'give up',
   },
   // The role can't log in, or the database does not exist.
-  { states: ['28', '3D'], kind: DatabaseUnusable, remedy: 'give up' },
+  { states: ['28', '3D'], kind: DatabaseUnusable, reaction: 'give up' },
   // Syntax and privileges. Statements that one team's trigger runs can lack them too.
-  { states: ['42', '3F'], kind: DatabaseUnusable, remedy: 'blame the event' },
+  { states: ['42', '3F'], kind: DatabaseUnusable, reaction: 'blame the event' },
 ];
 
 /** Anything else, such as constraints, data that does not fit, and what the application's triggers raise. */
-const REFUSED: Rule = { states: [], kind: DatabaseRefused, remedy: 'blame the event' };
+const REFUSED: Rule = { states: [], kind: DatabaseRefused, reaction: 'blame the event' };
 
 /** For errors that did not come from PostgreSQL: the connection has failed. */
-const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, remedy: 'give up' };
+const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, reaction: 'give up' };
 
 /**
  * The routines of PostgreSQL that throw what the application refuses: PL/pgSQL's `raise`, which can have any
@@ -130,16 +130,16 @@ export function databaseError(cause: unknown): InstepError {
 }
 
 /** What follows from an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
-export function remedyFor(error: unknown): Remedy {
+export function reactionTo(error: unknown): Reaction {
   if (error instanceof DatabaseConflict) return 'repeat';
   if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
   if (error instanceof TablesUnknown) return 'find tables';
-  return error instanceof DatabaseUnusable ? ruleFor(error.cause).remedy : 'give up';
+  return error instanceof DatabaseUnusable ? ruleFor(error.cause).reaction : 'give up';
 }
 
 /** Whether one event can have caused the error of a whole batch. */
 export function isOfOneEvent(error: unknown): error is InstepError {
-  return remedyFor(error) !== 'give up';
+  return reactionTo(error) !== 'give up';
 }
 
 /** The error when no server accepts a connection. It is permanent only if each server's error is. */
