@@ -389,7 +389,7 @@ describe('a team that is out of sync', () => {
       const { text } = await send([['one', `repair team:${teamId}`]]);
       expect(text).toContain('Failed Acme team');
       expect(text).toMatch(
-        /Acme cus_Acme plan refused .* The database refuses the plan of this team\./,
+        /Acme cus_Acme plan refused .* The database refuses the plan of this team, or/,
       );
     } finally {
       await query('alter table teams drop constraint never_canceled');

@@ -9,7 +9,8 @@ export const REASONS: Readonly<Record<Problem, string>> = {
   'changed by hand': 'The team was changed by hand, not by an event.',
   'another plan name': 'The product has another name.',
   'no subscription': 'The team has a plan, but its customer has no subscription.',
-  'plan refused': 'The database refuses the plan of this team. The server log has the reason.',
+  'plan refused':
+    'The database refuses the plan of this team, or does not write it in time. The server log has the reason.',
   'unknown customer':
     'Stripe does not know this customer. Link the right one. If Stripe knows none of your customers, check the account and the mode of the API key.',
   'customer without a team':

@@ -79,7 +79,7 @@ export function issueText(issue: Issue, nowMs: number): string {
     case 'changed-by-hand':
       return `${subjects(issue, 'team')} changed by hand, not by an event`;
     case 'plan-refused':
-      return `${subjects(issue, 'team')} with a plan that the database refuses`;
+      return `${subjects(issue, 'team')} with a plan that the database refuses or does not write in time`;
     case 'customer-without-team':
       return `${subjects(issue, 'customer')} with a subscription but without a team`;
     case 'unknown-customer':
