@@ -28,9 +28,24 @@ export function hasEffect(status: string): boolean {
   return status in RANK;
 }
 
-/** The correct state of the team of a customer with this history. */
-export function expectedTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
+/** The plan that operators grant. */
+export function grantedRecord(hasProduct: boolean): TeamRecord {
+  return {
+    providerSubscriptionId: null,
+    providerProductId: hasProduct ? 'prod_granted' : null,
+    planName: 'Granted',
+    subscriptionStatus: 'active',
+  };
+}
+
+/** The correct state of the team of a customer with this history, and with a grant that holds. */
+export function expectedTeam(
+  history: readonly TrueChange[],
+  plan: 'newest' | 'best',
+  granted: TeamRecord | null = null,
+): TeamRecord {
   const decisive = decisiveChange(history, plan);
+  if (granted !== null && (decisive === undefined || !grants(decisive))) return granted;
   if (decisive === undefined) return record(null, null);
   return grants(decisive) ? record(decisive, decisive.status) : record(null, decisive.status);
 }

@@ -8,6 +8,7 @@ import {
   acceptableTeams,
   expectedLatest,
   expectedTeam,
+  grantedRecord,
   type LatestStatus,
   type TeamRecord,
   type TrueChange,
@@ -53,6 +54,8 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   const written = new Map<ApplicationId, Written>();
   /** The completed checkouts of each customer, and when each was completed. */
   const completed = new Map<string, Map<TrueChange, number>>();
+  /** The grants that hold. */
+  const granted = new Map<ApplicationId, TeamRecord>();
   const unfilled = new Set<string>();
   /** Counts the transactions, to record their order. */
   let now = 0;
@@ -151,6 +154,19 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
         completed.set(step.customerId, new Map(completed.get(step.customerId)).set(change, now));
         break;
       }
+      case 'grant': {
+        const record = grantedRecord(step.hasProduct);
+        const { providerProductId: productId } = record;
+        const grant = { productId, planName: record.planName ?? '', isOver: false };
+        const teamId = store.grant(step.customerId, grant);
+        if (teamId !== null) granted.set(teamId, record);
+        break;
+      }
+      case 'end-grant': {
+        const teamId = store.grant(step.customerId, null);
+        if (teamId !== null) granted.delete(teamId);
+        break;
+      }
       case 'repair':
         repair(step.isApiUp);
         break;
@@ -174,7 +190,9 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
     ingest(requestSnapshots(END_OF_TIME_MS));
   }
   const divergences = [...customers.values()].flatMap((customer) =>
-    checkCustomer(customer, { store, decided, written, completed, unfilled, planSelection }),
+    checkCustomer(customer, {
+      ...{ store, decided, written, completed, granted, unfilled, planSelection },
+    }),
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
@@ -234,12 +252,13 @@ type CheckedRound = {
   readonly decided: ReadonlyMap<string, Decided>;
   readonly written: ReadonlyMap<ApplicationId, Written>;
   readonly completed: ReadonlyMap<string, ReadonlyMap<TrueChange, number>>;
+  readonly granted: ReadonlyMap<ApplicationId, TeamRecord>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;
 };
 
 function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRound): Divergence[] {
-  const { store, decided, written, completed, unfilled, planSelection } = round;
+  const { store, decided, written, completed, granted, unfilled, planSelection } = round;
   const { customerId } = history;
   const checkouts = completed.get(customerId) ?? new Map<TrueChange, number>();
   const changes = changesOf(history, [...checkouts.keys()]);
@@ -258,7 +277,7 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
       (checkouts.get(change) ?? decidedAt(change)) > (own?.at ?? 0);
     const expected =
       own === undefined
-        ? [expectedTeam(changes, planSelection)]
+        ? [expectedTeam(changes, planSelection, granted.get(id))]
         : acceptableTeams(changes, planSelection, own.record, isLater);
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });

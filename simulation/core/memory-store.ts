@@ -10,8 +10,11 @@ import { customerAfter } from 'instep/src/core/ordering-rule.ts';
 import {
   type Customer,
   type DecidedSubscription,
+  type Grant,
   isSameDecision,
+  NO_SUBSCRIPTIONS,
   type PlanSelection,
+  teamPlan,
 } from 'instep/src/core/plan-selection.ts';
 import {
   haveSameFields,
@@ -54,6 +57,7 @@ export class MemoryStore {
   /** The teams of each customer. */
   readonly #teams = new Map<string, readonly LinkedTeam[]>();
   #teamCount = 0;
+  readonly #grants = new Map<string, Grant>();
   readonly #customers = new Map<string, Customer>();
   readonly #latestStates = new Map<string, LatestStates>();
   readonly #seconds = new Map<string, Entry[]>();
@@ -90,10 +94,22 @@ export class MemoryStore {
     return first.id;
   }
 
+  /** Grants the customer's first team a plan, or ends the grant. Returns the team's id; `null`: it has no team. */
+  grant(customerId: string, grant: Grant | null): ApplicationId | null {
+    const [first] = this.teamsOf(customerId);
+    if (first === undefined) return null;
+    if (grant === null) this.#grants.delete(String(first.id));
+    else this.#grants.set(String(first.id), grant);
+    const customer = this.#customers.get(customerId) ?? NO_SUBSCRIPTIONS;
+    const plan = teamPlan(customer, this.#planSelection, this.names, grant) ?? NO_PLAN;
+    this.#writePlans([first], new Map([[first.id, plan]]));
+    return first.id;
+  }
+
   /** Gives teams with empty plan columns the plan of their customer, as maintenance does. */
   fillEmptyTeams(): void {
     const teams = [...this.#teams.values()].flat().filter(({ plan }) => isSamePlan(plan, NO_PLAN));
-    const none = { logged: [], latestStates: new Map() };
+    const none = { logged: [], latestStates: new Map(), grants: this.#grants };
     const known = { ...none, teams, customers: this.#customers, names: this.names };
     this.#writePlans(teams, decide([], known, this.#planSelection).plans);
   }
@@ -140,6 +156,7 @@ export class MemoryStore {
           ? ([...seconds.values()][0] ?? NO_ENTRIES)
           : [...seconds.values()].flat().sort(byPosition),
       names: this.names,
+      grants: this.#grants,
     };
     let decision = decide(events, known, this.#planSelection);
     if (decision.withUncertainOrder.length > 0) {

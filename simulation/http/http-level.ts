@@ -121,7 +121,7 @@ export async function runHttpLevel(options: HttpLevelOptions): Promise<Summary> 
       first += CONCURRENT_WORLDS;
       const worlds = await mapConcurrently(places, CONNECTIONS, (place) => {
         const at = { seed: firstSeed + (place % seeds), round: Math.floor(place / seeds) };
-        return openWorld(database.query, { ...at, planSelection, faults, losses: NO_LOSSES });
+        return openWorld(database, { ...at, planSelection, faults, losses: NO_LOSSES });
       });
       await Promise.all(worlds.map(run));
       sum.failure = await settle(worlds, database);

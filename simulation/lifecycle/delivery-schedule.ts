@@ -47,6 +47,20 @@ export type Step =
       readonly subscriptionId: string;
       readonly isApiUp: boolean;
     }
+  /** An operator grants the customer's team a plan. */
+  | {
+      readonly kind: 'grant';
+      readonly atMs: number;
+      readonly customerId: string;
+      readonly hasProduct: boolean;
+    }
+  /** The grant ends: an operator revokes it, or its time has come. */
+  | {
+      readonly kind: 'end-grant';
+      readonly atMs: number;
+      readonly customerId: string;
+      readonly isRevoked: boolean;
+    }
   /** Maintenance applies parked events and looks up product names. */
   | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
   /** Maintenance requests snapshots of ambiguous subscriptions. `receive` brings the responses. */
@@ -172,7 +186,14 @@ function applicationSteps(
     while (happens('relink')) {
       steps.push({ kind: 'relink', ...later(), how: random.pick(RELINKS) });
     }
-    while (happens('checkout')) {
+    const isGranted = happens('grant');
+    while (isGranted && random.chance(0.6)) {
+      steps.push({ kind: 'grant', ...later(), hasProduct: random.chance(0.5) });
+      const end = { ...later(), isRevoked: random.chance(0.5) };
+      if (random.chance(0.5)) steps.push({ kind: 'end-grant', ...end });
+    }
+    // A grant replaces what the application wrote, or not, depending on the events before it.
+    while (!isGranted && happens('checkout')) {
       const { number } = random.pick(ofCustomer);
       steps.push({ kind: 'checkout', ...later(), number, isNew: random.chance(0.5) });
     }

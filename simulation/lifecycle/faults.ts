@@ -25,6 +25,10 @@ export const FAULTS = {
     probability: 0.3,
     help: 'per subscription: the browser comes back from its checkout, and the application completes it',
   },
+  grant: {
+    probability: 0.2,
+    help: 'per customer: its team is granted a plan, and the grant can end',
+  },
   endpointOutage: { probability: 0.2, help: 'per round: the endpoint is down for a while' },
   databaseOutage: { probability: 0.2, help: 'per round: the database is down for a while' },
   apiOutage: { probability: 0.3, help: "per round: Stripe's API is down for a while" },

@@ -1,42 +1,62 @@
+import { GrantRefused, grantPlan, revokeGrant } from 'instep/src/access/grants.ts';
 import { completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { ReconcileServices } from 'instep/src/maintenance/reconcile/progress.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
-import type { TeamRecord } from '../expected-team.ts';
+import { grantedRecord, type TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
 import type { History } from '../lifecycle/history.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { untilAvailable } from './until-available.ts';
 
-/** A step of the application, not of Stripe or maintenance. */
-type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' }>;
+/** A step of the application or of an operator, not of Stripe or maintenance. */
+type ApplicationStep = Extract<
+  Step,
+  { kind: 'link' | 'relink' | 'checkout' | 'grant' | 'end-grant' }
+>;
 
 export function isApplicationStep(step: Step): step is ApplicationStep {
-  return ['link', 'relink', 'checkout'].includes(step.kind);
+  return ['link', 'relink', 'checkout', 'grant', 'end-grant'].includes(step.kind);
 }
 
 /** Runs the application's steps for the teams of one customer, one after the other. */
 export class Application {
   /** The last plan that it wrote into each team. */
   readonly written = new Map<ApplicationId, TeamRecord>();
+  /** The grants that hold. */
+  readonly granted = new Map<ApplicationId, TeamRecord>();
+  readonly #database: Database;
   readonly #query: Query;
+  readonly #planSelection: PlanSelection;
   readonly #history: History;
   #teamId: ApplicationId;
   #lastStep: Promise<void> = Promise.resolve();
 
-  private constructor(query: Query, history: History, teamId: ApplicationId) {
-    this.#query = query;
+  private constructor(
+    database: Database,
+    planSelection: PlanSelection,
+    history: History,
+    teamId: ApplicationId,
+  ) {
+    this.#database = database;
+    this.#query = database.query;
+    this.#planSelection = planSelection;
     this.#history = history;
     this.#teamId = teamId;
   }
 
   /** Begins with a team that is not linked yet. */
-  static async open(query: Query, history: History): Promise<Application> {
-    const teamId = await addTeam(query, { name: history.customerId, customerId: null });
-    return new Application(query, history, teamId);
+  static async open(
+    database: Database,
+    planSelection: PlanSelection,
+    history: History,
+  ): Promise<Application> {
+    const teamId = await addTeam(database.query, { name: history.customerId, customerId: null });
+    return new Application(database, planSelection, history, teamId);
   }
 
   run(step: ApplicationStep): Promise<void> {
@@ -69,6 +89,12 @@ export class Application {
       case 'checkout':
         await this.#write(step);
         break;
+      case 'grant':
+        await this.#grant(step.hasProduct);
+        break;
+      case 'end-grant':
+        await this.#endGrant(step.isRevoked);
+        break;
     }
   }
 
@@ -84,6 +110,32 @@ export class Application {
     const { customerId } = this.#history;
     const added = await untilAvailable(() => addTeam(this.#query, { name: how, customerId }));
     if (how !== 'duplicate') this.#teamId = added;
+  }
+
+  async #grant(hasProduct: boolean): Promise<void> {
+    const record = grantedRecord(hasProduct);
+    const { planName, providerProductId: productId } = record;
+    const request = { planName: planName ?? '', productId, reason: 'simulated' };
+    await untilAvailable(() => grantPlan(this.#grantOptions(), this.#teamId, request));
+    this.granted.set(this.#teamId, record);
+  }
+
+  async #endGrant(isRevoked: boolean): Promise<void> {
+    this.granted.delete(this.#teamId);
+    if (isRevoked) {
+      await untilAvailable(() => revokeGrant(this.#grantOptions(), this.#teamId)).catch((error) => {
+        // There is none, or a revocation was committed although its answer was lost.
+        if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
+      });
+      return;
+    }
+    const end = 'update instep.grants set ends_at = now() where team_id = $1 and closed_at is null';
+    await untilAvailable(() => this.#query(end, [String(this.#teamId)]));
+  }
+
+  #grantOptions() {
+    const database = this.#database;
+    return { database, planSelection: this.#planSelection, operator: 'operator', now: Date.now };
   }
 
   async #write({ number, isNew }: Extract<Step, { kind: 'checkout' }>): Promise<void> {

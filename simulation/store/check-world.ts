@@ -67,12 +67,14 @@ async function checkTeams(
 ): Promise<Divergence[]> {
   const { customerId } = history;
   const divergences: Divergence[] = [];
-  const team = expectedTeam(changes, planSelection);
   const teams = await readTeamsOf(query, [customerId]);
   if (teams.length === 0) {
-    divergences.push({ kind: 'team', customerId, expected: [team], actual: null });
+    const expected = [expectedTeam(changes, planSelection)];
+    divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
   for (const { id, plan: actual } of teams) {
+    const granted = application.granted.get(id);
+    const team = expectedTeam(changes, planSelection, granted);
     const written = application.written.get(id);
     const expected = written === undefined ? [team] : [team, written];
     if (!expected.some((one) => isSameTeam(one, actual))) {
@@ -81,7 +83,10 @@ async function checkTeams(
     // What was forgotten can include the last status, which nothing but a reconciliation shows.
     if (loss.kind !== 'forgotten') {
       divergences.push(
-        ...(await checkAccess(id, customerId, query, expectedAccess(changes, planSelection))),
+        ...(await checkAccess(id, customerId, query, {
+          access: expectedAccess(changes, planSelection),
+          isGranted: granted !== undefined,
+        })),
       );
     }
   }
@@ -93,13 +98,17 @@ async function checkTeams(
   return divergences;
 }
 
+const WITH_ACCESS = ['active', 'trialing', 'past_due'];
+
 /** The view must show the subscription that decides, with its true status. */
 async function checkAccess(
   teamId: ApplicationId,
   customerId: string,
   query: Query,
-  expected: ExpectedAccess | null,
+  { access, isGranted }: { access: ExpectedAccess | null; isGranted: boolean },
 ): Promise<Divergence[]> {
+  // A grant counts instead of a subscription without access.
+  const expected = isGranted && !WITH_ACCESS.includes(access?.status ?? '') ? null : access;
   const { subscriptionId = null, status = null } = (await readAccess(query, teamId)) ?? {};
   const isShown = subscriptionId !== null && status !== null;
   const actual = isShown ? { subscriptionId, status } : null;

@@ -2,6 +2,7 @@ import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
+import { createGrantsJob } from 'instep/src/maintenance/grants.ts';
 import { createFillDueTeams } from 'instep/src/maintenance/jobs.ts';
 import {
   createParkedEventsJob,
@@ -51,6 +52,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       now,
       nonce,
     }),
+    grants: createGrantsJob({ database, planSelection, logger, restMs: 0 }),
     names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

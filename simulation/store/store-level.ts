@@ -58,7 +58,7 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
     await allowSharedCustomers(query);
     for (const batch of batches(options)) {
       const worlds: readonly StoreWorld[] = await mapConcurrently(batch, CONNECTIONS, (place) =>
-        openWorld(query, { ...place, faults, losses, hasUndatedEvents: true }),
+        openWorld(database, { ...place, faults, losses, hasUndatedEvents: true }),
       );
       const customers = worlds.flatMap((world) => [...world.customers.values()]);
       for (const customer of customers) {

@@ -1,6 +1,6 @@
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
 import { parseReadable } from '../core/customer-events.ts';
 import { type Schedule, scheduleDeliveries } from '../lifecycle/delivery-schedule.ts';
 import type { Faults } from '../lifecycle/faults.ts';
@@ -47,7 +47,7 @@ const SECOND_ENDPOINT = 0.3;
 
 /** Creates a world whose teams are not linked yet. */
 export async function openWorld(
-  query: Query,
+  database: Database,
   { seed, round, planSelection, faults, losses, hasUndatedEvents = false }: WorldOptions,
 ): Promise<StoreWorld> {
   const customers = new Map<string, StoreCustomer>();
@@ -56,7 +56,7 @@ export async function openWorld(
   for (const customer of hasUndatedEvents ? withUndatedEvents(world, seed) : world) {
     const loss = drawLoss(customer, losses, random);
     const history = renderHistory(customer.lifecycle, customer.format);
-    const application = await Application.open(query, history);
+    const application = await Application.open(database, planSelection, history);
     const second = random.chance(SECOND_ENDPOINT) ? inAnyVersion(customer, random) : history;
     customers.set(history.customerId, {
       customer,

@@ -8,7 +8,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   tables: [],
   migrate: [],
   user: ['add', 'show'],
-  team: ['add', 'link', 'show', 'access', 'sync'],
+  team: ['add', 'link', 'show', 'access', 'grant', 'revoke-grant', 'sync'],
   checkout: ['complete'],
   session: ['issue'],
   trigger: [],
@@ -36,7 +36,7 @@ async function runHelp(command: readonly string[]): Promise<string> {
 /** The commands that a help text lists. */
 function listed(help: string): (string | undefined)[] {
   const [, list = ''] = /\nCommands:\n(.*?)\n\n/s.exec(help) ?? [];
-  return [...list.matchAll(/^ {2}([a-z]+) /gm)]
+  return [...list.matchAll(/^ {2}([a-z-]+) /gm)]
     .map(([, name]) => name)
     .filter((name) => name !== 'help');
 }

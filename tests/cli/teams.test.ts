@@ -2,6 +2,7 @@ import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep } from '../support/process/instep-process.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -9,7 +10,7 @@ import { receivedEvent } from '../support/stripe/events.ts';
 const { database, url } = await createDatabase();
 afterAll(() => database.close());
 
-const environment = { DATABASE_URL: url.href };
+const environment = { DATABASE_URL: url.href, STRIPE_SECRET_KEY: API_KEY };
 const team = (...args: string[]) => runInstep(['team', ...args], environment);
 
 test('adds, links and shows a team', async () => {
@@ -52,6 +53,26 @@ test('access prints the reason and the times', async () => {
     ...{ teamId: id, hasAccess: true, reason: 'active' },
     ...{ since: '2023-11-14T22:13:20.000Z', endsAt: null },
   });
+});
+
+test('grants a plan until a time, and revokes it', async () => {
+  const id = String(await addTeam(database.query, { name: 'Acme', customerId: null }));
+  const until = ['--until', '2999-01-01', '--json'];
+  const granted = await team('grant', id, '--plan', 'Partner', '--reason', 'launch', ...until);
+  expect(granted).toMatchObject({ code: 0, stderr: '' });
+  expect(JSON.parse(granted.stdout)).toMatchObject({
+    ...{ hasAccess: true, reason: 'granted', planName: 'Partner' },
+    endsAt: '2999-01-01T00:00:00.000Z',
+  });
+  const revoked = await team('revoke-grant', id, '--json');
+  expect(JSON.parse(revoked.stdout)).toMatchObject({ hasAccess: false, reason: 'none' });
+  const again = await team('revoke-grant', id);
+  expect(again).toMatchObject({ code: 1, stderr: 'instep: the team has no grant [NO_GRANT]\n' });
+});
+
+test.each(['2020-01-01', '2h', 'tomorrow'])('a grant can not end at %s', async (until) => {
+  const wrong = await team('grant', '1', '--plan', 'x', '--reason', 'x', '--until', until);
+  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('in the future') });
 });
 
 test.each(['show 4711', 'access 4711', 'link 4711 --customer cus_nobody'])(

@@ -108,6 +108,49 @@ describe('the name of the plan', () => {
   });
 });
 
+describe('a grant', () => {
+  const grant = { planName: 'Partner', productId: 'prod_partner', isOver: false };
+  const granted = {
+    providerSubscriptionId: null,
+    providerProductId: 'prod_partner',
+    planName: 'Partner',
+    subscriptionStatus: 'active',
+  };
+  const noNames = new Map();
+  const planWith = (statuses: readonly string[], isOver = false) => {
+    const events = statuses.map((status, index) => ({
+      ...{ ...example, status, subscriptionId: `sub_${index}` },
+      createdSeconds: example.createdSeconds + index,
+    }));
+    return teamPlan(customerOf(events), 'newest', noNames, { ...grant, isOver });
+  };
+
+  test.each([[[]], [['canceled']], [['unpaid']], [['active', 'canceled']]])(
+    'counts where the deciding event grants no plan: %j',
+    (statuses) => expect(planWith(statuses)).toEqual(granted),
+  );
+
+  test.each([[['active']], [['trialing']], [['canceled', 'active']]])(
+    'does not count beside a subscription that grants a plan: %j',
+    (statuses) => expect(planWith(statuses)?.providerSubscriptionId).toMatch('sub_'),
+  );
+
+  test('that is over leaves what the events say', () => {
+    expect(planWith([], true)).toBeNull();
+    expect(planWith(['canceled'], true)).toEqual({ ...NO_PLAN, subscriptionStatus: 'canceled' });
+  });
+
+  test("gives a plan that is Instep's own, also after its end and with another name", () => {
+    const over = { ...grant, isOver: true };
+    const renamed = { ...granted, planName: 'Renamed' };
+    expect(canBeFromInstep(granted, NO_SUBSCRIPTIONS, grant)).toBe(true);
+    expect(canBeFromInstep(renamed, NO_SUBSCRIPTIONS, over)).toBe(true);
+    expect(canBeFromInstep(granted, NO_SUBSCRIPTIONS)).toBe(false);
+    const other = { ...granted, providerProductId: 'prod_other' };
+    expect(canBeFromInstep(other, NO_SUBSCRIPTIONS, grant)).toBe(false);
+  });
+});
+
 describe("a team's plan is Instep's own", () => {
   const later = example.createdSeconds + 1;
   const end = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: later };

@@ -1,4 +1,5 @@
 import type { Json } from 'instep/src/core/json.ts';
+import { NO_GRANTS } from 'instep/src/core/plan-selection.ts';
 import { decide, type StoredState } from 'instep/src/ingest/decide.ts';
 import type { EventWithProductName } from 'instep/src/ingest/received-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
@@ -36,6 +37,7 @@ function known(events: readonly (typeof one)[]): StoredState {
     latestStates: new Map(),
     logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
     names: new Map(),
+    grants: NO_GRANTS,
   };
 }
 

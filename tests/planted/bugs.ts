@@ -75,12 +75,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "if (step.outcome === 'stale') customers.set(customerId, step.customer);",
   ]),
   bug('an empty row is not filled', DECIDE, [
-    'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
-    'appliedCustomerIds.has(customerId) || plan.subscriptionStatus === undefined',
+    'isSamePlan(plan, NO_PLAN) ||',
+    'plan.subscriptionStatus === undefined ||',
   ]),
   bug("the application's own plan is overwritten by maintenance", DECIDE, [
-    'appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN)',
-    "appliedCustomerIds.has(customerId) || plan.subscriptionStatus !== 'canceled'",
+    'isSamePlan(plan, NO_PLAN) ||',
+    "plan.subscriptionStatus !== 'canceled' ||",
+  ]),
+  bug('a grant counts beside a subscription', 'core/plan-selection.ts', [
+    "!grant.isOver && rankOf(event?.status ?? '') === 0",
+    '!grant.isOver',
+  ]),
+  bug('a subscription that ends leaves no grant', DECIDE, [
+    'teamPlan(customer, planSelection, names, grantOf(grants, team.id))',
+    'teamPlan(customer, planSelection, names, null)',
   ]),
   bug('only one team of a customer is changed', DECIDE, [
     'else plans.set(team.id, plan);',

@@ -1,5 +1,6 @@
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export { GrantRefused, type GrantRefusedCode, type GrantRequest } from './access/grants.ts';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
@@ -17,7 +18,7 @@ export {
 } from './config/config.ts';
 export type { ApplicationId, User } from './core/application.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
-export type { Instep, InstepOptions } from './instep.ts';
+export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GrantRequest } from './access/grants.ts';
 import { readAccess, storePolicy, type TeamAccess } from './access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
@@ -54,6 +55,10 @@ export type Instep = {
   syncCustomer(customerId: string): Promise<TeamAccess>;
   /** See `access` of a handler. */
   access(teamId: ApplicationId): Promise<TeamAccess | null>;
+  /** See `grant` of a handler. */
+  grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
+  /** See `revokeGrant` of a handler. */
+  revokeGrant(teamId: ApplicationId, author?: GrantAuthor): Promise<TeamAccess>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
   /** Runs a statement in Instep's database, for example in a test of your app. */
@@ -66,6 +71,9 @@ export type Instep = {
   /** Stops maintenance and disconnects from the database. An answered event is already stored. */
   close(): Promise<void>;
 };
+
+/** Who grants a plan or ends a grant: an id rather than a name or an address; `application` by default. */
+export type GrantAuthor = { readonly by?: string };
 
 /** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
@@ -246,6 +254,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
     access: (teamId) => readAccess(query, teamId),
+    async grant(teamId, { by, ...request }) {
+      const { grantPlan } = await import('./operate/grants.ts');
+      return await grantPlan(context, operatorOf(by), teamId, request);
+    },
+    async revokeGrant(teamId, { by } = {}) {
+      const { revokeGrant } = await import('./operate/grants.ts');
+      return await revokeGrant(context, operatorOf(by), teamId);
+    },
     operateContext: async () => context,
     stopBeingReady() {
       isShuttingDown = true;
@@ -257,6 +273,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
     },
   };
 }
+
+const operatorOf = (name = 'application') => ({ name, how: 'application' }) as const;
 
 /** Connects to the database, migrates it and checks the application's tables. */
 async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {

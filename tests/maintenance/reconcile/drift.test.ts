@@ -1,6 +1,7 @@
 import type {
   Customer,
   DecidedSubscription,
+  Grant,
   PlanSelection,
 } from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
@@ -56,14 +57,22 @@ type Given = {
   readonly knows?: readonly [string, DecidedSubscription][];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
+  readonly grant?: Grant | null;
   readonly nowSeconds?: number;
 };
 
-function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ...at }: Given) {
+function drift({
+  plan = NO_PLAN,
+  knows = [],
+  lists,
+  planSelection = 'newest',
+  grant = null,
+  ...at
+}: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
   const customer: Customer = new Map(knows);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
-  return driftOf(team, customer, lists, { planSelection, names: NAMES, nowMs });
+  return driftOf(team, customer, lists, { planSelection, names: NAMES, grant, nowMs });
 }
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */

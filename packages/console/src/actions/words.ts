@@ -77,6 +77,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `${counted(result.events, 'event')} deleted.`;
     case 'redacted':
       return `${counted(result.events, 'event')} without personal data now.`;
+    case 'granted':
+      return `The plan ${quoted(result.planName)} was granted.`;
+    case 'grant-revoked':
+      return 'The grant was revoked.';
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
     case 'failed':

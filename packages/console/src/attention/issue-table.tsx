@@ -39,6 +39,7 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   replay: 'Replay',
   compare: 'Compare',
   repair: 'Repair',
+  'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
 };
 

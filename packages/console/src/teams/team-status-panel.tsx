@@ -70,6 +70,7 @@ const BADGES = {
   'has plan': { word: 'has a plan', tone: 'good' },
   'lost plan': { word: 'no plan', tone: 'bad' },
   unlinked: { word: 'no plan', tone: 'warning' },
+  granted: { word: 'granted', tone: 'good' },
   'no events': { word: 'no events', tone: 'warning' },
   'no effect': { word: 'no plan', tone: 'warning' },
   'changed by hand': { word: 'changed by hand', tone: 'bad' },
@@ -110,6 +111,25 @@ function Reason({ team, status, waiting, isCompared }: ReasonProps) {
           {waiting !== null && <WaitingCounts {...waiting} />} <a href="#link">Link its customer</a>
         </>
       );
+    case 'granted': {
+      const { grantedBy, grantedAtMs, endsAtMs, reason } = status.grant;
+      return (
+        <>
+          <UntrustedText text={grantedBy} /> granted{' '}
+          <strong>
+            <UntrustedText text={shortPlan(team.plan)} />
+          </strong>{' '}
+          on <Time ms={grantedAtMs} />
+          {endsAtMs !== null && (
+            <>
+              {' '}
+              until <Time ms={endsAtMs} />
+            </>
+          )}
+          : <UntrustedText text={reason} />
+        </>
+      );
+    }
     case 'no events':
       return (
         <>

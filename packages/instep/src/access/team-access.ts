@@ -7,7 +7,7 @@ import { idFrom } from '../postgres/tables/id-from-text.ts';
 /**
  * Why a team has access or not: mostly the status of the subscription that decides. `past_due` has access (in its
  * grace, if there is one), and `past_due_expired` had it until the grace ended. `none`: the team never had a
- * subscription. `unknown_status`: a status that this version does not know; it changes nothing.
+ * subscription. `granted`: by a grant, and no subscription gives access. `unknown_status`: a status that this version does not know; it changes nothing.
  */
 export type AccessReason =
   | 'active'
@@ -20,6 +20,7 @@ export type AccessReason =
   | 'incomplete'
   | 'incomplete_expired'
   | 'none'
+  | 'granted'
   | 'unknown_status';
 
 /** A row of the view `instep.team_access` (docs/access.md). A fact that Stripe has not sent is `null`. */

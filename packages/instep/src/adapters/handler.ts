@@ -1,9 +1,16 @@
 import { hash } from 'node:crypto';
+import type { GrantRequest } from '../access/grants.ts';
 import type { TeamAccess } from '../access/team-access.ts';
 import type { CompleteCheckoutRequest } from '../checkout/checkout.ts';
 import { type Environment, readConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+import {
+  type GrantAuthor,
+  type InstepOptions,
+  logSettings,
+  openService,
+  type Service,
+} from '../instep.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
@@ -87,6 +94,19 @@ export type HandlerMethods = {
    * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
    */
   access(teamId: ApplicationId): Promise<TeamAccess | null>;
+  /**
+   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. `by` says who, for the
+   * audit. Resolves with the team's access.
+   *
+   * @throws InstepError with one of the codes `GRANT_INVALID`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
+   */
+  grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
+  /**
+   * Ends a team's grant now. Resolves with the team's access.
+   *
+   * @throws InstepError with one of the codes `NO_GRANT`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
+   */
+  revokeGrant(teamId: ApplicationId, author?: GrantAuthor): Promise<TeamAccess>;
   /** A context for the functions of `instep/operate` that shares the connections. */
   operateContext(): Promise<OperateContext>;
   /**
@@ -152,6 +172,8 @@ export function createLazyService(options: HandlerOptions): LazyService {
       (await openShared(resolve())).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await openShared(resolve())).syncCustomer(customerId),
     access: async (teamId) => (await openShared(resolve())).access(teamId),
+    grant: async (...request) => (await openShared(resolve())).grant(...request),
+    revokeGrant: async (...grant) => (await openShared(resolve())).revokeGrant(...grant),
     operateContext: async () => (await openShared(resolve())).operateContext(),
     async close() {
       if (resolved !== undefined) await closeShared(resolved);

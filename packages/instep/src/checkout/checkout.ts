@@ -1,6 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { type DecidedSubscription, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
+import { type DecidedSubscription, grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
@@ -234,9 +234,9 @@ async function isCurrent(
   const latest = await readLatestStates(query, [customerId]);
   const { subscriptionId, status } = listed;
   if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
-  const { customers, names } = await readCustomers(query, [customerId]);
+  const { customers, names, grants } = await readCustomers(query, [customerId]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  const options = { planSelection, names, nowMs: now() };
+  const options = { planSelection, names, grant: grantOf(grants, id), nowMs: now() };
   if (driftOf({ id, customerId, plan }, known, [listed], options) !== null) return false;
   if (isLate(listed)) return true;
   const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };

@@ -51,6 +51,15 @@ function timeSince(text: string): number {
   return atMs;
 }
 
+/** Parses a time to come. @throws InvalidArgumentError */
+export function futureTime(text: string): Date {
+  const atMs = parseDuration(text) === null ? parseTimeSince(text, 0) : null;
+  if (atMs !== null && atMs > Date.now()) return new Date(atMs);
+  throw new InvalidArgumentError(
+    'must be a time in the future, such as 2027-01-01 or 2027-01-01T10:00Z.',
+  );
+}
+
 /** Parses a web address. @throws InvalidArgumentError */
 export function webUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readAccess } from '../access/team-access.ts';
+import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { act } from '../operate/act.ts';
@@ -7,8 +7,9 @@ import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { ReadContext } from '../operate/context.ts';
 import { readTeam } from '../operate/find-teams.ts';
+import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
-import { applicationId, createCommand } from './arguments.ts';
+import { applicationId, createCommand, futureTime } from './arguments.ts';
 import { printData } from './output.ts';
 import { NotFound, TeamNotLinked, withOperator, withReadContext } from './with-database.ts';
 
@@ -44,6 +45,21 @@ export function teamCommand(): Command {
     )
     .addCommand(ofTeam('show', 'show a team and its plan', show))
     .addCommand(ofTeam('access', 'show whether a team has access, why, and until when', access))
+    .addCommand(
+      createCommand(
+        'grant',
+        'give a team a plan without a subscription',
+        'instep team grant 1 --plan Partner --until 2027-01-01 --reason "launch partner"',
+      )
+        .argument('<id>', 'team id', applicationId)
+        .requiredOption('--plan <name>', 'name of the plan')
+        .requiredOption('--reason <text>', 'why the team gets it')
+        .option('--product <id>', 'id of a product at Stripe')
+        .option('--until <time>', 'when it ends, such as 2027-01-01 (default: never)', futureTime)
+        .option('--json', 'print JSON')
+        .action(grant),
+    )
+    .addCommand(ofTeam('revoke-grant', "end a team's grant", revoke))
     .addCommand(ofTeam('sync', 'give a team the plan that Stripe has now', sync));
 }
 
@@ -119,10 +135,30 @@ async function access(id: ApplicationId, options: Json): Promise<void> {
   await withReadContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
     if (found === null) throw new NotFound(`there is no team ${id}`);
-    const text = (value: string | number | boolean | Date | null) =>
-      value instanceof Date ? value.toISOString() : value;
-    const values = Object.entries(found).map(([name, value]) => [name, text(value)]);
-    printData(Object.fromEntries(values), options);
+    printAccess(found, options);
+  });
+}
+
+function printAccess(found: TeamAccess, options: Json): void {
+  const text = (value: string | number | boolean | Date | null) =>
+    value instanceof Date ? value.toISOString() : value;
+  const values = Object.entries(found).map(([name, value]) => [name, text(value)]);
+  printData(Object.fromEntries(values), options);
+}
+
+type GrantArguments = { plan: string; reason: string; product?: string; until?: Date } & Json;
+
+async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
+  await withOperator(async (context, operator) => {
+    const { plan: planName, product: productId = null, until = null, reason } = given;
+    const request = { planName, productId, until, reason };
+    printAccess(await grantPlan(context, operator, id, request), given);
+  });
+}
+
+async function revoke(id: ApplicationId, options: Json): Promise<void> {
+  await withOperator(async (context, operator) => {
+    printAccess(await revokeGrant(context, operator, id), options);
   });
 }
 

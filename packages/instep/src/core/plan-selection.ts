@@ -1,3 +1,4 @@
+import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
 import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts';
 import type { Order } from './tie-group.ts';
@@ -42,29 +43,72 @@ export function decidingEvent(
   return events.sort(compare).at(-1) ?? null;
 }
 
+/** A plan that a team was given without a subscription (docs/grants.md). */
+export type Grant = {
+  readonly planName: string;
+  readonly productId: string | null;
+  /** Whether its end has come: it grants nothing more, but the team's row can still have its plan. */
+  readonly isOver: boolean;
+};
+
+/** The grants of teams, by the team's id as text. */
+export type Grants = ReadonlyMap<string, Grant>;
+
+export const NO_GRANTS: Grants = new Map();
+
+export function grantOf(grants: Grants, teamId: ApplicationId): Grant | null {
+  return grants.get(String(teamId)) ?? null;
+}
+
 /**
- * The plan of the customer's team; `null` when the customer has no subscription. `names` has the
- * names of products, for events without one.
+ * The plan of the customer's team; `null` when the customer has no subscription, and the team no grant. The team's
+ * grant counts while no subscription grants a plan. `names` has the names of products, for events without one.
  */
 export function teamPlan(
   customer: Customer,
   planSelection: PlanSelection,
   names: ReadonlyMap<string | null, string>,
+  grant: Grant | null = null,
 ): TeamPlan | null {
   const event = decidingEvent(customer, planSelection);
-  if (event === null) return null;
-  return planAfter(event, event.planName ?? names.get(event.productId) ?? null);
+  const plan = event && planAfter(event, event.planName ?? names.get(event.productId) ?? null);
+  const isGranted = grant !== null && !grant.isOver && rankOf(event?.status ?? '') === 0;
+  return isGranted ? grantedPlan(grant) : plan;
+}
+
+function grantedPlan({ planName, productId }: Grant): TeamPlan {
+  return {
+    providerSubscriptionId: null,
+    providerProductId: productId,
+    planName,
+    subscriptionStatus: 'active',
+  };
+}
+
+/** The plan of a team whose customer has no subscription. */
+export function planWithoutSubscription(grant: Grant | null): TeamPlan {
+  return teamPlan(NO_SUBSCRIPTIONS, 'newest', new Map(), grant) ?? NO_PLAN;
+}
+
+/** Whether a row has the plan of the team's grant. As below, the name is ignored. */
+export function isGrantedPlan(plan: TeamPlan, grant: Grant | null): boolean {
+  return grant !== null && isSamePlan(plan, { ...grantedPlan(grant), planName: plan.planName });
 }
 
 /**
  * Whether Instep could have written this plan last: it is empty, or it is the customer's plan under either
- * setting, since the setting can have changed. The name is ignored, because it can arrive later or change.
- * Any other plan is the application's own.
+ * setting, since the setting can have changed, or that of the team's grant. The name is ignored, because it can
+ * arrive later or change. Any other plan is the application's own.
  */
-export function canBeFromInstep(plan: TeamPlan, customer: Customer): boolean {
+export function canBeFromInstep(
+  plan: TeamPlan,
+  customer: Customer,
+  grant: Grant | null = null,
+): boolean {
   const deciding = (['newest', 'best'] as const).map((one) => decidingEvent(customer, one));
   return (
     isSamePlan(plan, NO_PLAN) ||
+    isGrantedPlan(plan, grant) ||
     deciding.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)))
   );
 }

@@ -10,6 +10,8 @@ import { customerAfter } from '../core/ordering-rule.ts';
 import {
   type Customer,
   canBeFromInstep,
+  grantOf,
+  isGrantedPlan,
   isSameDecision,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
@@ -96,35 +98,36 @@ async function rebuildCustomer(
   const known = (await readLatestStates(query, [customerId])).get(customerId) ?? NO_LATEST_STATES;
   const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
   if (!isDryRun) await writeLatestStates(query, latestStates);
-  const { customers, names: knownNames } = await readCustomers(query, [customerId]);
+  const { customers, names: knownNames, grants } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
-  const plan = teamPlan(customer, planSelection, names);
-  if (plan === null) {
-    const unexplained = teams.filter((team) => customer.size === 0 && hasPlan(team.plan));
-    return unexplained.flatMap((team) => difference(team, NO_PLAN, [], true));
-  }
-
+  const planOf = ({ id }: LinkedTeam) =>
+    teamPlan(customer, planSelection, names, grantOf(grants, id));
   const states = [...customer.values()].filter(
     (state) => !isSameDecision(state, before.get(state.deciding.subscriptionId)),
   );
-  const isKept = ({ plan }: LinkedTeam) =>
-    !(wrongPlan && isSamePlan(plan, wrongPlan)) && !canBeFromInstep(plan, before);
+  const isKept = ({ id, plan }: LinkedTeam) =>
+    !(wrongPlan && isSamePlan(plan, wrongPlan)) &&
+    !canBeFromInstep(plan, before, grantOf(grants, id));
   const subscriptionIds = new Set([
     ...states.map(({ deciding }) => deciding.subscriptionId),
     ...latestStates.map(({ latest }) => latest.subscriptionId),
   ]);
-  const differences = teams.flatMap((team) =>
-    difference(team, plan, [...subscriptionIds], isKept(team)),
-  );
+  const differences = teams.flatMap((team) => {
+    const plan = planOf(team);
+    if (plan !== null) return difference(team, plan, [...subscriptionIds], isKept(team));
+    // A job takes away the plan of a grant that is over.
+    const isUnexplained = hasPlan(team.plan) && !isGrantedPlan(team.plan, grantOf(grants, team.id));
+    return isUnexplained ? difference(team, NO_PLAN, [], true) : [];
+  });
   if (!isDryRun && differences.length > 0) {
     if (states.length > 0) await writeSubscriptions(query, states);
-    const repaired = teams.filter((team) => !isKept(team));
-    if (repaired.length > 0) {
-      const writes = repaired.map((team) => ({ team, shouldBe: plan, reason }));
-      await writePlans(query, writes);
-    }
+    const writes = teams.flatMap((team) => {
+      const shouldBe = planOf(team);
+      return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, reason }];
+    });
+    if (writes.length > 0) await writePlans(query, writes);
   }
   return differences;
 }

@@ -17,6 +17,7 @@ export type Remedy =
   | 'replay'
   | 'compare'
   | 'repair'
+  | 'keep-as-grant'
   | 'dismiss'
   | 'check-database'
   | 'check-endpoint'
@@ -131,7 +132,11 @@ export const ISSUES = {
     remedies: ['compare-all', 'check-log'],
   },
   'out-of-sync': DRIFTED,
-  'changed-by-hand': DRIFTED,
+  'changed-by-hand': {
+    severity: 'failure',
+    concerns: 'team',
+    remedies: ['repair', 'compare', 'keep-as-grant', 'dismiss'],
+  },
   'plan-refused': DRIFTED,
   'customer-without-team': {
     severity: 'warning',

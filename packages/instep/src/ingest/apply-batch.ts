@@ -1,7 +1,13 @@
 import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { LatestState } from '../core/latest-state.ts';
-import type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
+import {
+  type DecidedSubscription,
+  type Grants,
+  grantOf,
+  isGrantedPlan,
+  type PlanSelection,
+} from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -240,7 +246,7 @@ async function decideAndWrite(
     names === 'nowhere' ? decision.subscriptions.map(withoutName) : decision.subscriptions;
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
-  const changes = changesOf(teams, named, reasonsOf(events, decision.results));
+  const changes = changesOf(teams, named, reasonsOf(events, decision.results), customers.grants);
   onChanges?.(changes);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
@@ -296,12 +302,15 @@ function changesOf(
   teams: readonly LinkedTeam[],
   plans: Plans,
   reasons: ReadonlyMap<string, ChangeReason>,
+  grants: Grants,
 ): PlanChange[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
     // Without an event that counts, the row was empty: it was linked, recreated or added after the customer's events.
-    return [{ team, shouldBe, reason: reasons.get(team.customerId) ?? { cause: 'link' } }];
+    const reason = reasons.get(team.customerId) ?? { cause: 'link' };
+    const isGranted = isGrantedPlan(shouldBe, grantOf(grants, team.id));
+    return [{ team, shouldBe, reason: isGranted ? { ...reason, cause: 'grant' } : reason }];
   });
 }
 

@@ -10,6 +10,9 @@ import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
   type Customer,
   type DecidedSubscription,
+  type Grants,
+  grantOf,
+  isGrantedPlan,
   isSameDecision,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
@@ -46,6 +49,8 @@ export type StoredState = {
   readonly logged: readonly StoredEvent[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
+  /** The grants of these teams. */
+  readonly grants: Grants;
 };
 
 /** The result of each event in a batch, and everything to write. */
@@ -140,12 +145,16 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  // A row with empty plan columns was linked or created after its customer's events.
+  // A row with empty plan columns, or with a granted plan, can have been linked or created after its customer's events.
   const affectedTeams = stored.teams.filter(
-    ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
+    ({ id, customerId, plan }) =>
+      appliedCustomerIds.has(customerId) ||
+      isSamePlan(plan, NO_PLAN) ||
+      isGrantedPlan(plan, grantOf(stored.grants, id)),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const { plans, withApplicationPlan } = newPlans(affectedTeams, customers, planSelection, names);
+  const known = { customers, names, grants: stored.grants };
+  const { plans, withApplicationPlan } = newPlans(affectedTeams, known, planSelection);
   const subscriptions = changedSubscriptions(customers, stored.customers);
   const withUncertainOrder = [
     ...uncertainOf(events, stored.customers, customers),
@@ -170,15 +179,14 @@ export function decide(
 /** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */
 function newPlans(
   teams: readonly LinkedTeam[],
-  customers: StoredState['customers'],
+  { customers, names, grants }: Pick<StoredState, 'customers' | 'names' | 'grants'>,
   planSelection: PlanSelection,
-  names: StoredState['names'],
 ) {
   const plans = new Map<ApplicationId, TeamPlan>();
   const withApplicationPlan: LinkedTeam[] = [];
   for (const team of teams) {
     const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-    const plan = teamPlan(customer, planSelection, names);
+    const plan = teamPlan(customer, planSelection, names, grantOf(grants, team.id));
     if (plan === null || isSamePlan(plan, team.plan)) continue;
     if (planSelection === 'best' && isApplicationPlan(team, plan, customer))
       withApplicationPlan.push(team);

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { canBeFromInstep, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { canBeFromInstep, grantOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
@@ -60,16 +60,17 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
  */
 function findingOf(
   { id: teamId, customerId, plan }: LinkedTeam,
-  { customers, names }: StoredCustomers,
+  { customers, names, grants }: StoredCustomers,
   applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
 ): FoundProblem[] {
   const customer = customers.get(customerId);
   const { providerSubscriptionId: rowId } = plan;
   if (customer === undefined || (rowId !== null && !customer.has(rowId))) return [];
-  const shouldBe = teamPlan(customer, planSelection, names);
+  const grant = grantOf(grants, teamId);
+  const shouldBe = teamPlan(customer, planSelection, names, grant);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
-  if (!canBeFromInstep(plan, customer)) return [{ ...found, problem: 'changed by hand' }];
+  if (!canBeFromInstep(plan, customer, grant)) return [{ ...found, problem: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;
   const isAnotherName = plan.planName !== null && name !== null && plan.planName !== name;
   return isAnotherName && shouldBe?.planName === name

@@ -15,6 +15,7 @@ import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { findDoubleBilled } from './double-billing.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
+import { createGrantsJob } from './grants.ts';
 import { createLatestStatesJob } from './latest-states.ts';
 import { READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
@@ -105,6 +106,17 @@ export function createJobs(options: JobsOptions): Job[] {
         const lease = { name: 'team-counts', holder, dueAfterMs: 10_000, share: 0.01 };
         await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
       },
+    },
+    {
+      name: 'grants',
+      intervalMs: 1_000,
+      run: createGrantsJob({
+        database,
+        planSelection,
+        logger,
+        inTurn: (read) =>
+          withLease(query, { name: 'grants', holder, dueAfterMs: 0, share: 0.02 }, read),
+      }),
     },
     {
       name: 'double-billing',

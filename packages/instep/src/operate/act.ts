@@ -1,3 +1,4 @@
+import { keepAsGrant } from '../access/grants.ts';
 import { dismissParkedEvents, type ParkedFilter } from '../event-log/dismiss.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
@@ -36,6 +37,8 @@ export const ACTIONS = [
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
+  /** Makes the plan that the application wrote a grant. */
+  'keep-as-grant',
   /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
   'dismiss',
 ] as const satisfies readonly RecordedAction['action'][];
@@ -98,7 +101,7 @@ export async function act(
   const acted = await Promise.all(
     requests.map(async (request): Promise<ActedOn[]> => {
       const { subject, action } = request;
-      const outcome = await perform(request, acting);
+      const outcome = await perform(request, acting, note);
       return outcome === null ? [] : [{ subject, action, ...outcome }];
     }),
   );
@@ -118,7 +121,11 @@ const done = (result: ActionResult): Outcome => ({ isDone: true, result });
 const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
 /** `null` when the action does not apply to the subject. */
-async function perform(request: ActionRequest, context: ActingContext): Promise<Outcome | null> {
+async function perform(
+  request: ActionRequest,
+  context: ActingContext,
+  note: string | null,
+): Promise<Outcome | null> {
   const { action, subject } = request;
   try {
     switch (action) {
@@ -134,6 +141,8 @@ async function perform(request: ActionRequest, context: ActingContext): Promise<
         return subject.kind === 'team' ? await compare(subject.id, context, true) : null;
       case 'repair':
         return subject.kind === 'team' ? await compare(subject.id, context, false) : null;
+      case 'keep-as-grant':
+        return subject.kind === 'team' ? await keep(subject.id, context, note) : null;
       case 'dismiss':
         return await dismiss(subject, context);
     }
@@ -279,6 +288,11 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
     default:
       return failed(comparison);
   }
+}
+
+async function keep(id: string, context: ActingContext, note: string | null): Promise<Outcome> {
+  const { planName } = await keepAsGrant(context, id, note ?? 'it was written by hand');
+  return done({ code: 'granted', teamId: id, planName });
 }
 
 async function askForOrder(subscriptionId: string, context: ActingContext): Promise<Outcome> {

@@ -71,6 +71,9 @@ export type ActionResult =
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
   | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
   | { readonly code: 'redacted'; readonly events: number }
+  /** The team has a grant of this plan, and the plan itself unless a subscription grants one. */
+  | { readonly code: 'granted'; readonly teamId: ApplicationId; readonly planName: string }
+  | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
@@ -101,6 +104,9 @@ export type OperatorAction = {
     | 'repair'
     | 'dismiss'
     | 'reconcile'
+    | 'grant'
+    | 'revoke-grant'
+    | 'keep-as-grant'
     | 'complete checkout'
     | 'sync'
     | 'rebuild'

@@ -5,7 +5,13 @@ import {
   syncCustomer as sync,
 } from '../checkout/checkout.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { recordActions, type Subject, subjectText } from './audit.ts';
+import {
+  type ActionResult,
+  type OperatorAction,
+  recordActions,
+  type Subject,
+  subjectText,
+} from './audit.ts';
 import { actingAs, type OperateContext, type Operator } from './context.ts';
 
 /**
@@ -65,21 +71,29 @@ export async function syncCustomer(
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
+type Recorded = {
+  /** The reason, for the audit. */
+  readonly note?: string;
+  /** What was changed, by default that the team has what Stripe has. */
+  readonly resultOf?: (access: TeamAccess) => ActionResult;
+};
+
 /** Waits for the call, and records its result in the audit. */
-async function recorded(
+export async function recorded(
   call: Promise<TeamAccess>,
-  action: 'complete checkout' | 'sync',
+  action: OperatorAction['action'],
   given: Subject,
   { database: { query }, nonce }: OperateContext,
   operator: Operator,
+  { note, resultOf = ({ teamId }) => ({ code: 'synced', teamId }) }: Recorded = {},
 ): Promise<TeamAccess> {
-  const form = { formId: nonce(), operator, note: null };
+  const storableNote = note?.toWellFormed().replaceAll('\0', '') ?? null;
+  const form = { formId: nonce(), operator, note: storableNote };
   const storable = { ...given, id: given.id.toWellFormed().replaceAll('\0', '') };
   const subject = subjectText(storable).slice(0, MAX_SUBJECT_LENGTH);
   try {
     const access = await call;
-    const result = { code: 'synced', teamId: access.teamId } as const;
-    await recordActions(query, form, [{ subject, action, isDone: true, result }]);
+    await recordActions(query, form, [{ subject, action, isDone: true, result: resultOf(access) }]);
     return access;
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;

@@ -1,8 +1,10 @@
+import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {
   type Customer,
   type DecidedSubscription,
   decidingEvent,
+  isGrantedPlan,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
   teamPlan,
@@ -35,6 +37,8 @@ export type ExplainedTeam = {
   readonly history: CustomerHistory;
   /** What the last comparison found, if that still holds; `null`: nothing. */
   readonly issue: FoundIssue | null;
+  /** All of its grants, the newest first. */
+  readonly grants: readonly TeamGrant[];
 };
 
 /** A subscription of a team's customer. */
@@ -47,6 +51,8 @@ export type TeamSubscription = DecidedSubscription & {
 export type TeamStatus =
   /** The team has no customer. */
   | { readonly kind: 'unlinked' }
+  /** It has the plan of a grant. */
+  | { readonly kind: 'granted'; readonly grant: TeamGrant }
   /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
@@ -120,9 +126,11 @@ export async function explainTeam(
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = decidingEvent(customer, planSelection);
   const finding = await readFindingOf(query, team);
-  const record = { team, known, history, planSelection, linkedMs };
+  const grants = await readGrants(query, id);
+  const record = { team, known, history, planSelection, linkedMs, grants };
   return {
-    ...{ team, planSelection, history, issue: finding && issueOf(finding, [team]) },
+    ...{ team, planSelection, history, grants },
+    issue: finding && issueOf(finding, [team]),
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
     subscriptions: [...customer.values()]
@@ -172,15 +180,23 @@ type TeamRecord = {
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
   readonly linkedMs: number | null;
+  readonly grants: readonly TeamGrant[];
 };
 
 function statusOf(
-  { team, known, history, planSelection, linkedMs }: TeamRecord,
+  { team, known, history, planSelection, linkedMs, grants }: TeamRecord,
   customer: Customer,
   deciding: SubscriptionEvent | null,
 ): TeamStatus {
+  const [newest] = grants;
+  const grant =
+    newest === undefined || newest.isClosed ? null : { ...newest, isOver: !newest.holds };
+  const shouldBe = teamPlan(customer, planSelection, known.names, grant);
+  const isGranted = grant?.isOver || (shouldBe !== null && isGrantedPlan(shouldBe, grant));
+  if (newest !== undefined && isGranted && isGrantedPlan(team.plan, grant)) {
+    return { kind: 'granted', grant: newest };
+  }
   if (team.customerId === null) return { kind: 'unlinked' };
-  const shouldBe = teamPlan(customer, planSelection, known.names);
   if (deciding === null || shouldBe === null) {
     const last = history.entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };

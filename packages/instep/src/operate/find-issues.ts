@@ -187,9 +187,13 @@ const SOURCES: readonly Source[] = [
 export function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
   const { problem: cause, customerId, teamId, plan: is, shouldBe, sinceMs } = finding;
   const code = CODE_OF_CAUSE[cause];
+  const { severity, remedies } = kindOf(code);
+  // Without a subscription, only the application can have written the plan.
+  const canKeep = cause === 'no subscription';
   return {
     code,
-    ...kindOf(code),
+    severity,
+    remedies: canKeep ? [...remedies, 'keep-as-grant'] : remedies,
     subject:
       teamId === null ? { kind: 'customer', id: customerId } : { kind: 'team', id: String(teamId) },
     sinceMs,

@@ -5,6 +5,7 @@
  *
  * @module operate
  */
+export type { GrantRequest, TeamGrant } from '../access/grants.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export type { Environment } from '../config/config.ts';
 export type { ApplicationId } from '../core/application.ts';
@@ -163,6 +164,7 @@ export {
   type TeamsStart,
   teamsOfCustomers,
 } from './find-teams.ts';
+export { grantPlan, readGrants, revokeGrant } from './grants.ts';
 export {
   checkHealth,
   type HealthReport,

@@ -14,33 +14,45 @@ const WITHOUT_ACCESS = ['unpaid', 'canceled', 'incomplete', 'incomplete_expired'
 
 /**
  * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
- * `TEAM_PLAN=best`, one without access never decides while another has it.
+ * `TEAM_PLAN=best`, one without access never decides while another has it. A grant counts while none has access.
  */
 const VIEW = `
 create or replace view instep.team_access as
 select team.team_id,
-       coalesce(current.has_access, false) as has_access,
+       coalesce(current.has_access, granted.team_id is not null) as has_access,
        case
+         when current.status is null and granted.team_id is not null then 'granted'
          when current.status is null then 'none'
          when current.status = 'past_due' and not current.has_access then 'past_due_expired'
          when current.status in (${list(Object.keys(STATUSES))}) then current.status
          else 'unknown_status'
        end as reason,
-       coalesce(current.plan_name, products.name) as plan_name,
-       current.product_id,
+       case
+         when current.status is null then granted.plan_name
+         else coalesce(current.plan_name, products.name)
+       end as plan_name,
+       case when current.status is null then granted.product_id else current.product_id end
+         as product_id,
        nullif(current.subscription_id, '') as subscription_id,
        current.quantity,
        current.status,
        case
          when current.status = 'past_due' and not current.has_access then current.grace_ends_at
+         when current.status is null then granted.granted_at
          else current.since
        end as since,
        case
-         when current.has_access then least(
-           current.cancel_at,
-           case when current.cancel_at_period_end then current.current_period_end end,
-           case when current.ends_with_trial then current.trial_end end,
-           current.grace_ends_at
+         when current.status is null then granted.ends_at
+         -- The grant then still gives access.
+         when granted.team_id is not null and granted.ends_at is null then null
+         when current.has_access then (
+           select case when ends_at is not null then greatest(ends_at, granted.ends_at) end
+             from (select least(
+                     current.cancel_at,
+                     case when current.cancel_at_period_end then current.current_period_end end,
+                     case when current.ends_with_trial then current.trial_end end,
+                     current.grace_ends_at
+                   )) as subscription (ends_at)
          )
        end as ends_at,
        current.trial_end as trial_ends_at,
@@ -49,6 +61,10 @@ select team.team_id,
        case when current.status = 'past_due' then current.since end as payment_due_since,
        current.is_collection_paused as collection_paused
   from instep.linked_teams() as team
+  left join instep.grants as granted
+    on granted.team_id = team.team_id::text
+   and granted.closed_at is null
+   and (granted.ends_at is null or granted.ends_at > now())
   left join lateral (
          select subscription_id,
                 known.product_id,
@@ -106,7 +122,7 @@ select team.team_id,
                    latest.created_at desc,
                    subscription_id collate "C" desc
           limit 1
-       ) as current on true
+       ) as current on current.has_access or granted.team_id is null
   left join instep.products on products.product_id = current.product_id;`;
 
 /**

@@ -2,12 +2,15 @@ import type { ApplicationId } from '../../core/application.ts';
 import {
   type Customer,
   decidingEvent,
+  type Grant,
+  isGrantedPlan,
   type PlanSelection,
+  planWithoutSubscription,
   teamPlan,
 } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
-import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import { hasPlan, isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { FoundProblem, Problem } from '../../postgres/statements/findings.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
@@ -38,6 +41,8 @@ type DriftOptions = {
   readonly planSelection: PlanSelection;
   /** The known names of products. */
   readonly names: ReadonlyMap<string | null, string>;
+  /** The team's grant. */
+  readonly grant: Grant | null;
   readonly nowMs: number;
 };
 
@@ -52,9 +57,9 @@ export function driftOf(
   team: LinkedTeam,
   known: Customer,
   listed: readonly ListedSubscription[],
-  { planSelection, names, nowMs }: DriftOptions,
+  { planSelection, names, grant, nowMs }: DriftOptions,
 ): Drift | null {
-  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
+  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team, grant);
   const current = listed.filter(
     (one) => effectOf(one.status) !== 'none' && !isOlder(one, known, nowMs),
   );
@@ -78,7 +83,9 @@ export function driftOf(
   );
 
   const isByHand = changed.length === 0;
-  const plan = teamPlan(isByHand ? known : shown, planSelection, names);
+  // A job takes away the plan of a grant that is over.
+  if (isByHand && grant?.isOver && isGrantedPlan(team.plan, grant)) return null;
+  const plan = teamPlan(isByHand ? known : shown, planSelection, names, grant);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
@@ -96,10 +103,11 @@ export function driftOf(
 }
 
 /** A plan without an event and without a subscription: only the application can have written it. */
-function driftWithoutSubscription(team: LinkedTeam): Drift | null {
-  if (!hasPlan(team.plan)) return null;
+function driftWithoutSubscription(team: LinkedTeam, grant: Grant | null): Drift | null {
+  if (!hasPlan(team.plan) || isGrantedPlan(team.plan, grant)) return null;
   const unknown = { subscriptionIds: [], sinceSeconds: null, snapshots: [] };
-  return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
+  const shouldBe = planWithoutSubscription(grant);
+  return { team, shouldBe, cause: 'no subscription', ...unknown };
 }
 
 /** No clock but a test clock is further ahead of ours, unless it is wrong. */

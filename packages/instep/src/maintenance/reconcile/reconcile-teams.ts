@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { NO_SUBSCRIPTIONS } from '../../core/plan-selection.ts';
+import { grantOf, NO_SUBSCRIPTIONS, planWithoutSubscription } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
@@ -180,13 +180,14 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
 }
 
 /** Clears a plan, unless the team has changed or an event of its customer has arrived meanwhile. */
-async function clear({ team, shouldBe }: Drift, options: ReconcileOptions): Promise<void> {
+async function clear({ team }: Drift, options: ReconcileOptions): Promise<void> {
   const { id, customerId, plan } = team;
   await options.database.transaction(async (query) => {
     const { teams } = await lockAvailableTeams(query, [customerId]);
-    const { customers } = await readCustomers(query, [customerId]);
+    const { customers, grants } = await readCustomers(query, [customerId]);
     const same = teams.filter((one) => one.id === id && isSamePlan(one.plan, plan));
     if (customers.has(customerId)) return;
+    const shouldBe = planWithoutSubscription(grantOf(grants, id));
     await writePlans(
       query,
       same.map((team) => ({ team, shouldBe, reason: reasonOf(options) })),
@@ -276,7 +277,9 @@ export async function findDrifts(
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return some.flatMap((team) => {
       const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-      return driftOf(team, known, listedOf.get(team.customerId) ?? [], driftOptions) ?? [];
+      const grant = grantOf(stored.grants, team.id);
+      const ofTeam = listedOf.get(team.customerId) ?? [];
+      return driftOf(team, known, ofTeam, { ...driftOptions, grant }) ?? [];
     });
   }
 

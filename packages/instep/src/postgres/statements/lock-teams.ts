@@ -6,7 +6,7 @@ import type { NamedStatement } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { columnsOfPlan, recordChanges } from './plan-changes.ts';
-import { type LinkedTeam, TEAM, type TeamRow, toTeam } from './teams.ts';
+import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
 type Otherwise = '' | 'skip locked' | 'nowait';
@@ -109,6 +109,26 @@ export async function lockAvailableTeams(
     .flatMap(toLockedTeam)
     .filter(({ customerId }) => !lockedCustomerIds.has(customerId));
   return { teams, lockedCustomerIds };
+}
+
+const LOCK_TEAM = ({ teams }: ApplicationTables) => `
+      select ${TEAM}
+        from ${teams.rows} as teams
+       where id = ${idFrom(teams.idType, '$1::text')}
+         for no key update`;
+
+/** The team with this id, locked until the transaction ends; `null` if there is none that can be locked. */
+export async function lockTeam(
+  query: Query,
+  id: ApplicationId,
+  otherwise: Exclude<Otherwise, 'nowait'> = '',
+): Promise<Team | null> {
+  const [row] = await query<TeamRow>({
+    name: `lock_team ${otherwise}`,
+    text: (tables) => `${LOCK_TEAM(tables)} ${otherwise}`,
+    values: [id],
+  });
+  return row === undefined ? null : toTeam(row);
 }
 
 function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {

@@ -1,4 +1,4 @@
-import type { Customer, DecidedSubscription } from '../../core/plan-selection.ts';
+import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import type { Query } from '../database.ts';
@@ -8,19 +8,19 @@ export type StoredCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
   /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
+  /** The grants of their teams that were not closed. */
+  readonly grants: Grants;
 };
 
-/** The stored subscriptions of these customers. The lock on a customer's team guards them. */
-export async function readCustomers(
-  query: Query,
-  customerIds: readonly string[],
-): Promise<StoredCustomers> {
-  type Row = SubscriptionEvent & { order: Order; productName: string | null };
-  const rows = await query<Row>({
-    name: 'read_customers',
-    // Read customer by customer, so that table statistics can't make the planner read the whole table.
-    text: `
-      select state.customer_id as "customerId",
+type StoredGrant = Grant & { readonly teamId: string };
+
+/** SQL: whether the end of an open grant has come. */
+export const IS_OVER = `coalesce(open_grant.ends_at <= now(), false)`;
+
+// Read customer by customer, so that table statistics can't make the planner read the whole table. PostgreSQL looks for
+// the customers' teams only if there is any grant.
+const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      select asked.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
              status,
              product_id as "productId",
@@ -31,26 +31,61 @@ export async function readCustomers(
                when is_order_inferred then 'inferred'
                else 'known'
              end as "order",
-             products.name as "productName"
+             products.name as "productName",
+             grants
         from unnest($1::text[]) as asked (customer_id)
-       cross join lateral (
+        left join lateral (
                select *
                  from instep.subscriptions
                 where customer_id = asked.customer_id
                offset 0
-             ) as state
-        left join instep.products using (product_id)`,
+             ) as state on true
+        left join instep.products using (product_id)
+        left join lateral (
+               select jsonb_agg(
+                        jsonb_build_object(
+                          'teamId', open_grant.team_id,
+                          'planName', open_grant.plan_name,
+                          'productId', open_grant.product_id,
+                          'isOver', ${IS_OVER}
+                        )
+                      ) as grants
+                 from ${teams.rows} as teams
+                 join instep.grants as open_grant
+                   on open_grant.team_id = teams.id::text
+                  and open_grant.closed_at is null
+                where teams.provider_customer_id = asked.customer_id
+                  and (select exists (select from instep.grants where closed_at is null))
+             ) as granted on true`;
+
+/**
+ * The stored subscriptions of these customers, and the grants of their teams. The lock on a customer's team guards them.
+ */
+export async function readCustomers(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<StoredCustomers> {
+  type Row = (
+    | (SubscriptionEvent & { order: Order })
+    | { customerId: string; status: null; order: Order; productId: null }
+  ) & { productName: string | null; grants: readonly StoredGrant[] | null };
+  const rows = await query<Row>({
+    name: 'read_customers',
+    text: READ_CUSTOMERS,
     values: [customerIds],
   });
   const customers = new Map<string, Map<string | null, DecidedSubscription>>();
   const names = new Map<string, string>();
-  for (const { order, productName, ...deciding } of rows) {
+  const grants = new Map<string, Grant>();
+  for (const { order, productName, grants: ofCustomer, ...deciding } of rows) {
+    for (const { teamId, ...grant } of ofCustomer ?? []) grants.set(teamId, grant);
+    if (deciding.status === null) continue;
     const { customerId, subscriptionId, productId } = deciding;
     const customer = customers.get(customerId) ?? new Map<string | null, DecidedSubscription>();
     customers.set(customerId, customer.set(subscriptionId, { deciding, order }));
     if (productId !== null && productName !== null) names.set(productId, productName);
   }
-  return { customers, names };
+  return { customers, names, grants };
 }
 
 /** The customers with a subscription of this id: usually one, because ids are unique at Stripe. */

@@ -1,0 +1,100 @@
+import {
+  GrantRefused,
+  type GrantRequest,
+  grantPlan as grant,
+  readGrants as read,
+  revokeGrant as revoke,
+  type TeamGrant,
+} from '../access/grants.ts';
+import { readAccess, type TeamAccess } from '../access/team-access.ts';
+import type { ApplicationId } from '../core/application.ts';
+import { recorded } from './checkout.ts';
+import { actingAs, type OperateContext, type Operator, type ReadContext } from './context.ts';
+
+/**
+ * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The team's row gets it
+ * while no subscription of its customer grants a plan. Resolves with the team's access.
+ *
+ * @throws InstepError: `GRANT_INVALID`, `NOT_FOUND`, or `DATABASE_REFUSED` if the application refuses the plan
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { grantPlan, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const call = grantPlan(context, operator, 1, { planName: 'Partner', reason: 'launch partner' });
+ * console.log(await call.catch(({ code }) => code)); // NOT_FOUND
+ * await handler.close();
+ * ```
+ */
+export async function grantPlan(
+  context: OperateContext,
+  operator: Operator,
+  teamId: ApplicationId,
+  request: GrantRequest,
+): Promise<TeamAccess> {
+  const { planName, reason: note } = request;
+  const call = grant(actingAs(context, operator), teamId, request).then(accessOf(context, teamId));
+  const resultOf = (access: TeamAccess) =>
+    ({ code: 'granted', teamId: access.teamId, planName }) as const;
+  const subject = { kind: 'team', id: String(teamId) } as const;
+  return await recorded(call, 'grant', subject, context, operator, { note, resultOf });
+}
+
+/**
+ * Ends a team's grant now. The team's row gets the plan that it would have without it. Resolves with the team's access.
+ *
+ * @throws InstepError: `NO_GRANT`, `NOT_FOUND`, or `DATABASE_REFUSED` if the application refuses the plan
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, revokeGrant } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * console.log(await revokeGrant(context, operator, 1).catch(({ code }) => code)); // NOT_FOUND
+ * await handler.close();
+ * ```
+ */
+export async function revokeGrant(
+  context: OperateContext,
+  operator: Operator,
+  teamId: ApplicationId,
+): Promise<TeamAccess> {
+  const call = revoke(actingAs(context, operator), teamId).then(accessOf(context, teamId));
+  const resultOf = (access: TeamAccess) =>
+    ({ code: 'grant-revoked', teamId: access.teamId }) as const;
+  const subject = { kind: 'team', id: String(teamId) } as const;
+  return await recorded(call, 'revoke-grant', subject, context, operator, { resultOf });
+}
+
+/** The access of a team that is there. */
+const accessOf = (context: ReadContext, teamId: ApplicationId) => async () => {
+  const access = await readAccess(context.database.query, teamId);
+  if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
+  return access;
+};
+
+/**
+ * All grants of a team, the newest first. One at most holds.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readGrants } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await readGrants(context, 1)); // []
+ * await handler.close();
+ * ```
+ */
+export async function readGrants(
+  { database }: ReadContext,
+  teamId: ApplicationId,
+): Promise<TeamGrant[]> {
+  return await read(database.query, teamId);
+}
