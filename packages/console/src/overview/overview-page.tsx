@@ -11,6 +11,7 @@ import { Live } from '../components/live.tsx';
 import { Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
 import { Page } from '../page.tsx';
+import { ChecksLink } from './checks-page.tsx';
 import { DelayChart } from './delay-chart.tsx';
 import { EventsChart, ResponsesChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
@@ -28,6 +29,7 @@ export function overviewPage(options: OperateContext): Hono {
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
         <Overview {...overview} range={range} isLive={isLive} />
+        <ChecksLink />
       </Page>,
     );
   });

@@ -174,11 +174,27 @@ export function createLazyService(options: HandlerOptions): LazyService {
     access: async (teamId) => (await openShared(resolve())).access(teamId),
     grant: async (...request) => (await openShared(resolve())).grant(...request),
     revokeGrant: async (...grant) => (await openShared(resolve())).revokeGrant(...grant),
-    operateContext: async () => (await openShared(resolve())).operateContext(),
+    async operateContext() {
+      const context = await (await openShared(resolve())).operateContext();
+      const { environment = process.env, config, pool } = options;
+      // The doctor reads the environment, which says nothing of what the app has given instead.
+      if (config !== undefined || pool !== undefined) return context;
+      return { ...context, examine: () => examineSilently(environment, context.logger) };
+    },
     async close() {
       if (resolved !== undefined) await closeShared(resolved);
     },
   };
+}
+
+/** For the console. The doctor is loaded when a page asks for its checks. */
+export async function* examineSilently(
+  environment: Environment,
+  logger: Logger,
+): ReturnType<NonNullable<OperateContext['examine']>> {
+  const { examine } = await import('../doctor/examine.ts');
+  const notice = (message: string) => logger.debug(message);
+  yield* examine({ environment, url: null, notice, now: Date.now });
 }
 
 declare global {

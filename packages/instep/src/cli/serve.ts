@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { examineSilently } from '../adapters/handler.ts';
 import { type Config, readConfig } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import {
@@ -58,7 +59,11 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
   let server: RunningServer | undefined;
   let instep: Service | undefined;
   try {
-    operations = await openOperations({ config, logger, now: Date.now });
+    operations = await openOperations({
+      ...{ config, logger },
+      now: Date.now,
+      examine: () => examineSilently(process.env, logger),
+    });
     server = await listen({
       host: config.host,
       port: config.port,

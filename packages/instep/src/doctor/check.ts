@@ -1,18 +1,7 @@
-import type { IssueCode } from '../health/issues.ts';
+import type { Check } from '../operate/context.ts';
 import { InstepError } from '../runtime/errors.ts';
 
-export type Check = {
-  /** The subject of the check, in a word or two. */
-  readonly name: string;
-  /** The issue that was found, if it is one of those that the console lists too. */
-  readonly code?: IssueCode;
-  /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
-  readonly state: 'ok' | 'warning' | 'failure';
-  /** The finding, and its meaning. */
-  readonly finding: string;
-  /** What to do; `null` when there is nothing to do. */
-  readonly advice: string | null;
-};
+export type { Check };
 
 export function ok(name: string, finding: string): Check {
   return { name, state: 'ok', finding, advice: null };

@@ -8,6 +8,7 @@ import {
   readPlanSelection,
 } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import type { IssueCode } from '../health/issues.ts';
 import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
@@ -43,8 +44,24 @@ export type OperateContext = {
   readonly nonce: () => string;
   /** Signs forms; the same in all processes with this configuration. @internal */
   readonly formSecret: string;
+  /** Checks what Instep needs, as `instep doctor` does; only where a server or handler has opened it. @internal */
+  readonly examine?: () => AsyncIterable<Check>;
   /** Disconnects from the database, unless the connections are those of a handler. */
   close(): Promise<void>;
+};
+
+/** The result of one check of `instep doctor`. */
+export type Check = {
+  /** The subject of the check, in a word or two. */
+  readonly name: string;
+  /** The issue that was found, if it is one of those that the overview lists too. */
+  readonly code?: IssueCode;
+  /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
+  readonly state: 'ok' | 'warning' | 'failure';
+  /** The finding, and its meaning. */
+  readonly finding: string;
+  /** What to do; `null` when there is nothing to do. */
+  readonly advice: string | null;
 };
 
 /** What functions that only read the database need of a context. */

@@ -33,7 +33,7 @@ import { outsideSpans } from '../runtime/tracing.ts';
 import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
-import type { OperateContext } from './context.ts';
+import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
@@ -229,4 +229,31 @@ export async function readRuns({ database }: OperateContext): Promise<Run[]> {
  */
 export async function readTeamCounts({ database }: OperateContext): Promise<TeamCounts | null> {
   return await readLastTeamCounts(database.query);
+}
+
+/**
+ * Checks what Instep needs besides the database: the configuration, Stripe's API and its webhook endpoints, the clock,
+ * the hosts and the schema. It asks Stripe, and takes up to some seconds. The same as `instep doctor`, with its
+ * sentences. `null` where the context was opened without a server or handler.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { examineInstallation, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for (const { state, name, finding } of (await examineInstallation(context)) ?? []) {
+ *   if (state !== 'ok') console.log(state, name, finding);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function examineInstallation({
+  examine,
+}: Pick<OperateContext, 'examine'>): Promise<Check[] | null> {
+  if (examine === undefined) return null;
+  const checks: Check[] = [];
+  for await (const check of examine()) checks.push(check);
+  return checks;
 }

@@ -105,6 +105,7 @@ export {
 } from './compare.ts';
 export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export {
+  type Check,
   type OpenContextOptions,
   type OperateContext,
   type Operated,
@@ -167,6 +168,7 @@ export {
 export { grantPlan, readGrants, revokeGrant } from './grants.ts';
 export {
   checkHealth,
+  examineInstallation,
   type HealthReport,
   readResponses,
   readRuns,

@@ -32,6 +32,8 @@ type OperationsOptions = {
     Partial<Pick<Config, 'linkByMetadata'>>;
   logger: Logger;
   now: () => number;
+  /** Checks the installation, as `instep doctor` does. */
+  examine?: OperateContext['examine'];
 };
 
 /** Connections of their own, so that a slow page does not delay events. */
@@ -72,7 +74,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
     });
-    return createContext({
+    const context = createContext({
       database,
       stripeApi: config.stripeApi,
       planSelection: config.planSelection,
@@ -82,6 +84,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       now,
       close: async () => undefined,
     });
+    return options.examine === undefined ? context : { ...context, examine: options.examine };
   }
 
   return {
