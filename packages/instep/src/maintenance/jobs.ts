@@ -17,7 +17,7 @@ import { findDoubleBilled } from './double-billing.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createGrantsJob } from './grants.ts';
 import { createLatestStatesJob } from './latest-states.ts';
-import { READS_ALL_TEAMS, withLease } from './lease.ts';
+import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
@@ -44,6 +44,9 @@ type JobsOptions = {
   retentionMs: number | null;
 };
 
+/** For a job that reads what is known about all customers. */
+const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.01 };
+
 /** Teams with empty plan columns, whose customer had events before the team was linked or created. */
 const EMPTY_TEAMS_JOB = 'empty-teams';
 
@@ -60,6 +63,18 @@ export function createJobs(options: JobsOptions): Job[] {
     planSelection,
     logger,
     inTurn: (read) => withLease(query, { name: EMPTY_TEAMS_JOB, holder, ...READS_ALL_TEAMS }, read),
+  });
+  const clockMs = () => performance.now();
+  const leased = (
+    name: string,
+    due: { dueAfterMs: number; share?: number },
+    work: (run: LeasedRun, signal: AbortSignal) => Promise<void>,
+  ): Job => ({
+    name,
+    intervalMs: 5_000,
+    run: async (signal) => {
+      await withLease(query, { name, holder, ...due }, (run) => work(run, signal));
+    },
   });
   const jobs: Job[] = [
     {
@@ -83,30 +98,19 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'latest-states',
       intervalMs: 1_000,
-      run: createLatestStatesJob(database, () => performance.now()),
+      run: createLatestStatesJob(database, clockMs),
     },
     {
       name: 'product-names',
       intervalMs: 5_000,
       run: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
     },
-    {
-      name: 'statistics',
-      intervalMs: 5_000,
-      run: async (signal) => {
-        const lease = { name: 'statistics', holder, dueAfterMs: 0 };
-        const statistics = { database, now, clockMs: () => performance.now() };
-        await withLease(query, lease, (run) => sumStatistics(run, statistics, signal));
-      },
-    },
-    {
-      name: 'team-counts',
-      intervalMs: 5_000,
-      run: async () => {
-        const lease = { name: 'team-counts', holder, dueAfterMs: 10_000, share: 0.01 };
-        await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
-      },
-    },
+    leased('statistics', { dueAfterMs: 0 }, (run, signal) =>
+      sumStatistics(run, { database, now, clockMs }, signal),
+    ),
+    leased('team-counts', READS_ALL_CUSTOMERS, async (run) =>
+      run.complete(await countTeams(query)),
+    ),
     {
       name: 'grants',
       intervalMs: 1_000,
@@ -118,22 +122,15 @@ export function createJobs(options: JobsOptions): Job[] {
           withLease(query, { name: 'grants', holder, dueAfterMs: 0, share: 0.02 }, read),
       }),
     },
-    {
-      name: 'double-billing',
-      intervalMs: 5_000,
-      run: async () => {
-        const lease = { name: 'double-billing', holder, dueAfterMs: 10_000, share: 0.01 };
-        await withLease(query, lease, async (run) => {
-          await findDoubleBilled(query);
-          await run.complete({});
-        });
-      },
-    },
+    leased('double-billing', READS_ALL_CUSTOMERS, async (run) => {
+      await findDoubleBilled(query);
+      await run.complete({});
+    }),
     {
       // Finds teams whose plans were changed by hand.
       name: 'changed-teams',
       intervalMs: 5_000,
-      run: createChangedTeamsJob({ query, planSelection, nonce, clockMs: () => performance.now() }),
+      run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
     },
   ];
   const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };

@@ -5,6 +5,7 @@ import { readNewestPosition } from '../event-log/search.ts';
 import { type PositionRange, readPositionRange } from '../event-log/search-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { pause, rest } from '../runtime/retry.ts';
+import type { LeasedRun } from './lease.ts';
 
 /** Each bucket holds delays below its bound. The last one also holds all longer delays. */
 export const DELAY_BOUNDS_SECONDS: readonly number[] = Array.from(
@@ -274,14 +275,6 @@ type SumStatisticsOptions = {
   clockMs: () => number;
 };
 
-/** A run of the job, which no other instance runs at the same time. */
-type Run = {
-  /** The range of positions that the sums hold; `null` the first time. */
-  progress: unknown;
-  /** Saves the progress in a transaction, which fails if another instance took the job over. */
-  saveProgress(progress: object, query: Query): Promise<void>;
-};
-
 /** The number of events per step, which takes tens of milliseconds. */
 const STEP = 10_000;
 
@@ -311,7 +304,7 @@ type Summed = v.InferOutput<typeof progressShape>;
  * in it has been committed, and is committed together with the job's progress.
  */
 export async function sumStatistics(
-  run: Run,
+  run: Pick<LeasedRun, 'progress' | 'saveProgress'>,
   { database, now, clockMs }: SumStatisticsOptions,
   signal: AbortSignal,
 ): Promise<void> {
