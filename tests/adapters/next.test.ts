@@ -1,8 +1,9 @@
+import * as instep from 'instep/next';
 import { createNextHandlers, type NextHandlers } from 'instep/next';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
-import { beforeAll, beforeEach, expect, test, vi } from 'vitest';
+import { beforeAll, beforeEach, expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
@@ -68,6 +69,20 @@ test('a forged webhook runs no maintenance', async () => {
   expect((await post(eventBody(), 'whsec_forged')).status).toBe(400);
   expect(next.tasks).toEqual([]);
 });
+
+test.each(['methods', 'exports'])(
+  'the %s answer whether a team has access, complete a checkout and sync a customer',
+  async (which) => {
+    for (const [name, value] of Object.entries(environment)) vi.stubEnv(name, value);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const { access, completeCheckout, syncCustomer } = which === 'methods' ? handlers : instep;
+    const teamId = await addTeam(database.query, { name: which, customerId: null });
+    expect(await access(teamId)).toMatchObject({ teamId, hasAccess: false, reason: 'none' });
+    const checkout = completeCheckout('no session', { teamId });
+    await expect(checkout).rejects.toMatchObject({ code: 'CHECKOUT_NOT_COMPLETE' });
+    await expect(syncCustomer('cus_x')).rejects.toMatchObject({ code: 'CUSTOMER_WITHOUT_TEAM' });
+  },
+);
 
 test('cron runs maintenance for the scheduler only', async () => {
   expect((await runCron('Bearer wrong')).status).toBe(401);
