@@ -52,6 +52,7 @@ const passTime = (interval: string) =>
 
 beforeEach(async () => {
   await query('truncate teams, instep.subscriptions, instep.events, instep.new_customers');
+  await query(`update instep.leased_jobs set progress = null where name = 'reconcile'`);
   account.fault = undefined;
   calls.length = 0;
 });

@@ -126,8 +126,9 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
 
 /**
  * Customers of teams for which Stripe should be asked now: no subscription of theirs is known, the application has
- * written one to the row that is not, or the team has come since the first comparison of all teams. First come those for which it was never asked (about that subscription),
- * then the newest. Each is due again, because a customer can be created long before the checkout is completed.
+ * written one to the row that is not, a call got no answer, or the team has come since the first comparison of all
+ * teams. First come those for which it was never asked (about that subscription), then the newest. Each is due again,
+ * because a customer can be created long before the checkout is completed.
  */
 async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
   const rows = await query<{ customerId: string }>({
