@@ -1,5 +1,5 @@
 import type { TeamRecord, TrueChange } from './expected-team.ts';
-import type { Step } from './lifecycle/delivery-schedule.ts';
+import { LONGEST_REDIRECT_SECONDS, type Step } from './lifecycle/delivery-schedule.ts';
 import type { History, TrueEvent } from './lifecycle/history.ts';
 
 /**
@@ -25,7 +25,8 @@ const MARGIN_SECONDS = 4;
 
 /**
  * What a completed checkout tells: the subscription as it is at that time. It is dated to the last second that the
- * response surely includes, but no earlier than the beginning; the end of a subscription to itself. `null`: the API is down.
+ * response surely includes, but no earlier than the beginning, and at most ten minutes after it; the end of a
+ * subscription to itself. `null`: the API is down.
  */
 export function changeOfRedirect(
   { events, subscriptionAt }: History,
@@ -35,9 +36,11 @@ export function changeOfRedirect(
   if (shown === null) return null;
   const { status, product, startedAtSeconds, endedAtSeconds } = shown;
   const asOfSeconds = Math.floor(atMs / 1_000) - MARGIN_SECONDS;
+  const latestSeconds = startedAtSeconds + LONGEST_REDIRECT_SECONDS;
   const hasProducts = events.some(({ productId }) => productId !== null);
   return {
-    createdSeconds: endedAtSeconds ?? Math.max(asOfSeconds, startedAtSeconds),
+    createdSeconds:
+      endedAtSeconds ?? Math.max(startedAtSeconds, Math.min(asOfSeconds, latestSeconds)),
     subscriptionId,
     status,
     productId: hasProducts ? product.id : null,

@@ -202,7 +202,7 @@ function applicationSteps(
 }
 
 /** A browser that comes back later does not count as coming from the checkout. */
-const LONGEST_REDIRECT_SECONDS = 600;
+export const LONGEST_REDIRECT_SECONDS = 600;
 
 /**
  * Completes checkouts within minutes after their subscriptions began. A customer with a single one can come back at

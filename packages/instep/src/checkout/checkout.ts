@@ -1,7 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { type DecidedSubscription, grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
-import { effectOf } from '../core/status.ts';
+import { grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
@@ -177,7 +176,7 @@ async function retrieveCheckout(
   const listed = parseListedSubscription(checkout.subscription, asOfSeconds);
   if (listed === null) throw incomplete('its subscription can not be read');
   const shownSeconds = answeredSeconds ?? asOfSeconds;
-  const createdSeconds = Math.min(await secondsOf(listed, services), shownSeconds);
+  const createdSeconds = Math.min(secondsOf(listed), shownSeconds);
   const dated = { createdSeconds, seenKeys: null, takenAtMs, nonce };
   const made = makeSnapshot(checkout.subscription, dated);
   if (made === null) throw incomplete('its subscription can not be read');
@@ -190,34 +189,15 @@ async function retrieveCheckout(
 const REDIRECT_SECONDS = 600;
 
 const isLate = ({ asOfSeconds, beganSeconds }: ListedSubscription) =>
-  asOfSeconds - (beganSeconds ?? 0) > REDIRECT_SECONDS;
+  asOfSeconds - (beganSeconds ?? asOfSeconds) > REDIRECT_SECONDS;
 
 /**
- * The second to which a subscription is dated. It is no earlier than its beginning, so that the end of another one
- * before it counts less; and one that has ended counts less than one that began since. So does a live one whose page
- * is loaded again after the customer has got a newer plan, even if all events of it were missed.
+ * The second to which a subscription is dated: that of the response, so that it counts more than what an older
+ * subscription has done since. The end of a subscription, and a page that is loaded much later, take no newer plan away.
  */
-async function secondsOf(
-  listed: ListedSubscription,
-  { database: { query } }: CheckoutServices,
-): Promise<number> {
-  const { customerId, subscriptionId, asOfSeconds, beganSeconds, endedSeconds } = listed;
-  if (endedSeconds !== null) return endedSeconds;
-  const began = beganSeconds ?? 0;
-  if (!isLate(listed)) return Math.max(asOfSeconds, began);
-  const [{ customers }, latestStates] = await Promise.all([
-    readCustomers(query, [customerId]),
-    readLatestStates(query, [customerId]),
-  ]);
-  const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  const latest = latestStates.get(customerId);
-  const isNewerPlan = ({ deciding }: DecidedSubscription) =>
-    deciding.subscriptionId !== subscriptionId &&
-    effectOf(deciding.status) === 'grants' &&
-    deciding.createdSeconds > began &&
-    (latest?.get(deciding.subscriptionId)?.sinceSeconds ?? deciding.createdSeconds) > began;
-  if (![...known.values()].some(isNewerPlan)) return Math.max(asOfSeconds, began);
-  return Math.max(began, known.get(subscriptionId)?.deciding.createdSeconds ?? 0);
+function secondsOf({ asOfSeconds, beganSeconds, endedSeconds }: ListedSubscription): number {
+  const began = beganSeconds ?? asOfSeconds;
+  return endedSeconds ?? Math.max(began, Math.min(asOfSeconds, began + REDIRECT_SECONDS));
 }
 
 /**
@@ -231,14 +211,16 @@ async function isCurrent(
   { database: { query }, planSelection, now }: CheckoutServices,
 ): Promise<boolean> {
   if (customerId !== listed.customerId) return false;
-  const latest = await readLatestStates(query, [customerId]);
   const { subscriptionId, status } = listed;
-  if (latest.get(customerId)?.get(subscriptionId)?.latest.status !== status) return false;
+  const latestStates = await readLatestStates(query, [customerId]);
+  const state = latestStates.get(customerId)?.get(subscriptionId);
+  // Later changes are a matter of webhooks and maintenance.
+  if (isLate(listed)) return state !== undefined;
+  if (state?.latest.status !== status) return false;
   const { customers, names, grants } = await readCustomers(query, [customerId]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const options = { planSelection, names, grant: grantOf(grants, id), nowMs: now() };
   if (driftOf({ id, customerId, plan }, known, [listed], options) !== null) return false;
-  if (isLate(listed)) return true;
   const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };
   const page = { order: 'newest first', limit: 1 } as const;
   return (await readEvents(query, filter, WHOLE_LOG, page)).length > 0;
