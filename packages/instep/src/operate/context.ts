@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import type { RequestListener } from 'node:http';
 import {
   ConfigInvalid,
   type Environment,
@@ -14,6 +15,7 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgr
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
+import { importOptional } from '../runtime/packages.ts';
 import { createStripeApi, type StripeApi } from '../stripe/api.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
 import type { NameOf } from '../stripe/product-names.ts';
@@ -218,4 +220,35 @@ export function createContext({
 /** Derived from a secret that all processes have. */
 export function formSecretOf(secretKey: string): string {
   return createHmac('sha256', secretKey).update('instep forms').digest('base64url');
+}
+
+/** `too many` when so many wrong tokens wait for their answer that this one was not looked at. */
+export type TokenVerdict = 'right' | 'wrong' | 'too many';
+
+/** How operators log in to the console of `instep serve`. */
+export type ConsoleLogin = {
+  /** Signs the cookies. */
+  readonly secret: string;
+  readonly checkToken: (token: string) => Promise<TokenVerdict>;
+};
+
+export type ConsoleHandler = ((request: Request) => Promise<Response>) & {
+  /** Ends what the console does in the background, and disconnects it from the database. */
+  close(): Promise<void>;
+};
+
+/** What the package `instep-console` exports for `instep serve`. */
+export type ConsolePackage = {
+  /** Without a login, every request is an operator's. */
+  createConsoleWithLogin(options: {
+    readonly instep: Operated;
+    readonly login: ConsoleLogin | null;
+  }): ConsoleHandler;
+  /** Serves a handler with `node:http`. */
+  toNodeListener(handler: (request: Request) => Promise<Response>): RequestListener;
+};
+
+/** The package `instep-console`; `null` when it is not installed. */
+export async function importConsole(): Promise<ConsolePackage | null> {
+  return await importOptional<ConsolePackage>('instep-console');
 }

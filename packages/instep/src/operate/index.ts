@@ -103,9 +103,10 @@ export {
   readReconciliation,
   reconcileTeams,
 } from './compare.ts';
-export type { ConsoleHandler, ConsoleLogin, TokenVerdict } from './console-package.ts';
 export {
   type Check,
+  type ConsoleHandler,
+  type ConsoleLogin,
   type OpenContextOptions,
   type OperateContext,
   type Operated,
@@ -113,6 +114,7 @@ export {
   type OperatorAccess,
   openContext,
   type ReadContext,
+  type TokenVerdict,
 } from './context.ts';
 export {
   countEvents,

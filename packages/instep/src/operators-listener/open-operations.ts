@@ -4,10 +4,11 @@ import type { Config } from '../config/config.ts';
 import type { Exposition } from '../metrics/series.ts';
 import {
   type ConsoleHandler,
+  createContext,
   importConsole,
+  type OperateContext,
   type TokenVerdict,
-} from '../operate/console-package.ts';
-import { createContext, type OperateContext } from '../operate/context.ts';
+} from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';
