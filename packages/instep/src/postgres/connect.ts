@@ -3,7 +3,7 @@ import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './database-url.ts';
-import { openEmbeddedPostgres } from './embedded-postgres.ts';
+import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
@@ -42,38 +42,24 @@ type ConnectOptions = {
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
   const { pool: existing, databaseUrls, dataFolder, tables = {}, notice } = options;
-  if (existing !== undefined) {
-    return {
-      isEmbedded: false,
-      tables,
-      open: (pool) => openDatabase({ ...pool, tables, connections: [], existing }),
-      release: async () => undefined,
-    };
-  }
+  const server = (
+    place: Omit<DatabaseOptions, keyof PoolOptions | 'tables'>,
+    embedded: EmbeddedPostgres | null = null,
+  ): DatabaseServer => ({
+    isEmbedded: embedded !== null,
+    tables,
+    open: (pool) => openDatabase({ ...pool, tables, ...place }),
+    release: async () => await embedded?.release(),
+  });
+  if (existing !== undefined) return server({ connections: [], existing });
   if (databaseUrls.length > 0) {
     const paths = databaseUrls.map(takeSearchPath);
     const connections = paths.map(({ url }) => ({ connectionString: url.href }));
-    const searchPath = paths[0]?.schemas ?? null;
-    return {
-      isEmbedded: false,
-      tables,
-      open: (pool) => openDatabase({ ...pool, tables, searchPath, connections }),
-      release: async () => undefined,
-    };
+    return server({ connections, searchPath: paths[0]?.schemas ?? null });
   }
   const embedded = await openEmbeddedPostgres(dataFolder, notice);
-  return {
-    isEmbedded: true,
-    tables,
-    open: (pool) =>
-      openDatabase({
-        ...pool,
-        tables,
-        connections: [embedded.connection],
-        ensureRunning: () => embedded.ensureRunning(),
-      }),
-    release: () => embedded.release(),
-  };
+  const ensureRunning = () => embedded.ensureRunning();
+  return server({ connections: [embedded.connection], ensureRunning }, embedded);
 }
 
 /** A migration can rebuild an index, and can wait for the migration of another instance. */

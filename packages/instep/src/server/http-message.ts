@@ -91,21 +91,10 @@ export class Problem extends InstepError {
   }
 }
 
-export const targetInvalid = () => new Problem(400, 'The request target is not a valid path.');
-
-export const hostInvalid = () =>
-  new Problem(400, 'The Host header must contain exactly one valid host.');
-
-/** The contract specifies this text (openapi.yaml). */
-export const signatureProblem = (cause: Error) =>
-  new Problem(400, 'Webhook signature verification failed.', {}, { cause });
-
 export const notFound = () => new Problem(404, 'Not found.');
 
 export const methodNotAllowed = (allow: string) =>
   new Problem(405, 'Method not allowed.', { Allow: allow });
-
-export const bodyCutOff = () => new Problem(408, 'The body did not arrive completely in time.');
 
 export const bodyTooLarge = (limitBytes: number) =>
   new Problem(413, `The body is larger than ${limitBytes} bytes.`);

@@ -6,10 +6,10 @@ import {
   type Handler,
   type HttpRequest,
   type HttpResponse,
-  hostInvalid,
   internalProblem,
-  targetInvalid,
+  Problem,
 } from './http-message.ts';
+import { ReadQueue } from './pipelining.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 
 /**
@@ -27,18 +27,16 @@ export function createNodeListener(
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method } = request;
     const path = requestPath(request);
+    const refuse = (reason: string) =>
+      send(request, response, new Problem(400, reason).toResponse(path ?? ''));
     if (!HOST.test(request.headers.host ?? '')) {
-      send(request, response, hostInvalid().toResponse(path ?? ''));
-      return;
+      return refuse('The Host header must contain exactly one valid host.');
     }
-    if (path === null) {
-      send(request, response, targetInvalid().toResponse(''));
-      return;
-    }
+    if (path === null) return refuse('The request target is not a valid path.');
     try {
       const result = await handle(toHttpRequest(request, path, unfinished));
       const isOverloaded = result.status === 503 || !readQueue.isEmpty;
-      if (isOverloaded && method === 'POST') readQueue.addAfter(request, response);
+      if (isOverloaded && method === 'POST') addWhenAnswered(readQueue, request, response);
       send(request, response, result);
     } catch (err) {
       onFailure({ err, method, path });
@@ -147,43 +145,19 @@ function endUnlessComplete(request: IncomingMessage): void {
   if (!request.complete) request.destroy();
 }
 
-/**
- * Connections that send too many requests, and wait in a queue to be read from, one in each iteration of the
- * event loop. In one iteration, Node accepts a single new connection, but reads from each open one that has
- * sent something. If it read from thousands of senders at once, all other clients would wait for seconds.
- */
-class ReadQueue {
-  #waiting: { connection: Socket; idleTimeoutMs: number }[] = [];
-
-  get isEmpty(): boolean {
-    return this.#waiting.length === 0;
-  }
-
-  /** Adds the connection once this request is answered. */
-  addAfter(request: IncomingMessage, response: ServerResponse): void {
-    const connection: unknown = request.socket;
-    // Tests and serverless platforms pass on requests that never came through a socket.
-    if (!(connection instanceof Socket)) return;
-    const onClose = () => {
-      // Node resumes reading when both are closed.
-      if (request.closed && response.closed) this.#add(connection);
-    };
-    request.once('close', onClose);
-    response.once('close', onClose);
-  }
-
-  #add(connection: Socket): void {
-    connection.pause();
-    this.#waiting.push({ connection, idleTimeoutMs: connection.timeout ?? 0 });
-    // The connection is not idle: the server is making it wait.
-    connection.setTimeout(0);
-    if (this.#waiting.length === 1) setImmediate(() => this.#readNext());
-  }
-
-  #readNext(): void {
-    const next = this.#waiting.shift();
-    next?.connection.setTimeout(next.idleTimeoutMs);
-    next?.connection.resume();
-    if (!this.isEmpty) setImmediate(() => this.#readNext());
-  }
+/** Adds the connection of a request to the queue once the request is answered. */
+function addWhenAnswered(
+  queue: ReadQueue,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const connection: unknown = request.socket;
+  // Tests and serverless platforms pass on requests that never came through a socket.
+  if (!(connection instanceof Socket)) return;
+  const onClose = () => {
+    // Node resumes reading when both are closed.
+    if (request.closed && response.closed) queue.add(connection);
+  };
+  request.once('close', onClose);
+  response.once('close', onClose);
 }

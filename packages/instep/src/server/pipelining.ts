@@ -19,24 +19,13 @@ const readers = new WeakMap<Socket, Reader>();
  * unanswered request stays in the buffers of the connection and the system.
  */
 export function limitPipelining(server: Server): void {
-  /** Connections whose next request has arrived. One of them is read in each iteration of the event loop. */
-  const waiting: Socket[] = [];
-
-  function readNext(): void {
-    waiting.shift()?.resume();
-    if (waiting.length > 0) setImmediate(readNext);
-  }
-
-  function readLater(connection: Socket): void {
-    waiting.push(connection);
-    if (waiting.length === 1) setImmediate(readNext);
-  }
-
+  /** Connections whose next request has arrived. */
+  const queue = new ReadQueue();
   server.on('connection', (connection: Socket) => {
     const [parse, ...others] = connection.listeners('data');
     if (parse === undefined || others.length > 0) throw new TypeError('no parser was found');
     connection.removeListener('data', parse as () => void);
-    const reader = new Reader(connection, parse as (bytes: Uint8Array) => void, readLater);
+    const reader = new Reader(connection, parse as (bytes: Uint8Array) => void, queue);
     readers.set(connection, reader);
     connection.on('data', (bytes: Buffer) => reader.read(bytes));
   });
@@ -55,21 +44,17 @@ export class CountedResponse extends ServerResponse {
 class Reader {
   #connection: Socket;
   #parse: (bytes: Uint8Array) => void;
-  #readLater: (connection: Socket) => void;
+  #queue: ReadQueue;
   #unanswered = 0;
   #latest: IncomingMessage | null = null;
   /** The bytes of the latest request's body that the parser has not got yet; up to a piece less. */
   #bodyBytes = 0;
   #isHeld = false;
 
-  constructor(
-    connection: Socket,
-    parse: (bytes: Uint8Array) => void,
-    readLater: (connection: Socket) => void,
-  ) {
+  constructor(connection: Socket, parse: (bytes: Uint8Array) => void, queue: ReadQueue) {
     this.#connection = connection;
     this.#parse = parse;
-    this.#readLater = readLater;
+    this.#queue = queue;
   }
 
   read(bytes: Buffer): void {
@@ -102,13 +87,41 @@ class Reader {
       this.#unanswered -= 1;
       if (!this.#isHeld || this.#mustWait()) return;
       this.#isHeld = false;
-      this.#readLater(this.#connection);
+      this.#queue.add(this.#connection);
     });
   }
 
   /** Only a request that is still arriving needs more bytes before it can be answered. */
   #mustWait(): boolean {
     return this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.complete === true);
+  }
+}
+
+/**
+ * Connections that wait to be read from, one in each iteration of the event loop. In one iteration, Node accepts a
+ * single new connection, but reads from each open one that has sent something. If it read from thousands of senders
+ * at once, all other clients would wait for seconds.
+ */
+export class ReadQueue {
+  #waiting: { connection: Socket; idleTimeoutMs: number }[] = [];
+
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
+  add(connection: Socket): void {
+    connection.pause();
+    this.#waiting.push({ connection, idleTimeoutMs: connection.timeout ?? 0 });
+    // The connection is not idle: the server is making it wait.
+    connection.setTimeout(0);
+    if (this.#waiting.length === 1) setImmediate(() => this.#readNext());
+  }
+
+  #readNext(): void {
+    const next = this.#waiting.shift();
+    next?.connection.setTimeout(next.idleTimeoutMs);
+    next?.connection.resume();
+    if (!this.isEmpty) setImmediate(() => this.#readNext());
   }
 }
 

@@ -1,5 +1,5 @@
 import { InstepError } from '../runtime/errors.ts';
-import { bodyCutOff, bodyTooLarge } from './http-message.ts';
+import { bodyTooLarge, Problem } from './http-message.ts';
 
 /** The time for a request to arrive completely. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -82,7 +82,11 @@ export async function readBody(source: BodySource, limitBytes: number): Promise<
         if (body.sizeBytes > limitBytes) reject(bodyTooLarge(limitBytes));
         return body.sizeBytes <= limitBytes;
       }
-      source.read(onChunk).then(resolve, () => reject(bodyCutOff()));
+      source
+        .read(onChunk)
+        .then(resolve, () =>
+          reject(new Problem(408, 'The body did not arrive completely in time.')),
+        );
     });
     return Buffer.concat(received, body.sizeBytes);
   } finally {

@@ -19,7 +19,6 @@ import {
   type Identify,
   jsonResponse,
   Problem,
-  signatureProblem,
 } from './http-message.ts';
 
 type WebhookOptions = {
@@ -145,7 +144,8 @@ export class WebhookEndpoint {
     } catch (error) {
       if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
       this.#writeRefused({ err: error });
-      throw signatureProblem(error);
+      // The contract specifies this text.
+      throw new Problem(400, 'Webhook signature verification failed.', {}, { cause: error });
     }
   }
 

@@ -18,16 +18,23 @@ export type ApiFault = {
   readonly retryAfterSeconds?: number;
 };
 
+/** The objects that the API returns. */
+export type FakeStripeObjects = Readonly<
+  Record<
+    | 'subscriptions'
+    | 'customers'
+    | 'checkoutSessions'
+    | 'events'
+    | 'webhookEndpoints'
+    | 'eventDestinations',
+    ApiCollection
+  >
+>;
+
 /** The objects of the Stripe account, and the behavior of its API. Everything can change while it runs. */
-export type FakeStripeAccount = {
+export type FakeStripeAccount = Partial<FakeStripeObjects> & {
   /** Product names by product id. */
   readonly productNames?: Readonly<Record<string, string>>;
-  readonly subscriptions?: ApiCollection;
-  readonly customers?: ApiCollection;
-  readonly checkoutSessions?: ApiCollection;
-  readonly events?: ApiCollection;
-  readonly webhookEndpoints?: ApiCollection;
-  readonly eventDestinations?: ApiCollection;
   /** Answer every request with 503. */
   readonly isDown?: boolean;
   /** Wait this long before each response. */
@@ -41,15 +48,9 @@ export type FakeStripeAccount = {
 };
 
 /** A running stand-in for Stripe's API. It returns the objects of its collections. */
-export type FakeStripeApi = {
+export type FakeStripeApi = FakeStripeObjects & {
   /** The value for `STRIPE_API_BASE`. */
   readonly url: string;
-  readonly subscriptions: ApiCollection;
-  readonly customers: ApiCollection;
-  readonly checkoutSessions: ApiCollection;
-  readonly events: ApiCollection;
-  readonly webhookEndpoints: ApiCollection;
-  readonly eventDestinations: ApiCollection;
   close(): Promise<void>;
 };
 
@@ -118,7 +119,7 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
 function respond(
   path: string,
   { isDown, productNames = {} }: FakeStripeAccount,
-  collections: Omit<FakeStripeApi, 'url' | 'close'>,
+  collections: FakeStripeObjects,
 ): ApiResponse {
   if (isDown) return failure(503);
   const { pathname, searchParams } = new URL(path, 'http://localhost');
@@ -154,7 +155,7 @@ function respond(
 function expanded(
   object: ApiObject,
   parameters: URLSearchParams,
-  { subscriptions, customers }: Pick<FakeStripeApi, 'subscriptions' | 'customers'>,
+  { subscriptions, customers }: FakeStripeObjects,
 ): ApiObject {
   const { customer, subscription } = object;
   const isNamed = (member: string) =>
@@ -170,7 +171,7 @@ function expanded(
 
 function respondV2(
   pathname: string,
-  { events, eventDestinations }: Pick<FakeStripeApi, 'events' | 'eventDestinations'>,
+  { events, eventDestinations }: FakeStripeObjects,
 ): ApiResponse {
   const [, kind, id] = V2_PATH.exec(pathname) ?? [];
   if (kind === 'event_destination' && id === undefined) {

@@ -9,6 +9,7 @@ export {
   type ApiFault,
   type FakeStripeAccount,
   type FakeStripeApi,
+  type FakeStripeObjects,
   startFakeStripeApi,
 } from './fake-stripe-api.ts';
 export {

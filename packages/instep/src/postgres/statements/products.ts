@@ -218,8 +218,7 @@ const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
          and not exists (
                select
                  from ${teams.rows} as teams
-                where teams.provider_product_id = product.product_id
-                  and (teams.plan_name is null or teams.plan_name = any (product.former_names))
+                where ${NEEDS_NAME}
              )`;
 
 /**
