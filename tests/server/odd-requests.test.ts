@@ -47,9 +47,9 @@ describe('answers 400 and says what is invalid', () => {
   const HOST = 'The Host header must contain exactly one valid host.';
   const PATH = 'The request target is not a valid path.';
   test.each([
-    ['two Hosts', last(GET, 'Host: x', 'Host: y'), HOST],
-    ['the same Host twice', last(GET, 'Host: x', 'Host: x'), HOST],
-    ['an invalid Host', last(GET, 'Host: a b@c/d'), HOST],
+    ['two Hosts', last(POST, 'Host: x', 'Host: y'), HOST],
+    ['the same Host twice', last(POST, 'Host: x', 'Host: x'), HOST],
+    ['an invalid Host', last(POST, 'Host: a b@c/d'), HOST],
     ['an invalid absolute target', last('GET http://[/api/user HTTP/1.1', 'Host: x'), PATH],
     ['another protocol', last('GET ftp://x/api/user HTTP/1.1', 'Host: x'), PATH],
     ['an asterisk', last('OPTIONS * HTTP/1.1', 'Host: x'), PATH],
@@ -58,6 +58,12 @@ describe('answers 400 and says what is invalid', () => {
     const received = await exchange(service.url, bytes);
     expect(statusesIn(received)).toEqual([400]);
     expect(JSON.parse(bodyOf(received))).toEqual({ error });
+  });
+
+  test('in plain text for the profile', async () => {
+    const received = await exchange(service.url, last(GET, 'Host: x', 'Host: y'));
+    expect(statusesIn(received)).toEqual([400]);
+    expect(bodyOf(received)).toBe(`${HOST}\n`);
   });
 });
 

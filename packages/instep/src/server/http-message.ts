@@ -29,7 +29,7 @@ export type Identify = (ids: object) => void;
 /** Handles requests of one route. */
 export type Endpoint = (request: HttpRequest, identify: Identify) => Promise<HttpResponse>;
 
-/** Headers of every response: it must not be cached, or read as anything but its type, which is JSON in most cases. */
+/** Headers of every response: it must not be cached, or read as another type than the one that it states. */
 const COMMON_HEADERS = {
   'Content-Type': 'application/json',
   'Cache-Control': 'no-store',
