@@ -53,7 +53,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       nonce,
     }),
     grants: createGrantsJob({ database, planSelection, logger, restMs: 0 }),
-    names: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
+    names: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));
 }

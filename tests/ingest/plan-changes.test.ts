@@ -122,7 +122,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await ingest([receivedEvent({ customerId, productId: 'prod_late' })]);
     await writeProductName(query, 'prod_late', 'Late');
     const options = {
-      query,
+      database: store.database,
       logger: createLogger('silent'),
       retrieveProductName: async () => null,
     };

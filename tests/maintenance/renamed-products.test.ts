@@ -1,5 +1,5 @@
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
@@ -35,7 +35,17 @@ async function maintain(
   retrieveProductName = async (_productId: string): Promise<string | null> => name,
   { signal } = new AbortController(),
 ): Promise<void> {
-  const options = { query, retrieveProductName, logger: createLogger('silent') };
+  const database: Pick<Database, 'query' | 'transaction'> = {
+    query,
+    transaction: (work, options) =>
+      store.database.transaction(async (within, atCommit) => {
+        // Statements that a test counts, or that fail, are those of its own query.
+        const watched: Query = (statement, values) =>
+          query === store.database.query ? within(statement, values) : query(statement, values);
+        return await work(watched, atCommit);
+      }, options),
+  };
+  const options = { database, retrieveProductName, logger: createLogger('silent') };
   await lookUpProductNames(options, signal);
 }
 
@@ -205,4 +215,30 @@ test('a team that refuses a name keeps it from no other team', async () => {
   } finally {
     await run('drop function refuse cascade');
   }
+});
+
+test('a team whose trigger waits does not lock the others that get a name meanwhile', async () => {
+  await addTeams(3);
+  await run(`
+    create function wait() returns trigger language plpgsql as
+    $$begin
+        if new.id = (select max(id) from teams) then perform pg_sleep(3); end if;
+        return new;
+      end$$;
+    create trigger wait before update on teams for each row execute function wait()`);
+  await rename();
+  const [team] = await store.database.query<{ id: number }>('select min(id) as id from teams');
+  const named = maintain();
+  const waiting = `select from pg_stat_activity
+                    where wait_event = 'PgSleep' and datname = current_database()`;
+  await vi.waitUntil(async () => (await run(waiting)).length > 0, { interval: 5, timeout: 20_000 });
+  await store.database.transaction(async (query) => {
+    await query("set local lock_timeout = '1500ms'");
+    await query(lockTeam(team?.id ?? 0));
+  });
+  await named;
+  // The team that was locked here gets its name later.
+  await maintain();
+  expect(await planNames()).toEqual({ New: 3 });
+  await run('drop trigger wait on teams');
 });

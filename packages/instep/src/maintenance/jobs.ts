@@ -103,7 +103,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'product-names',
       intervalMs: 5_000,
-      run: (signal) => lookUpProductNames({ query, retrieveProductName, logger }, signal),
+      run: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
     },
     leased('statistics', { dueAfterMs: 0 }, (run, signal) =>
       sumStatistics(run, { database, now, clockMs }, signal),

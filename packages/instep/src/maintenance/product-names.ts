@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application.ts';
-import type { Query } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../postgres/errors.ts';
 import {
   applyProductName,
@@ -15,7 +15,7 @@ import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 
 type NamesOptions = {
-  query: Query;
+  database: Pick<Database, 'query' | 'transaction'>;
   retrieveProductName: StripeApi['retrieveProductName'];
   logger: Logger;
 };
@@ -24,6 +24,9 @@ const LOOKUPS = 100;
 
 /** Few enough that no webhook waits long for a team whose plan is being renamed. */
 const TEAMS = 100;
+
+/** While the trigger of one of several teams waits, the others are locked. */
+const SEVERAL_TIMEOUT_MS = 500;
 
 type Product = { productId: string; name: string };
 
@@ -35,14 +38,20 @@ type Applied = { refused: number; left: number };
  * teams.
  */
 export async function lookUpProductNames(
-  { query, retrieveProductName, logger }: NamesOptions,
+  { database, retrieveProductName, logger }: NamesOptions,
   signal: AbortSignal,
 ): Promise<void> {
+  const { query } = database;
+
   /** Team by team after a failure, so that one team keeps no other without the name. */
   async function applyTo(teamIds: readonly ApplicationId[], product: Product): Promise<Applied> {
     const { productId, name } = product;
     try {
-      const named = await applyProductName(query, productId, teamIds);
+      const timeoutMs = teamIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
+      const named = await database.transaction(
+        (query) => applyProductName(query, productId, teamIds),
+        { timeoutMs },
+      );
       if (named.length > 0) logger.info({ productId, teamIds: named }, 'plan named');
       return { refused: 0, left: teamIds.length - named.length };
     } catch (err) {
