@@ -133,6 +133,15 @@ describe.each(postgresServers)('$name', (server) => {
       'drop trigger objection on teams',
     ],
     [
+      'a trigger at the commit',
+      `create or replace function object() returns trigger language plpgsql as
+       $$begin if new.provider_customer_id = 'cus_bad' then raise exception 'no'; end if;
+       return null; end$$;
+       create constraint trigger objection after update on teams deferrable initially deferred
+         for each row execute function object()`,
+      'drop trigger objection on teams',
+    ],
+    [
       'a trigger that skips the update',
       `create or replace function skip() returns trigger language plpgsql as
        $$begin if new.provider_customer_id = 'cus_bad' then return null; end if; return new; end$$;
