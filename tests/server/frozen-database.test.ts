@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import { startInstep } from '../support/process/instep-process.ts';
+import { runInstep, startInstep } from '../support/process/instep-process.ts';
 
 let cluster: PostgresCluster;
 beforeAll(async () => {
   cluster = await PostgresCluster.create();
   await cluster.start();
+  await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
 });
 afterAll(() => cluster?.remove());
 

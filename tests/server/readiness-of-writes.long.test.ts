@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import { type InstepProcess, startInstep } from '../support/process/instep-process.ts';
+import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
 
 const WAIT = { timeout: 30_000, interval: 200 };
 
@@ -9,6 +9,7 @@ let instep: InstepProcess;
 beforeAll(async () => {
   cluster = await PostgresCluster.create();
   await cluster.start();
+  await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
   instep = await startInstep({ DATABASE_URL: cluster.url.href });
 });
 afterAll(async () => {
