@@ -157,7 +157,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'filter(({ key }) => !keys.has(key))',
     'filter(({ key }) => keys.has(key))',
   ]),
-  storeBug('the list is not read beyond its first page', 'maintenance/stripe-pages.ts', [
+  storeBug('the list is not read beyond its first page', 'maintenance/stripe-calls.ts', [
     'next = page.cursor === null ? null : fetchPage(page.cursor);',
     'next = null;',
   ]),
