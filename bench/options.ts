@@ -16,7 +16,7 @@ export type Measure = (typeof MEASURES)[number];
 /** The measurements that compare two commits. */
 const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
 
-const STEPS = ['compare', 'growth', 'memory', 'console', 'retention'] as const;
+const STEPS = ['compare', 'growth', 'access', 'memory', 'console', 'retention'] as const;
 export type Step = (typeof STEPS)[number];
 
 export type Options = {
@@ -43,9 +43,10 @@ export type Options = {
   readonly isHelp: boolean;
 };
 
-export const USAGE = `usage: npm run bench -- [compare|growth|memory|console|retention] [options]
+export const USAGE = `usage: npm run bench -- [compare|growth|access|memory|console|retention] [options]
   compare    compare Instep with the floor and the peers
   growth     compare Instep with few teams and an empty log, and with many teams and a long log
+  access     read the view instep.team_access for one team and for all teams
   memory     watch Instep's memory under full load
   console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
   retention  measure a long log while its statistics are built, and while a quarter of it is deleted
@@ -59,8 +60,8 @@ Without options, the figures are written to docs/performance.md, and the goals t
   --warm-up 4              seconds of the same load before it
   --connections 64
   --node=--cpu-prof        an option for the servers' Node; can be repeated
-  --events 20000000        growth, console, retention: events in the log
-  --teams 1000000          growth, console, retention: teams and users
+  --events 20000000        growth, access, console, retention: events in the log
+  --teams 1000000          growth, access, console, retention: teams and users
   --minutes 10             memory: duration
   --set max_wal_size=8GB   a setting for the PostgreSQL that the benchmark starts; can be repeated
 `;

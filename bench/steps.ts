@@ -1,9 +1,11 @@
+import { measureAccessOf } from './measures/access.ts';
 import { type CompareOptions, compare, type Sample } from './measures/compare.ts';
 import { measureConsole } from './measures/console.ts';
 import { measureGrowth } from './measures/growth.ts';
 import { watchMemory } from './measures/memory.ts';
 import { measureRetention } from './measures/retention.ts';
 import type { Step } from './options.ts';
+import { accessReport } from './report/access-report.ts';
 import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
 import { consoleReport } from './report/console-report.ts';
 import { figure } from './report/format.ts';
@@ -50,9 +52,15 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
 
   async growth({ machine, print, ...context }) {
     const onSample = (sample: Sample) => print(sampleLine(sample));
-    const { samples, access } = await measureGrowth({ ...context, onSample }, print);
-    const report = growthReport({ samples, access }, { options: context.options, machine });
+    const samples = await measureGrowth({ ...context, onSample }, print);
+    const report = growthReport(samples, { options: context.options, machine });
     return { report, chart: null, isValid: areValid(samples) };
+  },
+
+  async access({ machine, print, ...context }) {
+    const times = await measureAccessOf(context, print);
+    const report = accessReport(times, { options: context.options, machine });
+    return { report, chart: null, isValid: true };
   },
 
   async memory({ machine, print, ...context }) {

@@ -1,6 +1,5 @@
 import { createInstep } from '../systems/instep.ts';
 import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
-import { type AccessTimes, measureAccess } from './access.ts';
 import type { CompareOptions, Sample } from './compare.ts';
 import { completeStatistics } from './complete-statistics.ts';
 import { measureSystem } from './measure-system.ts';
@@ -15,17 +14,11 @@ export const SIZES = {
   long: 'many teams, long log',
 } as const;
 
-export type Growth = {
-  readonly samples: readonly Sample[];
-  /** In the database with a long log. */
-  readonly access: AccessTimes;
-};
-
 /** Measures Instep on databases of three sizes, in turn. */
 export async function measureGrowth(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,
-): Promise<Growth> {
+): Promise<readonly Sample[]> {
   const { events, teams } = options;
   const instep = createInstep(stripeApiBase);
   const prepare = (databaseName: string, count: number) =>
@@ -33,7 +26,6 @@ export async function measureGrowth(
   const few = await prepare('few', FEW_TEAMS);
   const many = await prepareMany(await prepare('many', teams), events);
   const long = await prepareLong(await prepare('long', teams), events, print);
-  const access = await measureAccess(long.database.url, teams);
   const systems = [
     [SIZES.few, few],
     [SIZES.many, many],
@@ -51,7 +43,7 @@ export async function measureGrowth(
       });
     }
   }
-  return { samples, access };
+  return samples;
 }
 
 /** The same teams as with a long log, whose events were all deleted. */

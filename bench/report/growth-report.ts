@@ -1,12 +1,12 @@
-import { FEW_TEAMS, type Growth, SIZES } from '../measures/growth.ts';
+import type { Sample } from '../measures/compare.ts';
+import { FEW_TEAMS, SIZES } from '../measures/growth.ts';
 import type { Options } from '../options.ts';
-import { figure } from './format.ts';
 import { goalsTable } from './goals.ts';
 import type { Report } from './page.ts';
 import { decreaseGoals, phasesTable } from './phases.ts';
 
 export function growthReport(
-  { samples, access }: Growth,
+  samples: readonly Sample[],
   { options, machine }: { readonly options: Options; readonly machine: string },
 ): Report {
   const { events, teams, rounds, seconds } = options;
@@ -18,20 +18,6 @@ export function growthReport(
     title: 'from an empty log to a long one',
     most: 10,
   });
-  const accessGoals = [
-    {
-      title: 'access of one team, p99',
-      target: { most: 1.5 },
-      unit: ' ms',
-      measured: access.oneMs,
-    },
-    {
-      title: 'access of all teams, for each',
-      target: { most: 0.02 },
-      unit: ' ms',
-      measured: access.eachMs,
-    },
-  ];
   const figures = [
     `Measured with \`npm run bench -- growth\` on ${machine}. Three databases were measured in turn: one with ` +
       `${count(FEW_TEAMS)} teams and users and an empty log; one with ${count(teams)} teams and users, one ` +
@@ -39,10 +25,8 @@ export function growthReport(
       `${count(events)} events with short bodies. There were ${rounds} rounds of ${seconds} s each. ` +
       (problems.length === 0
         ? 'All measurements were valid.'
-        : `**Failed:** ${problems.join('; ')}`) +
-      ` The view \`instep.team_access\` was read with the long log: ${figure(access.oneMs, ' ms')} for one ` +
-      `team (p99), and ${figure(access.eachMs * 1_000, ' µs')} for each of all teams.`,
+        : `**Failed:** ${problems.join('; ')}`),
     phasesTable(samples, Object.values(SIZES)),
   ].join('\n\n');
-  return { figures, goals: goalsTable([...goals, ...accessGoals]) };
+  return { figures, goals: goalsTable(goals) };
 }

@@ -61,6 +61,7 @@ select team.team_id,
        case when current.status = 'past_due' then current.since end as payment_due_since,
        current.is_collection_paused as collection_paused
   from instep.linked_teams() as team
+ cross join instep.access_policy as policy
   left join instep.grants as granted
     on granted.team_id = team.team_id::text
    and granted.closed_at is null
@@ -90,7 +91,6 @@ select team.team_id,
            full join (select * from instep.latest_states where customer_id = team.customer_id)
                   as latest
           using (subscription_id)
-          cross join instep.access_policy as policy
           cross join lateral (
                  select case when is_newer then state.status else latest.status end as status,
                         case when is_newer then state.product_id else latest.product_id end
