@@ -1,3 +1,4 @@
+import { createHandler } from 'instep';
 import {
   act,
   explainTeam,
@@ -19,6 +20,7 @@ import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -354,6 +356,27 @@ test('a plan that the application refuses is not granted', async () => {
     expect(await readGrants(context, id)).toEqual([]);
   } finally {
     await query('alter table teams drop constraint few');
+  }
+});
+
+test('a handler grants and revokes as the author that it is told', async () => {
+  const secrets = { AUTH_SECRET, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET };
+  const environment = { ...account.environment, ...secrets };
+  const handler = createHandler({
+    environment,
+    logger: createLogger('silent'),
+    maintenance: 'off',
+  });
+  try {
+    const id = await newTeam();
+    const access = await handler.grant(id, { ...PARTNER, by: 'admin:3' });
+    expect(access).toMatchObject({ hasAccess: true, reason: 'granted', planName: 'Partner' });
+    expect(await readGrants(context, id)).toMatchObject([{ grantedBy: 'admin:3' }]);
+    expect(await handler.revokeGrant(id)).toMatchObject({ hasAccess: false });
+    const operators = (await findActions(context)).map(({ operator }) => operator);
+    expect(operators).toEqual(['application', 'admin:3']);
+  } finally {
+    await handler.close();
   }
 });
 

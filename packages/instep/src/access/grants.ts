@@ -262,13 +262,18 @@ async function follow(
 }
 
 /**
- * What is open about grants: the end has come; the row lost the granted plan, as when the team was linked to another
+ * What is open about grants, which are read one by one, because they are few beside the teams: the end has come; the row lost the granted plan, as when the team was linked to another
  * customer; or the row has it although a subscription grants a plan, as when the application linked the team.
  */
 const READ_DUE = ({ teams }: ApplicationTables) => `
       select team_id as "teamId"
         from instep.grants as open_grant
-        left join ${teams.rows} as teams on teams.id = ${idFrom(teams.idType, 'open_grant.team_id')}
+        left join lateral (
+               select *
+                 from ${teams.rows} as teams
+                where id = ${idFrom(teams.idType, 'open_grant.team_id')}
+               offset 0
+             ) as teams on true
        where closed_at is null
          and team_id <> all ($2::text[])
          and (ends_at <= now()
@@ -278,11 +283,12 @@ const READ_DUE = ({ teams }: ApplicationTables) => `
                  and teams.id is not null
               or teams.provider_subscription_id is null
                  and teams.provider_product_id is not distinct from open_grant.product_id
-                 and exists (
-                       select
+                 and (
+                       select true
                          from instep.subscriptions as state
                         where state.customer_id = teams.provider_customer_id
                           and state.status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})
+                        limit 1
                      ))
        order by ends_at
        limit $1`;
