@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { createHandler, type PlanChange } from 'instep';
 import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -160,19 +161,36 @@ describe('an endpoint for other events', async () => {
   });
 });
 
-test('a trigger reports a plan that an event changes, and no other event', async () => {
+test('a consumer is told of a plan that an event changes, and of no other event', async () => {
   const { watchPlans } = await load('React to a plan change');
-  await database.query(codeOf('React to a plan change', 'sql'));
+  const handler = createHandler({
+    environment: { ...SETTINGS, ...environment, OPS_PORT: 'off' },
+    logger: createLogger('silent'),
+    maintenance: 'off',
+  });
+  onTestFinished(() => handler.close());
+  const { query } = database;
+  const reported: unknown[] = [];
+  watchPlans(({ teamId, before, after }: PlanChange) => {
+    reported.push([teamId, before, after?.planName]);
+  }, handler);
+  await vi.waitFor(
+    async () => {
+      expect(await query('select name from instep.plan_change_consumers')).toHaveLength(1);
+    },
+    { timeout: 20_000 },
+  );
   const teamId = await account.addTeam('cus_watched');
   const otherId = await account.addTeam('cus_end');
-  const reported: string[] = [];
-  const client = await watchPlans(environment.DATABASE_URL, (id: string) => reported.push(id));
-  await account.happen({ customerId: 'cus_watched', createdSeconds: 1_000, status: 'active' });
-  await account.happen({ customerId: 'cus_watched', createdSeconds: 2_000, status: 'active' });
-  await account.happen({ customerId: 'cus_end', createdSeconds: 3_000, status: 'active' });
-  await vi.waitFor(() => expect(reported).toContain(String(otherId)));
-  expect(reported).toEqual([String(teamId), String(otherId)]);
-  await client.end();
+  const pro = { customerId: 'cus_watched', productId: 'prod_pro' };
+  await account.happen({ ...pro, createdSeconds: 1_000, status: 'active' });
+  await account.happen({ ...pro, createdSeconds: 2_000, status: 'active' });
+  await account.happen({ ...pro, customerId: 'cus_end', createdSeconds: 3_000, status: 'active' });
+  const expected = [
+    [teamId, null, 'Pro'],
+    [otherId, null, 'Pro'],
+  ];
+  await vi.waitFor(() => expect(reported).toEqual(expected), { timeout: 20_000 });
 });
 
 test('a query shows the details of the subscription beside the team', async () => {

@@ -177,6 +177,7 @@ test('a turn ends before the plans are written, so that a slow write delays no o
     catchUpIntervalMs: null,
     reconcileIntervalMs: null,
     retentionMs: null,
+    planHistoryRetentionMs: null,
   });
   await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
   expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);

@@ -18,7 +18,15 @@ export {
 } from './config/config.ts';
 export type { ApplicationId, User } from './core/application.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
+export type { TeamPlan } from './core/transition.ts';
 export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
+export {
+  ConsumerNameInvalid,
+  type Feed,
+  type FeedOptions,
+  type FeedStart,
+  type PlanChangeHandler,
+} from './maintenance/plan-change-feed.ts';
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
@@ -30,6 +38,11 @@ export {
   DatabaseUnusable,
 } from './postgres/errors.ts';
 export { SchemaInUse, SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export type {
+  PlanChange,
+  PlanChangeCause,
+  TeamChangesRequest,
+} from './postgres/statements/plan-changes.ts';
 export type {
   DeclaredTable,
   DeclaredTables,

@@ -11,6 +11,12 @@ import { checkedTables } from './config/database.ts';
 import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
+import {
+  type Feed,
+  type FeedOptions,
+  PlanChangeConsumers,
+  type PlanChangeHandler,
+} from './maintenance/plan-change-feed.ts';
 import { createResponsesJob, ResponseCounts } from './maintenance/responses.ts';
 import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
@@ -21,6 +27,11 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from './postgre
 import { commitNothing, type Database, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
+import {
+  type PlanChange,
+  readTeamChanges,
+  type TeamChangesRequest,
+} from './postgres/statements/plan-changes.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { withDeadline } from './runtime/deadline.ts';
 import type { Instrumentation } from './runtime/instrumentation.ts';
@@ -55,6 +66,10 @@ export type Instep = {
   syncCustomer(customerId: string): Promise<TeamAccess>;
   /** See `access` of a handler. */
   access(teamId: ApplicationId): Promise<TeamAccess | null>;
+  /** See `onPlanChange` of a handler. */
+  onPlanChange(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed;
+  /** See `planChanges` of a handler. */
+  planChanges(request: TeamChangesRequest): Promise<PlanChange[]>;
   /** See `grant` of a handler. */
   grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
   /** See `revokeGrant` of a handler. */
@@ -161,6 +176,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
   });
   const { ingest } = pipeline;
 
+  const isOnDemand = mode === 'on-demand';
+  const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
   const loadJobs = async () => {
     const { createJobs } = await import('./maintenance/jobs.ts');
     const jobs = createJobs({
@@ -175,8 +192,10 @@ export async function openService(options: InstepOptions): Promise<Service> {
       catchUpIntervalMs: config.catchUpIntervalMs,
       reconcileIntervalMs: config.reconcileIntervalMs,
       retentionMs: config.eventRetentionMs,
+      planHistoryRetentionMs: config.planHistoryRetentionMs,
     });
     const all = [...jobs, createResponsesJob(query, responses)];
+    if (isOnDemand) all.push(consumers.job);
     // On demand, Instep does not run between requests.
     return mode === 'background' ? [...all, createRunsJob(query, config.accessPolicy)] : all;
   };
@@ -224,7 +243,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
 
   let closed: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
-    await maintenance.stop();
+    await Promise.all([maintenance.stop(), consumers.stopAll()]);
     await withDeadline(responses.store(query), STORE_RESPONSES_MS).catch((err) =>
       logger.warn({ err }, 'the responses of the last minute were not counted'),
     );
@@ -254,6 +273,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),
     access: (teamId) => readAccess(query, teamId),
+    onPlanChange: (...consumer) => consumers.start(...consumer),
+    planChanges: (request) => readTeamChanges(query, request),
     async grant(teamId, { by, ...request }) {
       const { grantPlan } = await import('./operate/grants.ts');
       return await grantPlan(context, operatorOf(by), teamId, request);
@@ -266,6 +287,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     stopBeingReady() {
       isShuttingDown = true;
       void maintenance.stop();
+      void consumers.stopAll();
     },
     close() {
       closed ??= closeAll();

@@ -73,6 +73,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: null,
     retentionMs: null,
+    planHistoryRetentionMs: null,
   });
   for (const { run } of tasks) await run(new AbortController().signal);
   await query(

@@ -11,9 +11,17 @@ import {
   openService,
   type Service,
 } from '../instep.ts';
+import {
+  checkConsumerName,
+  type Feed,
+  type FeedOptions,
+  type PlanChangeHandler,
+} from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
+import type { PlanChange, TeamChangesRequest } from '../postgres/statements/plan-changes.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
+import { retry } from '../runtime/retry.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { type Handler, notFound, USER_PATH, unavailable } from '../server/http-message.ts';
 import { type IngestWebhook, WEBHOOK_PATH } from '../server/webhook.ts';
@@ -95,6 +103,22 @@ export type HandlerMethods = {
    */
   access(teamId: ApplicationId): Promise<TeamAccess | null>;
   /**
+   * Calls `handler` with every change of a team's plan (docs/changes.md), at least once and in order for each team,
+   * also with changes that were made while no process was running. The database keeps how far the consumer `name`
+   * is, and one process at a time works for it. If the handler throws or rejects, it is called again later, and the
+   * changes of other teams go on. It runs until `stop()` or `close()`; with `maintenance: 'on-demand'` only in
+   * `runMaintenance`.
+   *
+   * @throws InstepError: `CONSUMER_NAME_INVALID`
+   */
+  onPlanChange(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed;
+  /**
+   * The changes of a team's plan (docs/changes.md), the newest first.
+   *
+   * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
+   */
+  planChanges(request: TeamChangesRequest): Promise<PlanChange[]>;
+  /**
    * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. `by` says who, for the
    * audit. Resolves with the team's access.
    *
@@ -122,6 +146,14 @@ type LazyService = HandlerMethods & {
   serves(path: string): boolean;
 };
 
+/** How often a feed tries to start. Meanwhile, the process can end. */
+const STARTING = {
+  isRetryable: () => true,
+  firstPauseMs: 1_000,
+  longestPauseMs: 60_000,
+  ref: false,
+};
+
 export function createLazyService(options: HandlerOptions): LazyService {
   const { paths = {} } = options;
   const routes = new Map([
@@ -144,6 +176,7 @@ export function createLazyService(options: HandlerOptions): LazyService {
     return resolved;
   }
 
+  const feeds = new Set<Feed>();
   let fallbackLogger: Logger | undefined;
   const writeFailure = limitLines((members) => {
     fallbackLogger ??= createLogger('info');
@@ -172,6 +205,30 @@ export function createLazyService(options: HandlerOptions): LazyService {
       (await openShared(resolve())).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await openShared(resolve())).syncCustomer(customerId),
     access: async (teamId) => (await openShared(resolve())).access(teamId),
+    planChanges: async (request) => (await openShared(resolve())).planChanges(request),
+    onPlanChange(name, handler, options) {
+      checkConsumerName(name);
+      const stopping = new AbortController();
+      // The database can be unreachable now, and a build imports the app without a configuration.
+      const started = retry(() => openShared(resolve()), {
+        ...STARTING,
+        signal: stopping.signal,
+        onRetry: (err) => writeFailure({ err }),
+      }).then(
+        (service) =>
+          stopping.signal.aborted ? null : service.onPlanChange(name, handler, options),
+        () => null,
+      );
+      const feed = {
+        async stop() {
+          stopping.abort();
+          feeds.delete(feed);
+          await (await started)?.stop();
+        },
+      };
+      feeds.add(feed);
+      return feed;
+    },
     grant: async (...request) => (await openShared(resolve())).grant(...request),
     revokeGrant: async (...grant) => (await openShared(resolve())).revokeGrant(...grant),
     async operateContext() {
@@ -182,6 +239,7 @@ export function createLazyService(options: HandlerOptions): LazyService {
       return { ...context, examine: () => examineSilently(environment, context.logger) };
     },
     async close() {
+      await Promise.all([...feeds].map((feed) => feed.stop()));
       if (resolved !== undefined) await closeShared(resolved);
     },
   };

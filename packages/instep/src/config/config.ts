@@ -90,16 +90,17 @@ const accessVariables = {
   PAUSED_ACCESS: oneOf('revoke', 'keep'),
 };
 
-const retentionVariables = {
-  EVENT_RETENTION: v.optional(
+const retention = (byDefault: string) =>
+  v.optional(
     v.pipe(
       v.string(),
       v.transform((text) => (text === 'off' || text === '0' ? null : (parseDuration(text) ?? 0))),
       v.check((retentionMs) => retentionMs !== 0, 'must be off, or a duration such as 90d or 12h'),
     ),
-    '90d',
-  ),
-};
+    byDefault,
+  );
+
+const retentionVariables = { EVENT_RETENTION: retention('90d') };
 
 const apiVariables = {
   STRIPE_SECRET_KEY: secret(
@@ -162,6 +163,7 @@ const serverVariables = {
   ...accessVariables,
   ...linkVariables,
   ...retentionVariables,
+  PLAN_HISTORY_RETENTION: retention('730d'),
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
   PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
@@ -220,6 +222,7 @@ export function readConfig(environment: Environment) {
     accessPolicy: toAccessPolicy(value),
     linkByMetadata: value.LINK_BY_METADATA ?? null,
     eventRetentionMs: value.EVENT_RETENTION,
+    planHistoryRetentionMs: value.PLAN_HISTORY_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     reconcileIntervalMs: value.RECONCILE_INTERVAL,
     includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',

@@ -48,7 +48,7 @@ type ApplyOptions = {
   /** Gets the teams that were linked by metadata. */
   onLinked?: (teams: readonly LinkedTeam[]) => void;
   /** Gets the changes of teams before they are written. */
-  onChanges?: (changes: readonly PlanChange[]) => void;
+  onChanges?: (changes: readonly TeamWrite[]) => void;
 };
 
 /**
@@ -58,7 +58,7 @@ type ApplyOptions = {
 export type Names = 'everywhere' | 'not in teams' | 'nowhere';
 
 /** A change of a linked team's plan. */
-export type PlanChange = PlanWrite & { readonly team: LinkedTeam };
+export type TeamWrite = PlanWrite & { readonly team: LinkedTeam };
 
 type Stored = {
   log: readonly LoggedEvent[];
@@ -303,7 +303,7 @@ function changesOf(
   plans: Plans,
   reasons: ReadonlyMap<string, ChangeReason>,
   grants: Grants,
-): PlanChange[] {
+): TeamWrite[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
@@ -330,7 +330,7 @@ function reasonsOf(
   return reasons;
 }
 
-function withoutPlanName({ shouldBe, ...change }: PlanChange): PlanChange {
+function withoutPlanName({ shouldBe, ...change }: TeamWrite): TeamWrite {
   return { ...change, shouldBe: { ...shouldBe, planName: null } };
 }
 

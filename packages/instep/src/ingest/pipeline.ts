@@ -18,7 +18,7 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { applyBatch, type Names, type PlanChange } from './apply-batch.ts';
+import { applyBatch, type Names, type TeamWrite } from './apply-batch.ts';
 import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
 
@@ -281,11 +281,11 @@ export class IngestPipeline {
     const [event, ...others] = events;
     let linked: readonly LinkedTeam[] = [];
     let results: readonly Result[] = [];
-    let changes: readonly PlanChange[] = [];
+    let changes: readonly TeamWrite[] = [];
     const apply = (names: Names) =>
       database.transaction(
         async (query, atCommit) => {
-          const onChanges = (before: readonly PlanChange[]) => {
+          const onChanges = (before: readonly TeamWrite[]) => {
             changes = before;
           };
           const onLinked = (teams: readonly LinkedTeam[]) => {
@@ -379,7 +379,7 @@ export class RefusedPlans {
   }
 
   /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
-  note(changes: readonly PlanChange[], createdSeconds: number): void {
+  note(changes: readonly TeamWrite[], createdSeconds: number): void {
     for (const { team, shouldBe } of changes) {
       const { id: teamId, customerId, plan } = team;
       const refused = { problem: 'plan refused', teamId, customerId, plan, shouldBe } as const;

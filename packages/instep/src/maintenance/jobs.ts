@@ -6,6 +6,7 @@ import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
+import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
@@ -42,6 +43,8 @@ type JobsOptions = {
   reconcileIntervalMs: number | null;
   /** How long events stay in the log; `null`: forever. */
   retentionMs: number | null;
+  /** How long the history of plans is kept; `null`: forever. */
+  planHistoryRetentionMs: number | null;
 };
 
 /** For a job that reads what is known about all customers. */
@@ -53,7 +56,7 @@ const EMPTY_TEAMS_JOB = 'empty-teams';
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
   const { database, ingest, nameOf, planSelection, logger, now, nonce } = options;
-  const { catchUpIntervalMs, reconcileIntervalMs, retentionMs } = options;
+  const { catchUpIntervalMs, reconcileIntervalMs, retentionMs, planHistoryRetentionMs } = options;
   const { query } = database;
   const holder = nonce();
   const api = limitRate(options.api, query);
@@ -157,6 +160,20 @@ export function createJobs(options: JobsOptions): Job[] {
       name: 'retention',
       intervalMs: 60_000,
       run: (signal) => pruneExpiredEvents({ query, retentionMs, now, holder, logger }, signal),
+    });
+  }
+  if (planHistoryRetentionMs !== null) {
+    jobs.push({
+      name: 'plan-history',
+      intervalMs: 60_000,
+      run: async () => {
+        const lease = { name: 'plan-history', holder, dueAfterMs: DUE_AFTER_MS };
+        await withLease(query, lease, async (run) => {
+          const cutoffMs = Math.min(now(), await readClock(query)) - planHistoryRetentionMs;
+          await pruneChanges(query, cutoffMs);
+          await run.complete({});
+        });
+      },
     });
   }
   return jobs;

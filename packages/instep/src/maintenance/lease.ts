@@ -9,6 +9,8 @@ type Lease = {
   dueAfterMs: number;
   /** All instances together spend at most this share of the time on it. A run that fails counts as completed. */
   share?: number;
+  /** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
+  leaseMs?: number;
 };
 
 /** A run of a job that no other instance runs at the same time. */
@@ -29,10 +31,10 @@ export type LeasedRun = {
 /** For a job that reads the application's table, which can be large and without an index. */
 export const READS_ALL_TEAMS = { dueAfterMs: 3_000, share: 0.02 };
 
-/** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
 const LEASE_MS = 120_000;
 
-const RENEWAL_INTERVAL_MS = 30_000;
+/** A lease is renewed so many times before it would end. */
+const RENEWALS = 4;
 
 /**
  * Runs a job that is due and that no other instance runs. Returns `null` when there is none.
@@ -56,7 +58,7 @@ export async function withLease<Result>(
   if (acquired === null) return null;
   // A failed renewal is tried again, and a lost lease is noticed when progress is saved.
   const renew = () => save(query, lease, {}).catch(() => undefined);
-  const renewing = setInterval(renew, RENEWAL_INTERVAL_MS).unref();
+  const renewing = setInterval(renew, (lease.leaseMs ?? LEASE_MS) / RENEWALS).unref();
 
   async function saveOrStop(saved: Saved, within = query): Promise<void> {
     if (!(await save(within, lease, saved))) throw new Stopped();
@@ -77,7 +79,7 @@ export async function withLease<Result>(
 /** Times that the server's clock can't have reached are ignored, because it has been set back since. */
 async function acquire(
   query: Query,
-  { name, holder, dueAfterMs, share }: Lease,
+  { name, holder, dueAfterMs, share, leaseMs = LEASE_MS }: Lease,
 ): Promise<{ progress: unknown } | null> {
   const [row] = await query<{ progress: unknown }>({
     name: 'acquire_lease',
@@ -101,7 +103,7 @@ async function acquire(
               or started_at < now() - $4 * interval '1 millisecond'
                  and ended_at < now() - (ended_at - started_at) * $5::float8)
       returning progress`,
-    values: [name, holder, LEASE_MS, dueAfterMs, share === undefined ? 0 : 1 / share - 1],
+    values: [name, holder, leaseMs, dueAfterMs, share === undefined ? 0 : 1 / share - 1],
   });
   return row ?? null;
 }
@@ -112,7 +114,7 @@ type Saved = { progress?: object; isDone?: boolean };
 /** Renews a lease. Returns whether it was still held. */
 async function save(
   query: Query,
-  { name, holder }: Lease,
+  { name, holder, leaseMs = LEASE_MS }: Lease,
   { progress, isDone = false }: Saved,
 ): Promise<boolean> {
   const rows = await query({
@@ -125,7 +127,7 @@ async function save(
        where name = $1
          and holder = $2
       returning name`,
-    values: [name, holder, progress && JSON.stringify(progress), LEASE_MS, isDone],
+    values: [name, holder, progress && JSON.stringify(progress), leaseMs, isDone],
   });
   return rows.length > 0;
 }

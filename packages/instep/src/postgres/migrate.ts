@@ -13,6 +13,7 @@ import { sql as planChanges } from './migrations/0008-plan-changes.ts';
 import { sql as requestedCustomers } from './migrations/0009-requested-customers.ts';
 import { sql as evidence } from './migrations/0010-evidence.ts';
 import { sql as grants } from './migrations/0011-grants.ts';
+import { sql as planChangeFeed } from './migrations/0012-plan-change-feed.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -195,4 +196,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 9, name: '0009_requested_customers', sql: requestedCustomers, compatibleFrom: 8 },
   { version: 10, name: '0010_evidence', sql: evidence, compatibleFrom: 8 },
   { version: 11, name: '0011_grants', sql: grants, compatibleFrom: 8 },
+  { version: 12, name: '0012_plan_change_feed', sql: planChangeFeed, compatibleFrom: 8 },
 ];

@@ -1,5 +1,8 @@
-import { PLAN_FIELDS } from '../../core/transition.ts';
-import { contractColumn } from '../tables/application-tables.ts';
+import type { ApplicationId } from '../../core/application.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import type { Query } from '../database.ts';
+import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
+import { idFrom } from '../tables/id-from-text.ts';
 
 /** What changed a team's plan: `app` is the application itself, which Instep noticed later. */
 export type PlanChangeCause =
@@ -42,3 +45,147 @@ export const recordChanges = (source: string) => `
         select ${COLUMNS}
           from ${source}
          where (${BEFORE}) is distinct from (${AFTER})`;
+
+/** A change of a team's plan. */
+export type PlanChange = {
+  /** The ids of a team's changes are in the order in which they were made. */
+  readonly id: number;
+  readonly teamId: ApplicationId;
+  /** The customer whose plan it is or was. */
+  readonly customerId: string | null;
+  readonly changedAt: Date;
+  /** For a change that the application itself made and Instep noticed at `changedAt`: when it can have been made. */
+  readonly possibleSince: Date | null;
+  readonly cause: PlanChangeCause;
+  readonly eventId: string | null;
+  /** When the event was created, by Stripe's clock. */
+  readonly eventCreatedAt: Date | null;
+  /** Who made the change, if an operator did. */
+  readonly operator: string | null;
+  /** `null`: the row's plan columns were all empty. */
+  readonly before: TeamPlan | null;
+  readonly after: TeamPlan | null;
+};
+
+const planOf = (when: 'before' | 'after') => `
+             case
+               when num_nonnulls(${columnsOfPlan(when).join(', ')}) > 0 then jsonb_build_object(
+                 ${PLAN_FIELDS.map((field) => `'${field}', ${contractColumn(field)}_${when}`).join(', ')}
+               )
+             end as ${when}`;
+
+/** The columns of a `PlanChange`, from `change`. */
+export const PLAN_CHANGE = ({ teams: { idType } }: ApplicationTables) => `
+             change.id,
+             ${idType === 'bigint' ? idFrom(idType, 'change.team_id') : 'change.team_id'} as "teamId",
+             change.customer_id as "customerId",
+             change.changed_at as "changedAt",
+             change.possible_since as "possibleSince",
+             change.cause,
+             change.event_id as "eventId",
+             change.event_created_at as "eventCreatedAt",
+             change.operator,
+             ${planOf('before')},
+             ${planOf('after')}`;
+
+const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where team_id = $1
+         and ($2::bigint is null or id < $2)
+       order by id desc
+       limit $3`;
+
+/** Which changes of a team to read, the newest first. */
+export type TeamChangesRequest = {
+  readonly teamId: ApplicationId;
+  /** Only changes before this one, for the next page. */
+  readonly beforeId?: number | undefined;
+  /** 100 by default, and at most 1,000. */
+  readonly limit?: number | undefined;
+};
+
+const DEFAULT_LIMIT = 100;
+export const MAX_PLAN_CHANGES = 1_000;
+
+/** The changes of a team's plan, the newest first. */
+export async function readTeamChanges(
+  query: Query,
+  { teamId, beforeId, limit = DEFAULT_LIMIT }: TeamChangesRequest,
+): Promise<PlanChange[]> {
+  return await query<PlanChange>({
+    name: 'read_team_changes',
+    text: READ_TEAM_CHANGES,
+    values: [String(teamId), beforeId ?? null, Math.min(limit, MAX_PLAN_CHANGES)],
+  });
+}
+
+const READ_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where id > $1
+         and id <= $2
+       order by id
+       limit $3`;
+
+/** The changes after `after` up to `upTo`, in the order of their ids. */
+export async function readChanges(
+  query: Query,
+  { after, upTo, limit }: { after: number; upTo: number; limit: number },
+): Promise<PlanChange[]> {
+  const values = [after, upTo, limit];
+  return await query<PlanChange>({ name: 'read_changes', text: READ_CHANGES, values });
+}
+
+/** The id of the newest change that is committed; 0 when there is none. */
+export async function readNewestChange(query: Query): Promise<number> {
+  const [row] = await query<{ id: number }>({
+    name: 'read_newest_change',
+    text: 'select coalesce(max(id), 0) as id from instep.plan_changes',
+  });
+  return row?.id ?? 0;
+}
+
+/**
+ * The transactions that write changes now. Each has this lock before it takes an id, and until others see its rows.
+ */
+export async function readOpenWriters(query: Query): Promise<string[]> {
+  const rows = await query<{ writer: string }>({
+    name: 'read_open_writers',
+    text: `
+      select virtualtransaction as writer
+        from pg_locks
+       where locktype = 'relation'
+         and database = (select oid from pg_database where datname = current_database())
+         and relation = 'instep.plan_changes'::regclass
+         and mode = 'RowExclusiveLock'
+         and granted`,
+  });
+  return rows.map(({ writer }) => writer);
+}
+
+const PRUNE_BATCH = 1_000;
+
+/** Deletes the changes before this time, in milliseconds since 1970, some at a time. */
+export async function pruneChanges(query: Query, cutoffMs: number): Promise<void> {
+  for (let deleted = PRUNE_BATCH; deleted === PRUNE_BATCH; ) {
+    const rows = await query({
+      name: 'prune_changes',
+      text: `
+        delete from instep.plan_changes
+         where id in (
+                 select id
+                   from (
+                          select id, changed_at
+                            from instep.plan_changes
+                           order by id
+                           limit $2
+                        ) as oldest
+                  where changed_at < to_timestamp($1 / 1000.0)
+               )
+        returning id`,
+      values: [cutoffMs, PRUNE_BATCH],
+    });
+    deleted = rows.length;
+  }
+}

@@ -1,0 +1,268 @@
+import fc from 'fast-check';
+import {
+  addConsumer,
+  PlanChangeConsumers,
+  type PlanChangeHandler,
+} from 'instep/src/maintenance/plan-change-feed.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
+import type { PlanChange } from 'instep/src/postgres/statements/plan-changes.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { expect, test, vi } from 'vitest';
+import { CrashPlan } from '../faults/crash-plan.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { repetitions } from '../support/test-length.ts';
+
+const store = useDatabase(embeddedServer);
+const logger = createLogger('silent');
+const { signal } = new AbortController();
+let names = 0;
+
+const newName = () => {
+  names += 1;
+  return `consumer-${names}`;
+};
+
+const WRITE = `
+  insert into instep.plan_changes (team_id, cause, subscription_status_after)
+  select unnest($1::text[]), 'event', 'active'
+  returning id`;
+
+const write = (teamIds: readonly (number | string)[], { query } = store.database) =>
+  query<{ id: number }>(WRITE, [teamIds.map(String)]);
+
+function openConsumer(
+  handler: PlanChangeHandler,
+  { name = newName(), database = store.database }: { name?: string; database?: Database } = {},
+) {
+  const consumers = new PlanChangeConsumers({
+    database,
+    logger,
+    holder: newName(),
+    isOnDemand: true,
+  });
+  consumers.start(name, handler, { from: 'beginning' });
+  return {
+    name,
+    run: () => consumers.job.run(signal),
+  };
+}
+
+/** Ends the pauses before the next attempts. */
+const makeDue = () =>
+  store.database.query('update instep.waiting_plan_changes set retry_at = now()');
+
+/** A transaction that stays open until `commit` is called. */
+async function holdOpen<Result>(work: (query: Query) => Promise<Result>) {
+  let commit = () => {};
+  const released = new Promise<void>((resolve) => {
+    commit = resolve;
+  });
+  let ended: Promise<void> = Promise.resolve();
+  const result = await new Promise<Result>((resolve, reject) => {
+    ended = store.openAnother().transaction(async (query) => {
+      resolve(await work(query));
+      await released;
+    });
+    ended.catch(reject);
+  });
+  return {
+    result,
+    async commit() {
+      commit();
+      await ended;
+    },
+  };
+}
+
+test('a change that is committed after one with a higher id is not skipped', async () => {
+  const passed: number[] = [];
+  let looks = 0;
+  const database: Database = {
+    ...store.database,
+    query: (statement, values) => {
+      if (typeof statement !== 'string' && statement.name === 'read_open_writers') looks += 1;
+      return store.database.query(statement, values);
+    },
+  };
+  const { run } = openConsumer(({ id }) => void passed.push(id), { database });
+  await run();
+  passed.length = 0;
+  const open = await holdOpen((query) => query<{ id: number }>(WRITE, [['1']]));
+  const [lower] = open.result;
+  const [higher] = await write([2]);
+  expect(higher?.id).toBeGreaterThan(lower?.id ?? 0);
+  looks = 0;
+  const running = run();
+  // It has seen the open transaction, and has looked again.
+  await vi.waitFor(() => expect(looks).toBeGreaterThan(1));
+  expect(passed).toEqual([]);
+  await open.commit();
+  await running;
+  expect(passed).toEqual([lower?.id, higher?.id]);
+});
+
+test('a transaction of the app that stays open holds nothing up', async () => {
+  const passed: unknown[] = [];
+  const { run } = openConsumer(({ teamId }) => void passed.push(teamId));
+  await run();
+  passed.length = 0;
+  const app = await holdOpen(async (query) => {
+    await query("insert into teams (name) values ('of an open transaction')");
+    await query('select count(*) from instep.plan_changes');
+  });
+  await write([3]);
+  await run();
+  expect(passed).toEqual([3]);
+  await app.commit();
+});
+
+test('a new consumer starts with later changes, or with the oldest', async () => {
+  const [row] = await write([4]);
+  const now = newName();
+  expect(await addConsumer(store.database, now, 'now')).toBe(row?.id);
+  expect(await addConsumer(store.database, now, 'beginning')).toBe(row?.id);
+  expect(await addConsumer(store.database, newName(), 'beginning')).toBe(0);
+});
+
+test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {
+  const { query } = store.database;
+  await query('truncate instep.plan_changes cascade');
+  const passed: string[] = [];
+  let attempts = 0;
+  let isBroken = true;
+  const { name, run } = openConsumer(({ teamId, id }) => {
+    if (isBroken && teamId === 5) {
+      attempts += 1;
+      throw new Error('mail refused');
+    }
+    passed.push(`${teamId} ${id}`);
+  });
+  const ids = (await write([5, 6, 5, 6])).map(({ id }) => id);
+  await run();
+  expect(passed).toEqual([`6 ${ids[1]}`, `6 ${ids[3]}`]);
+  expect(attempts).toBe(1);
+  await run();
+  expect(attempts).toBe(1);
+  isBroken = false;
+  await makeDue();
+  await run();
+  expect(passed.slice(2)).toEqual([`5 ${ids[0]}`, `5 ${ids[2]}`]);
+
+  isBroken = true;
+  const [failing] = await write([5]);
+  attempts = 0;
+  for (let round = 0; round < 25; round += 1) {
+    await run();
+    await makeDue();
+  }
+  expect(attempts).toBe(20);
+  const aside = await query(
+    'select change_id, failures, error from instep.waiting_plan_changes where consumer = $1',
+    [name],
+  );
+  expect(aside).toEqual([{ change_id: failing?.id, failures: 20, error: 'mail refused' }]);
+  isBroken = false;
+  const [later] = await write([5]);
+  await run();
+  expect(passed.at(-1)).toBe(`5 ${later?.id}`);
+});
+
+/** Whether each team's changes were first passed in the order of their ids, and all of them. */
+function expectComplete(passed: readonly PlanChange[], ids: readonly number[]): void {
+  const first = [...new Map(passed.map((one) => [one.id, one])).values()];
+  expect(first.map(({ id }) => id).sort((one, other) => one - other)).toEqual(ids);
+  const last = new Map<unknown, number>();
+  for (const { id, teamId } of first) {
+    expect(id).toBeGreaterThan(last.get(teamId) ?? 0);
+    last.set(teamId, id);
+  }
+}
+
+test('whichever calls fail, every change is passed, in order for each team', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 5 }), { maxLength: 5 }),
+      fc.array(fc.boolean(), { maxLength: 20 }),
+      async (batches, failures) => {
+        await store.database.query('truncate instep.plan_changes cascade');
+        const passed: PlanChange[] = [];
+        const failing = failures.values();
+        const { run } = openConsumer((change) => {
+          if (failing.next().value === true) throw new Error('failed');
+          passed.push(change);
+        });
+        const ids: number[] = [];
+        for (const teamIds of batches) {
+          ids.push(...(await write(teamIds)).map(({ id }) => id));
+          await run();
+          await makeDue();
+        }
+        for (let round = 0; round <= failures.length; round += 1) {
+          await run();
+          await makeDue();
+        }
+        expectComplete(passed, ids);
+        expect(passed).toHaveLength(ids.length);
+      },
+    ),
+    { numRuns: repetitions(20, 200) },
+  );
+});
+
+test.each(['before', 'after'] as const)(
+  'a process that dies %s any await misses no change, and another one repeats at most one',
+  async (side) => {
+    const { query } = store.database;
+    for (let at = 1, hasCrashed = true; hasCrashed; at += 1) {
+      await query('truncate instep.plan_changes cascade');
+      const name = newName();
+      const passed: PlanChange[] = [];
+      const ids = (await write([1, 2, 1, 2])).map(({ id }) => id);
+      const plan = new CrashPlan({ at, side });
+      const handler = (change: PlanChange) => plan.outside(async () => void passed.push(change));
+      const dying = openConsumer(handler, { name, database: plan.database(store.database) });
+      await dying.run().catch(() => undefined);
+      hasCrashed = plan.isOver;
+      // Its lease ends.
+      await query("update instep.leased_jobs set held_until = now() - interval '1 second'");
+      const other = openConsumer((change) => void passed.push(change), { name });
+      await other.run();
+      await makeDue();
+      await other.run();
+      expectComplete(passed, ids);
+      expect(passed.length).toBeLessThanOrEqual(ids.length + 1);
+      if (!hasCrashed) expect(passed).toHaveLength(ids.length);
+    }
+  },
+);
+
+test('one process at a time works for a consumer, and another takes over when it stops', async () => {
+  await store.database.query('truncate instep.plan_changes cascade');
+  const name = newName();
+  const passed: string[] = [];
+  const consumers = ['one', 'other'].map((process) => {
+    const database = store.openAnother();
+    const running = new PlanChangeConsumers({
+      database,
+      logger,
+      holder: process,
+      isOnDemand: false,
+    });
+    const from = 'beginning' as const;
+    return running.start(name, ({ id }) => void passed.push(`${process} ${id}`), { from });
+  });
+  const ids: number[] = [];
+  const waitForAll = () =>
+    vi.waitFor(() => expect(passed).toHaveLength(ids.length), { timeout: 20_000, interval: 50 });
+  ids.push(...(await write([1, 1, 1])).map(({ id }) => id));
+  await waitForAll();
+  const [first] = passed[0]?.split(' ') ?? [];
+  await consumers[first === 'one' ? 0 : 1]?.stop();
+  ids.push(...(await write([1])).map(({ id }) => id));
+  await waitForAll();
+  expect(passed.map((one) => Number(one.split(' ')[1]))).toEqual(ids);
+  expect(new Set(passed.slice(0, 3).map((one) => one.split(' ')[0])).size).toBe(1);
+  expect(passed[3]?.startsWith(first ?? '')).toBe(false);
+  await Promise.all(consumers.map((one) => one.stop()));
+});
