@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -22,7 +23,8 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
-                        instep.operator_actions, instep.dismissed_events`);
+                        instep.operator_actions, instep.dismissed_events, instep.grants,
+                        instep.latest_states, instep.double_billed`);
   account.fault = undefined;
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
@@ -105,6 +107,36 @@ test('the team that the metadata names is suggested, and one click links it', as
     ['link customer:cus_named', String(teamId)],
   ]);
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('what Stripe charges twice is listed with what the team has, until it is dismissed', async () => {
+  await arrange('Acme');
+  const other = { customerId: 'cus_Acme', subscriptionId: 'sub_other', productId: 'prod_base' };
+  await account.happen({ ...other, createdSeconds: secondsAgo(60) });
+  await findDoubleBilled(query);
+  const text = await list('/attention?issue=double-billed');
+  expect(text).toContain('Stripe charges the customer for 2 subscriptions:');
+  expect(text).toMatch(/sub_other[^.]*\. The team has this one\./);
+  await send([
+    ['one', 'dismiss customer:cus_Acme'],
+    ['note', 'two offices'],
+  ]);
+  expect(await list()).toContain(EMPTY);
+});
+
+test('a plan that was written by hand can be kept as a grant', async () => {
+  const teamId = await newTeam('Friends', 'cus_friends');
+  account.customers.set({ id: 'cus_friends' });
+  await query(`update teams set plan_name = 'Friends', subscription_status = 'active'`);
+  await compareAll();
+  await send([
+    ['action', 'keep-as-grant'],
+    ['row', `team:${teamId}`],
+  ]);
+  expect(await list()).toContain(EMPTY);
+  expect(await planOf(teamId)).toMatchObject({ planName: 'Friends', subscriptionStatus: 'active' });
+  const { text } = await pages.get(`/teams/${teamId}`);
+  expect(text).toContain('granted Friends on');
 });
 
 describe('a second customer', () => {

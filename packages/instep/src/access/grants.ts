@@ -252,18 +252,19 @@ async function follow(
   if (providerProductId !== null && planName === null) {
     await noteNamelessProducts(query, [providerProductId]);
   }
-  // What a comparison found was about the row without the grant.
+  // What a comparison found about the plan was about the row without the grant.
   await query({
-    name: 'forget_findings_of_team',
-    text: `delete from instep.findings where team_id = $1`,
+    name: 'forget_findings_about_plan',
+    text: `delete from instep.findings where team_id = $1 and plan is not null`,
     values: [String(id)],
   });
   return isChanged;
 }
 
 /**
- * What is open about grants, which are read one by one, because they are few beside the teams: the end has come; the row lost the granted plan, as when the team was linked to another
- * customer; or the row has it although a subscription grants a plan, as when the application linked the team.
+ * What is open about grants: the end has come; the row lost the granted plan, as when the team was linked to another
+ * customer; or the row has it although a subscription grants a plan, as when the application linked the team. Grants
+ * are few beside the teams, so the teams are read one by one.
  */
 const READ_DUE = ({ teams }: ApplicationTables) => `
       select team_id as "teamId"
