@@ -83,7 +83,7 @@ test('issues are counted by code, and codes without issues are zeros', async () 
 test('double-billed customers are a metric of their own, with the second customers of teams', async () => {
   const others = { severity: 'warning', concerns: 'customer', remedies: ['dismiss'] } as const;
   const issues: Issue[] = [
-    { code: 'second-customer', ...others, count: 1, isMore: false, evidence: {} },
+    { code: 'second-customer', ...others, count: 5, isMore: false, evidence: { charged: 1 } },
     { code: 'double-billed', ...others, count: 2, isMore: false, evidence: {} },
   ];
   const some = observed(async () => ({ figures: HEALTH, issues }));

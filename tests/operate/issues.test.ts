@@ -74,8 +74,9 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
 });
 
 /** Parks an event whose metadata names a team. */
-async function parkNaming(customerId: string, text: string): Promise<void> {
-  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
+async function parkNaming(customerId: string, text: string, status = 'active'): Promise<void> {
+  const fields = { customerId, subscriptionId: `sub_${customerId}`, status };
+  const event = JSON.parse(eventBody(fields));
   event.data.object.metadata = { teamId: text };
   await account.ingest([received(JSON.stringify(event), Date.now())]);
 }
@@ -91,7 +92,7 @@ describe('a second customer', () => {
     await deliver({ customerId: 'cus_silent' });
     expect((await checkHealth(context)).issues).toMatchObject([
       { code: 'parked-events', count: 4 },
-      { code: 'second-customer', severity: 'warning', count: 1, isMore: false },
+      { code: 'second-customer', count: 1, isMore: false, evidence: { charged: 1 } },
     ]);
     const { issues } = await findIssues(context);
     const seen = issues.map(({ code, customerId }) => `${customerId}: ${code}`);
@@ -121,6 +122,17 @@ describe('a second customer', () => {
     ]);
     const parked = await findIssues(context, { code: 'parked-events' });
     expect(parked.issues.map(({ code }) => code)).toEqual(Array(4).fill('parked-events'));
+  });
+
+  test('is not charged twice if its own subscription has ended', async () => {
+    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
+    await deliver({ customerId: 'cus_first', subscriptionId: 'sub_first' });
+    await parkNaming('cus_ended', taken, 'canceled');
+    await parkNaming('cus_due', taken, 'past_due');
+    const found = (await checkHealth(context)).issues.find(
+      ({ code }) => code === 'second-customer',
+    );
+    expect(found).toMatchObject({ count: 2, evidence: { charged: 1 } });
   });
 
   test('is found by the newest of its events, page by page', async () => {

@@ -193,10 +193,15 @@ export const CODE_OF_CAUSE = {
 /** How many of each are open; `isMore` where counting stopped. */
 export type IssueCounts = Readonly<
   Record<SubjectIssueCode, { readonly count: number; readonly isMore: boolean }>
->;
+> & {
+  /** `charged`: those that Stripe charges while the team has a subscription of its own customer. */
+  readonly 'second-customer': { readonly charged: number };
+};
 
 /** What is known besides the number of subjects. Times are in milliseconds since 1970. */
 export type Evidence = {
+  /** How many of them Stripe charges, and the team's own customer as well. */
+  'second-customer': { readonly charged: number };
   'parked-events': { readonly events: number; readonly sinceMs: number | null };
   'nothing-delivered': { readonly sinceMs: number };
   'events-in-other-mode': ModeEvidence;
@@ -433,13 +438,17 @@ function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator
     const evidence = { events, sinceMs };
     yield { code, ...kind, severity: isYoung ? 'notice' : severity, ...parked, evidence };
   }
+  const { charged, ...second } = counts['second-customer'];
+  if (second.count > 0) {
+    const code = 'second-customer';
+    yield { code, ...ISSUES[code], ...second, evidence: { charged } };
+  }
   for (const code of WITHOUT_EVIDENCE) {
     if (counts[code].count > 0) yield { code, ...ISSUES[code], ...counts[code], evidence: {} };
   }
 }
 
 const WITHOUT_EVIDENCE = [
-  'second-customer',
   'unreadable-event',
   'unknown-order',
   'out-of-sync',
@@ -452,7 +461,11 @@ const WITHOUT_EVIDENCE = [
 ] as const satisfies readonly SubjectIssueCode[];
 
 /** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */
-export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = ['parked-events', ...WITHOUT_EVIDENCE];
+export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = [
+  'parked-events',
+  'second-customer',
+  ...WITHOUT_EVIDENCE,
+];
 
 /** The issues by which teams are counted and filtered. */
 export const TEAM_ISSUES = [

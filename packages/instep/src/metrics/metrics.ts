@@ -206,9 +206,8 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
       gauge(
         'instep_double_billed_customers',
-        'Customers with several subscriptions that Stripe charges, and second customers of a team.',
-        health &&
-          countOf(health.issues, 'double-billed') + countOf(health.issues, 'second-customer'),
+        'Customers with several subscriptions that Stripe charges, and second customers of a team that it charges.',
+        health && doubleBilled(health.issues),
       ),
       gauge(
         'instep_parked_events',
@@ -239,8 +238,14 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
   };
 }
 
-const countOf = (issues: readonly Issue[], code: Issue['code']) =>
-  issues.find((issue) => issue.code === code)?.count ?? 0;
+function doubleBilled(issues: readonly Issue[]): number {
+  let customers = 0;
+  for (const issue of issues) {
+    if (issue.code === 'double-billed') customers += issue.count;
+    if (issue.code === 'second-customer') customers += issue.evidence.charged;
+  }
+  return customers;
+}
 
 /** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */
 function issueCounts(issues: readonly Issue[]): Readonly<Record<string, number>> {

@@ -1,3 +1,4 @@
+import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
@@ -25,6 +26,7 @@ import {
   type Problem,
   readFindings,
 } from '../postgres/statements/findings.ts';
+import { changeOf } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
@@ -257,6 +259,14 @@ async function readSecondCustomers(
   return { rows, isMore: customers.length === MAX_EXAMINED };
 }
 
+/** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
+function isChargedTwice(issue: OpenIssue): boolean {
+  if (issue.code !== 'second-customer' || issue.evidence.newest === null) return false;
+  const status = changeOf(issue.evidence.newest)?.subscription.status ?? '';
+  const { plan } = issue.evidence.suggestedTeam;
+  return CHARGED_STATUSES.includes(status) && plan.providerSubscriptionId !== null;
+}
+
 function orderIssue(
   { customerId, subscriptionId, sinceMs }: AffectedSubscription,
   teams: readonly NamedTeam[],
@@ -439,7 +449,11 @@ export async function countOpenIssues(
     'unknown-customer': found('unknown-customer'),
     'customer-without-team': found('customer-without-team'),
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
-    'second-customer': { count: seconds.rows.length, isMore: seconds.isMore },
+    'second-customer': {
+      count: seconds.rows.length,
+      isMore: seconds.isMore,
+      charged: seconds.rows.filter(({ issue }) => isChargedTwice(issue)).length,
+    },
     'unknown-order': other(ambiguities),
     'payment-due': other(duePayments),
     'double-billed': other(doubleBilled),
