@@ -80,7 +80,7 @@ test('a long search is rare, so that its cost does not grow with what waits', as
   let searches = 0;
   const slow: Query = async (statement, values) => {
     searches += 1;
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(500);
     return await store.database.query(statement, values);
   };
   const run = createParkedEventsJob({ query: slow, ingest: openPipeline(store.database), logger });

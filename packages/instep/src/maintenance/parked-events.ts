@@ -22,9 +22,17 @@ type ParkedEventsOptions = {
 
 const BATCH = 200;
 
-const MAX_LOAD = 0.003;
+/** The cost of searches does not grow with what waits: only the pauses do. */
+const MAX_LOAD = 0.01;
+/** Up to this pause, they cost a third of that. */
+const USUAL_PAUSE_MS = 5_000;
 /** One search that waited for something must not delay the next one for longer. */
 const LONGEST_PAUSE_MS = 60_000;
+
+function pauseAfter(tookMs: number, maxLoad: number): number {
+  const usualMs = Math.min((3 * tookMs) / maxLoad, USUAL_PAUSE_MS);
+  return Math.min(Math.max(usualMs, tookMs / maxLoad), LONGEST_PAUSE_MS);
+}
 
 /**
  * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
@@ -54,7 +62,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const due = { limit: BATCH, exceptIds: resting.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
       const endedAtMs = performance.now();
-      nextAtMs = endedAtMs + Math.min((endedAtMs - startedAtMs) / maxLoad, LONGEST_PAUSE_MS);
+      nextAtMs = endedAtMs + pauseAfter(endedAtMs - startedAtMs, maxLoad);
       if (customerIds.length === 0) return;
       const eventsOf = new Map<string, ReceivedEvent[]>();
       for (const row of await readParkedEvents(query, customerIds, BATCH)) {
