@@ -8,11 +8,12 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   tables: [],
   migrate: [],
   user: ['add', 'show'],
-  team: ['add', 'link', 'show', 'access', 'grant', 'revoke-grant', 'sync'],
+  team: ['add', 'link', 'show', 'history', 'access', 'grant', 'revoke-grant', 'sync'],
   checkout: ['complete'],
   session: ['issue'],
   trigger: [],
   events: ['list', 'show', 'replay', 'dismiss', 'prune', 'redact'],
+  changes: [],
   rebuild: [],
   reconcile: [],
 };

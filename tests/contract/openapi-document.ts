@@ -7,6 +7,7 @@ type Schema = {
   readonly const?: unknown;
   readonly format?: string;
   readonly oneOf?: readonly Schema[];
+  readonly items?: Schema;
   readonly required?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
 };
@@ -67,7 +68,10 @@ function fits(value: unknown, reference: Schema): boolean {
   if (schema.oneOf) return schema.oneOf.filter((one) => fits(value, one)).length === 1;
   if ('const' in schema) return value === schema.const;
   if (![schema.type].flat().includes(typeOf(value))) return false;
-  if (schema.format === 'date-time') return new Date(String(value)).toISOString() === value;
+  if (schema.format === 'date-time' && value !== null)
+    return new Date(String(value)).toISOString() === value;
+  const { items } = schema;
+  if (Array.isArray(value)) return items !== undefined && value.every((one) => fits(one, items));
   if (typeof value !== 'object' || value === null) return true;
   const { required = [], properties = {} } = schema;
   const members = Object.entries(value);
@@ -79,5 +83,6 @@ function fits(value: unknown, reference: Schema): boolean {
 
 function typeOf(value: unknown): string {
   if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
   return Number.isInteger(value) ? 'integer' : typeof value;
 }

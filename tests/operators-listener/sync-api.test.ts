@@ -142,3 +142,37 @@ test('only the token gives access, and without one nothing does', async () => {
   expect((await fetch(new URL(path, open), { method: 'POST' })).status).toBe(403);
   expect(await query('select from instep.operator_actions')).toEqual([]);
 });
+
+type Answer = {
+  status: number;
+  body: { changes?: { id: number }[]; code?: string };
+};
+
+test('another language reads the changes of plans, and acknowledges them', async () => {
+  await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
+  const teamId = await newTeam(null);
+  await post('/v1/checkouts/cs_1/complete', { teamId });
+  const get = (path: string) => post(path, undefined, { method: 'GET' });
+  const answerTo = async (name: string, response: Response): Promise<Answer> => {
+    const { status, body } = await described(name, response);
+    return { status, body: Object(body) };
+  };
+  const read = async (query: string) =>
+    await answerTo('GET /v1/plan-changes', await get(`/v1/plan-changes?${query}`));
+  const ack = async (body: unknown) =>
+    await answerTo('POST /v1/plan-changes/ack', await post('/v1/plan-changes/ack', body));
+  expect((await read('consumer=mailer')).body).toEqual({ changes: [] });
+  const all = await read('consumer=archive&from=beginning');
+  expect(all.body.changes).toMatchObject([
+    { teamId, cause: 'snapshot', operator: 'OPS_TOKEN', before: null, after: { planName: 'Pro' } },
+  ]);
+  expect(await read('consumer=archive')).toEqual(all);
+  const id = all.body.changes?.[0]?.id ?? 0;
+  expect(await ack({ consumer: 'archive', id })).toEqual({ status: 200, body: { done: true } });
+  expect((await read('consumer=archive')).body).toEqual({ changes: [] });
+  expect((await ack({ consumer: 'archive', id: id + 1 })).body.code).toBe('CONSUMER_UNKNOWN');
+  expect((await ack({ consumer: 'nobody', id })).status).toBe(404);
+  expect((await ack({ consumer: 'archive' })).status).toBe(400);
+  expect((await read('consumer=a%20b')).body.code).toBe('CONSUMER_NAME_INVALID');
+  expect((await read('limit=0')).status).toBe(400);
+});

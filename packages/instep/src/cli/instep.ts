@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   session: async () => (await import('./user.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events/command.ts')).eventsCommand(),
+  changes: async () => (await import('./changes.ts')).changesCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };

@@ -9,7 +9,8 @@ import type { ReadContext } from '../operate/context.ts';
 import { readTeam } from '../operate/find-teams.ts';
 import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
-import { applicationId, createCommand, futureTime } from './arguments.ts';
+import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
+import { printHistory } from './changes.ts';
 import { printData } from './output.ts';
 import { NotFound, TeamNotLinked, withOperator, withReadContext } from './with-database.ts';
 
@@ -44,6 +45,13 @@ export function teamCommand(): Command {
         .action(link),
     )
     .addCommand(ofTeam('show', 'show a team and its plan', show))
+    .addCommand(
+      createCommand('history', "show the changes of a team's plan", 'instep team history 1')
+        .argument('<id>', 'team id', applicationId)
+        .option('--limit <count>', 'maximum number of changes', positiveInteger, 20)
+        .option('--json', 'print a JSON line for each change')
+        .action(printHistory),
+    )
     .addCommand(ofTeam('access', 'show whether a team has access, why, and until when', access))
     .addCommand(
       createCommand(

@@ -391,3 +391,92 @@ export class PlanChangeConsumers {
     }
   }
 }
+
+/** How far a consumer is. */
+export type ConsumerState = {
+  readonly name: string;
+  /** Every change up to this one was passed to it, or waits for it. */
+  readonly position: number;
+  /** The oldest change that was not passed to it yet; `null`: there is none. */
+  readonly behindSince: Date | null;
+  /** The changes that wait for another attempt, or behind one that does. */
+  readonly waiting: number;
+  /** The changes that it failed to handle 20 times, up to 100. */
+  readonly setAside: readonly SetAsideChange[];
+};
+
+export type SetAsideChange = {
+  readonly changeId: number;
+  readonly teamId: string;
+  readonly setAsideAt: string;
+  /** The message of the last failure. */
+  readonly error: string | null;
+};
+
+/** All consumers, by name. */
+export async function readConsumers(query: Query): Promise<ConsumerState[]> {
+  return await query<ConsumerState>({
+    name: 'read_consumers',
+    text: `
+      select name,
+             position,
+             (
+               select changed_at
+                 from instep.plan_changes
+                where id > position
+                order by id
+                limit 1
+             ) as "behindSince",
+             (
+               select count(*)
+                 from instep.waiting_plan_changes
+                where consumer = name
+                  and set_aside_at is null
+             ) as waiting,
+             coalesce(
+               (
+                 select jsonb_agg(
+                          jsonb_build_object(
+                            'changeId', change_id,
+                            'teamId', team_id,
+                            'setAsideAt', set_aside_at,
+                            'error', error
+                          ) order by change_id
+                        )
+                   from (
+                          select *
+                            from instep.waiting_plan_changes
+                           where consumer = name
+                             and set_aside_at is not null
+                           order by change_id
+                           limit ${PAGE}
+                        ) as aside
+               ),
+               '[]'
+             ) as "setAside"
+        from instep.plan_change_consumers
+       order by name`,
+  });
+}
+
+/** Passes on a change that was set aside, again. Returns whether there was one. */
+export async function replayChange(
+  query: Query,
+  consumer: string,
+  changeId: number,
+): Promise<boolean> {
+  const rows = await query({
+    name: 'replay_change',
+    text: `
+      update instep.waiting_plan_changes
+         set failures     = 0,
+             retry_at     = now(),
+             set_aside_at = null
+       where consumer = $1
+         and change_id = $2
+         and set_aside_at is not null
+      returning change_id`,
+    values: [consumer, changeId],
+  });
+  return rows.length > 0;
+}

@@ -49,6 +49,7 @@ export {
   type Verdict,
 } from '../health/issues.ts';
 export type { ChargedSubscription } from '../maintenance/double-billing.ts';
+export type { ConsumerState, FeedStart, SetAsideChange } from '../maintenance/plan-change-feed.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { ResponsesRow } from '../maintenance/responses.ts';
@@ -63,6 +64,11 @@ export {
 } from '../maintenance/statistics.ts';
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { Problem } from '../postgres/statements/findings.ts';
+export type {
+  PlanChange,
+  PlanChangeCause,
+  TeamChangesRequest,
+} from '../postgres/statements/plan-changes.ts';
 export type { Team } from '../postgres/statements/teams.ts';
 export { parseTimeSince } from '../runtime/amounts.ts';
 export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { ApplicationId } from '../core/application.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext } from '../operate/context.ts';
+import { acknowledgeChanges, readNewChanges } from '../operate/plan-changes.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
   type Handler,
@@ -13,7 +14,7 @@ import {
   Problem,
 } from '../server/http-message.ts';
 
-/** The two calls for apps in other languages begin with this path. */
+/** The calls for apps in other languages begin with this path. */
 export const SYNC_API_PATH = '/v1/';
 
 /** Larger than any id. */
@@ -29,16 +30,26 @@ const STATUSES: Readonly<Partial<Record<InstepErrorCode, number>>> = {
   CUSTOMER_UNKNOWN: 404,
   CUSTOMER_WITHOUT_TEAM: 404,
   NOT_FOUND: 404,
+  CONSUMER_NAME_INVALID: 400,
+  CONSUMER_UNKNOWN: 404,
 };
 
 const bodyShape = v.object({
   teamId: v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(255))]),
 });
 
-/**
- * Answers `POST /v1/customers/{id}/sync` and `POST /v1/checkouts/{id}/complete` (openapi.yaml) for callers that
- * have shown the token.
- */
+const ackShape = v.object({
+  consumer: v.pipe(v.string(), v.maxLength(60)),
+  id: v.pipe(v.number(), v.safeInteger(), v.minValue(1)),
+});
+
+const changesShape = v.object({
+  consumer: v.string(),
+  from: v.optional(v.picklist(['now', 'beginning']), 'now'),
+  limit: v.optional(v.pipe(v.string(), v.regex(/^[1-9]\d{0,3}$/), v.transform(Number)), '100'),
+});
+
+/** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown the token. */
 export function createSyncApi(context: OperateContext): Handler {
   return async (request) => {
     try {
@@ -55,6 +66,13 @@ export function createSyncApi(context: OperateContext): Handler {
 }
 
 async function answer(request: HttpRequest, context: OperateContext): Promise<HttpResponse> {
+  if (request.path === '/v1/plan-changes') return await answerChanges(request, context);
+  if (request.path === '/v1/plan-changes/ack') {
+    if (request.method !== 'POST') throw methodNotAllowed('POST');
+    const { consumer, id } = await readBody(request, ackShape, '{"consumer": "mailer", "id": 42}');
+    await acknowledgeChanges(context, consumer, id);
+    return jsonResponse({ done: true });
+  }
   const [, customerId] = /^\/v1\/customers\/([^/]+)\/sync$/.exec(request.path) ?? [];
   const [, sessionId] = /^\/v1\/checkouts\/([^/]+)\/complete$/.exec(request.path) ?? [];
   if (customerId === undefined && sessionId === undefined) throw notFound();
@@ -66,9 +84,28 @@ async function answer(request: HttpRequest, context: OperateContext): Promise<Ht
   return jsonResponse(await completeCheckout(context, OPERATOR, sessionId ?? '', { teamId }));
 }
 
+/** The changes that a consumer has not acknowledged yet. */
+async function answerChanges(request: HttpRequest, context: OperateContext): Promise<HttpResponse> {
+  if (request.method !== 'GET') throw methodNotAllowed('GET');
+  const parameters = Object.fromEntries(new URLSearchParams(request.query?.()));
+  const parsed = v.safeParse(changesShape, parameters);
+  if (!parsed.success) {
+    throw new Problem(400, 'The query must name the consumer, such as ?consumer=mailer&limit=100.');
+  }
+  return jsonResponse({ changes: await readNewChanges(context, parsed.output) });
+}
+
 async function readTeamId(request: HttpRequest): Promise<ApplicationId> {
+  return (await readBody(request, bodyShape, '{"teamId": 7}')).teamId;
+}
+
+async function readBody<Shape extends v.GenericSchema>(
+  request: HttpRequest,
+  shape: Shape,
+  example: string,
+): Promise<v.InferOutput<Shape>> {
   const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString();
-  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), bodyShape), text);
-  if (parsed.success) return parsed.output.teamId;
-  throw new Problem(400, 'The body must be JSON with the id of the team, such as {"teamId": 7}.');
+  const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), text);
+  if (parsed.success) return parsed.output;
+  throw new Problem(400, `The body must be JSON, such as ${example}.`);
 }

@@ -6,6 +6,8 @@ export type HttpRequest = {
   readonly method: string;
   /** Percent-decoded, without the query. */
   readonly path: string;
+  /** The query, without its question mark; none where no route reads it. */
+  query?(): string;
   header(name: string): string | null;
   /**
    * The body's exact bytes.

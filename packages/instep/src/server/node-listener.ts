@@ -96,6 +96,7 @@ function toHttpRequest(
   return {
     method,
     path,
+    query: () => /\?([^#]*)/.exec(request.url ?? '')?.[1] ?? '',
     header,
     async body(limitBytes) {
       if ('body' in request && request.body instanceof Uint8Array) {

@@ -1,0 +1,156 @@
+import { createInterface } from 'node:readline';
+import { type Command, Option } from 'commander';
+import type { ApplicationId } from '../core/application.ts';
+import type { FeedStart } from '../maintenance/plan-change-feed.ts';
+import type { ReadContext } from '../operate/context.ts';
+import {
+  acknowledgeChanges,
+  findConsumers,
+  readNewChanges,
+  readPlanChanges,
+  removeConsumer,
+  replayChange,
+} from '../operate/plan-changes.ts';
+import type { PlanChange } from '../postgres/statements/plan-changes.ts';
+import { pause } from '../runtime/retry.ts';
+import { createCommand, positiveInteger } from './arguments.ts';
+import { shownTime } from './events/log.ts';
+import {
+  type Columns,
+  outputClosed,
+  printable,
+  tableHead,
+  tableLine,
+  writeLine,
+} from './output.ts';
+import { stopSignal } from './signals.ts';
+import { withReadContext } from './with-database.ts';
+
+const POLL_INTERVAL_MS = 1_000;
+
+const COLUMNS: Columns = [
+  ['id', 8],
+  ['changed', 20],
+  ['team', 8],
+  ['cause', 11],
+  ['before', 24],
+  ['after', 24],
+  ['by', 28],
+];
+
+const planText = (plan: PlanChange['before']) =>
+  plan === null ? '-' : `${plan.subscriptionStatus ?? '-'} ${plan.planName ?? ''}`.trim();
+
+function changeLine({ id, changedAt, teamId, cause, ...change }: PlanChange): string {
+  const { before, after, operator, eventId } = change;
+  const cells = [
+    String(id),
+    shownTime(changedAt.getTime()),
+    String(teamId),
+    cause,
+    planText(before),
+    planText(after),
+    operator ?? eventId ?? '-',
+  ];
+  return tableLine(COLUMNS, cells.map(printable));
+}
+
+type History = { json?: boolean; limit: number };
+
+/** Prints the history of a team's plan. */
+export async function printHistory(teamId: ApplicationId, { json, limit }: History): Promise<void> {
+  await withReadContext(async (context) => {
+    const changes = await readPlanChanges(context, { teamId, limit });
+    if (!json) await writeLine(tableHead(COLUMNS));
+    for (const change of changes)
+      await writeLine(json ? JSON.stringify(change) : changeLine(change));
+  });
+}
+
+type ChangesOptions = {
+  consumer?: string;
+  from: FeedStart;
+  follow?: boolean;
+  json?: boolean;
+  ack?: number | true;
+  replay?: number;
+  remove?: boolean;
+  list?: boolean;
+};
+
+export function changesCommand(): Command {
+  const example = 'instep changes --consumer mailer --follow --json';
+  return createCommand('changes', 'pass changes of plans to a consumer', example)
+    .option('--consumer <name>', 'name of the consumer')
+    .addOption(
+      new Option('--from <start>', 'where a new consumer starts')
+        .choices(['now', 'beginning'])
+        .default('now'),
+    )
+    .option('--follow', 'keep printing new changes until Ctrl-C')
+    .option('--json', 'print a JSON line for each change')
+    .option(
+      '--ack [id]',
+      'note that all changes up to this one are done; without an id, read the ids from standard input',
+      positiveInteger,
+    )
+    .option('--replay <id>', 'pass on a change that was set aside, again', positiveInteger)
+    .option('--remove', 'forget the consumer')
+    .option('--list', 'show how far all consumers are')
+    .action(run);
+}
+
+async function run(options: ChangesOptions, command: Command): Promise<void> {
+  const { consumer, ack, replay } = options;
+  await withReadContext(async (context) => {
+    if (options.list) return await list(context, options);
+    if (consumer === undefined)
+      command.error("error: required option '--consumer <name>' not specified");
+    if (replay !== undefined) return await replayChange(context, consumer, replay);
+    if (options.remove) return await removeConsumer(context, consumer);
+    if (typeof ack === 'number') return await acknowledgeChanges(context, consumer, ack);
+    await print(context, { ...options, consumer });
+  });
+}
+
+async function list(context: ReadContext, { json }: ChangesOptions): Promise<void> {
+  for (const one of await findConsumers(context)) {
+    const { name, position, behindSince, waiting, setAside } = one;
+    const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
+    const aside = setAside.map(
+      ({ changeId, error }) => `\n  change ${changeId} was set aside: ${printable(error ?? '')}`,
+    );
+    const text = `${name}  at change ${position}${since}, ${waiting} waiting${aside.join('')}`;
+    await writeLine(json ? JSON.stringify(one) : text);
+  }
+}
+
+/** Prints what was not acknowledged. Each change is printed once, and again by the next command until then. */
+async function print(
+  context: ReadContext,
+  { consumer, from, follow = false, json, ack }: ChangesOptions & { consumer: string },
+): Promise<void> {
+  const stop = AbortSignal.any([stopSignal(), outputClosed.signal]);
+  const reading = ack === true ? acknowledge(context, consumer, stop) : undefined;
+  if (!json) await writeLine(tableHead(COLUMNS));
+  for (let afterId = 0; !stop.aborted; ) {
+    const changes = await readNewChanges(context, { consumer, from, afterId });
+    for (const change of changes) {
+      if (!(await writeLine(json ? JSON.stringify(change) : changeLine(change)))) return;
+      afterId = change.id;
+    }
+    if (changes.length > 0) continue;
+    if (!follow) break;
+    await pause(POLL_INTERVAL_MS, { signal: stop });
+  }
+  await reading;
+}
+
+/** Acknowledges the ids that standard input has, one a line. */
+async function acknowledge(context: ReadContext, consumer: string, signal: AbortSignal) {
+  const lines = createInterface({ input: process.stdin, signal });
+  for await (const line of lines) {
+    if (line.trim() !== '')
+      await acknowledgeChanges(context, consumer, positiveInteger(line.trim()));
+  }
+}

@@ -1,0 +1,177 @@
+import {
+  addConsumer,
+  advanceConsumer,
+  type ConsumerState,
+  ConsumerUnknown,
+  type FeedStart,
+  readConsumers,
+  readPosition,
+  readSettledId,
+  removeConsumer as remove,
+  replayChange as replay,
+} from '../maintenance/plan-change-feed.ts';
+import {
+  MAX_PLAN_CHANGES,
+  type PlanChange,
+  readChanges,
+  readNewestChange,
+  readTeamChanges,
+  type TeamChangesRequest,
+} from '../postgres/statements/plan-changes.ts';
+import type { ReadContext } from './context.ts';
+
+/**
+ * The changes of a team's plan, the newest first.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readPlanChanges } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function readPlanChanges(
+  { database }: ReadContext,
+  request: TeamChangesRequest,
+): Promise<PlanChange[]> {
+  return await readTeamChanges(database.query, request);
+}
+
+export type NewChangesRequest = {
+  readonly consumer: string;
+  /** Where a consumer starts that is not known yet; `now` by default. */
+  readonly from?: FeedStart;
+  /** Only changes after this one, if it is later than the last one that was acknowledged. */
+  readonly afterId?: number;
+  /** At most 1,000; 100 by default. */
+  readonly limit?: number;
+};
+
+const DEFAULT_LIMIT = 100;
+
+/**
+ * The changes that a consumer has not acknowledged yet, in order. For a consumer that is not `onPlanChange`.
+ *
+ * @throws InstepError: `CONSUMER_NAME_INVALID`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, readNewChanges } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log((await readNewChanges(context, { consumer: 'mailer' })).length); // 0
+ * await handler.close();
+ * ```
+ */
+export async function readNewChanges(
+  { database }: ReadContext,
+  { consumer, from = 'now', afterId = 0, limit = DEFAULT_LIMIT }: NewChangesRequest,
+): Promise<PlanChange[]> {
+  const after = Math.max(await addConsumer(database, consumer, from), afterId);
+  const upTo = await readSettledId(database.query, after);
+  const page = { after, upTo, limit: Math.min(limit, MAX_PLAN_CHANGES) };
+  return upTo === after ? [] : await readChanges(database.query, page);
+}
+
+/**
+ * Notes that a consumer has handled all changes up to this one.
+ *
+ * @throws InstepError: `CONSUMER_UNKNOWN`, also for an id that no change has yet
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { acknowledgeChanges, openContext, readNewChanges } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for (const { id } of await readNewChanges(context, { consumer: 'mailer' })) {
+ *   await acknowledgeChanges(context, 'mailer', id);
+ * }
+ * await handler.close();
+ * ```
+ */
+export async function acknowledgeChanges(
+  { database: { query } }: ReadContext,
+  consumer: string,
+  id: number,
+): Promise<void> {
+  await requireConsumer(query, consumer);
+  if (id > (await readNewestChange(query))) {
+    throw new ConsumerUnknown(`no change has the id ${id} yet`);
+  }
+  await advanceConsumer(query, consumer, id);
+}
+
+async function requireConsumer(query: ReadContext['database']['query'], consumer: string) {
+  if ((await readPosition(query, consumer)) !== null) return;
+  throw new ConsumerUnknown(
+    'there is no consumer with this name: `instep changes --list` shows all',
+  );
+}
+
+/**
+ * The consumers of changes: how far each one is, and what it failed to handle.
+ *
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { findConsumers, openContext } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * for (const { name, behindSince } of await findConsumers(context)) console.log(name, behindSince);
+ * await handler.close();
+ * ```
+ */
+export async function findConsumers({ database }: ReadContext): Promise<ConsumerState[]> {
+  return await readConsumers(database.query);
+}
+
+/**
+ * Forgets a consumer, and what waits for it. If a process still runs it, it begins again as a new one.
+ *
+ * @throws InstepError: `CONSUMER_UNKNOWN`
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, removeConsumer } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await removeConsumer(context, 'none').catch(({ code }) => code)); // CONSUMER_UNKNOWN
+ * await handler.close();
+ * ```
+ */
+export async function removeConsumer({ database }: ReadContext, consumer: string): Promise<void> {
+  await requireConsumer(database.query, consumer);
+  await remove(database, consumer);
+}
+
+/**
+ * Passes a change that was set aside to its consumer again. Later changes of the same team have been passed already.
+ *
+ * @throws InstepError: `CONSUMER_UNKNOWN`, also if no change with this id was set aside
+ * @example
+ * ```ts
+ * import { createHandler } from 'instep';
+ * import { openContext, replayChange } from 'instep/operate';
+ *
+ * const handler = createHandler({ maintenance: 'off' });
+ * const context = await openContext({ instep: handler });
+ * console.log(await replayChange(context, 'none', 1).catch(({ code }) => code)); // CONSUMER_UNKNOWN
+ * await handler.close();
+ * ```
+ */
+export async function replayChange(
+  { database: { query } }: ReadContext,
+  consumer: string,
+  changeId: number,
+): Promise<void> {
+  if (await replay(query, consumer, changeId)) return;
+  throw new ConsumerUnknown(`no change ${changeId} of this consumer was set aside`);
+}
