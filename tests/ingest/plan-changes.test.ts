@@ -1,4 +1,11 @@
-import { act, type Operator, openContext, rebuildTeams, reconcileTeams } from 'instep/operate';
+import {
+  act,
+  type Operator,
+  openContext,
+  readPlanChanges,
+  rebuildTeams,
+  reconcileTeams,
+} from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
@@ -165,11 +172,32 @@ describe('what operators and maintenance change', async () => {
     await act(context, operator, [{ action: 'unlink', subject }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
+      ['app', null],
       ['repair', 'user:7'],
       ['link', null],
       ['repair', 'user:7'],
       ['link', 'user:7'],
     ]);
+  });
+
+  test('a change by hand is noticed once, with the time since when it can have been made', async () => {
+    const teamId = await account.addTeam('cus_3');
+    const fields = { customerId: 'cus_3', subscriptionId: 'sub_3', productId: 'prod_pro' };
+    await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
+    await query(`update teams set plan_name = 'By hand' where id = $1`, [teamId]);
+    await reconcileTeams(context, operator, { customerId: 'cus_3', isDryRun: true });
+    expect(await causes(teamId)).toHaveLength(1);
+    await reconcileTeams(context, operator, { customerId: 'cus_3' });
+    await reconcileTeams(context, operator, { customerId: 'cus_3' });
+    const [repair, byHand, event] = await readPlanChanges(context, { teamId });
+    expect(byHand).toMatchObject({
+      cause: 'app',
+      before: event?.after,
+      after: { planName: 'By hand' },
+      possibleSince: event?.changedAt,
+    });
+    expect(repair).toMatchObject({ cause: 'repair', before: byHand?.after, possibleSince: null });
+    expect(await causes(teamId)).toHaveLength(3);
   });
 
   test('names a rebuild', async () => {

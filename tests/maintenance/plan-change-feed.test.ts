@@ -3,7 +3,10 @@ import {
   addConsumer,
   PlanChangeConsumers,
   type PlanChangeHandler,
+  removeConsumer,
+  replayChange,
 } from 'instep/src/maintenance/plan-change-feed.ts';
+import { reportHealth } from 'instep/src/operate/health.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import type { PlanChange } from 'instep/src/postgres/statements/plan-changes.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -16,6 +19,7 @@ import { repetitions } from '../support/test-length.ts';
 const store = useDatabase(embeddedServer);
 const logger = createLogger('silent');
 const { signal } = new AbortController();
+const NOTHING_KNOWN = { keyMode: null, areWritesCommitted: null, nowMs: Date.now() };
 let names = 0;
 
 const newName = () => {
@@ -166,6 +170,34 @@ test('a change that fails holds up its team alone, in order, and is set aside af
   const [later] = await write([5]);
   await run();
   expect(passed.at(-1)).toBe(`5 ${later?.id}`);
+
+  const issues = async () => (await reportHealth(query, NOTHING_KNOWN)).issues;
+  expect(await issues()).toContainEqual(
+    expect.objectContaining({ code: 'changes-set-aside', count: 1 }),
+  );
+  expect(await replayChange(query, name, later?.id ?? 0)).toBe(false);
+  expect(await replayChange(query, name, failing?.id ?? 0)).toBe(true);
+  await run();
+  expect(passed.at(-1)).toBe(`5 ${failing?.id}`);
+  expect(await issues()).not.toContainEqual(expect.objectContaining({ code: 'changes-set-aside' }));
+});
+
+test('a consumer that is more than a day behind is an issue, until it is removed', async () => {
+  const { query } = store.database;
+  await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
+  const name = newName();
+  await addConsumer(store.database, name, 'now');
+  await write([1]);
+  const issues = async () =>
+    (await reportHealth(query, NOTHING_KNOWN)).issues.map(({ code }) => code);
+  expect(await issues()).not.toContain('consumer-behind');
+  await query("update instep.plan_changes set changed_at = now() - interval '25 hours'");
+  expect(await issues()).toContain('consumer-behind');
+  expect(await removeConsumer(store.database, name)).toBe(true);
+  expect(await issues()).not.toContain('consumer-behind');
+  expect(
+    await query("select name from instep.leased_jobs where name like 'plan changes%'"),
+  ).toEqual(expect.not.arrayContaining([{ name: `plan changes: ${name}` }]));
 });
 
 /** Whether each team's changes were first passed in the order of their ids, and all of them. */

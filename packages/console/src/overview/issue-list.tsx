@@ -92,6 +92,9 @@ const REMEDIES: Readonly<Partial<Record<Remedy, Child>>> = {
     "Set STRIPE_WEBHOOK_SECRET to the signing secret of the endpoint in Stripe's dashboard, and restart Instep. Stripe then sends these events again.",
   'check-key-permissions': 'Check what STRIPE_SECRET_KEY can read.',
   'check-log': 'The server log has the reason.',
+  'run-consumer': 'Run it, or forget it: instep changes --consumer NAME --remove.',
+  'replay-changes':
+    'See why: instep changes --list. Then pass them on again: instep changes --consumer NAME --replay ID.',
   'match-key-and-secret': 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
   'separate-modes': 'Run a separate Instep, with its own database, for each mode.',
   'register-own-account': 'Register an endpoint for the events of your own account only.',
@@ -123,6 +126,8 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
     case 'catch-up-too-long':
     case 'different-policies':
     case 'job-failed':
+    case 'changes-set-aside':
+    case 'consumer-behind':
       return null;
     case 'deliveries-refused':
       return ['#panel-responses', 'Responses'];

@@ -98,6 +98,15 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
   'catch-up-too-long': { name: 'catch-up', advice: SERVER_ASKS },
   'different-policies': { name: 'policies', advice: 'set the same variables for all instances' },
   'job-failed': { name: 'jobs', advice: 'read the reason in the server log' },
+  'changes-set-aside': {
+    name: 'consumers',
+    advice:
+      'see why: `instep changes --list`, and pass them on again: `instep changes --consumer NAME --replay ID`',
+  },
+  'consumer-behind': {
+    name: 'consumers',
+    advice: 'run it, or forget it: `instep changes --consumer NAME --remove`',
+  },
   'teams-not-compared': { name: TEAMS, advice: REPAIR },
   'comparison-overdue': { name: TEAMS, advice: REPAIR },
   'out-of-sync': { name: TEAMS, advice: REPAIR },

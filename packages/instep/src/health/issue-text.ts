@@ -64,6 +64,20 @@ export function issueText(issue: Issue, nowMs: number): string {
             `The job ${job} has failed for ${since(sinceMs)} (${code}); the next attempt is ${dueText(attemptAtMs - nowMs)}`,
         )
         .join('. ');
+    case 'changes-set-aside':
+      return issue.evidence.consumers
+        .map(
+          ({ name, setAside }) =>
+            `The consumer ${name} failed to handle ${counted(setAside, 'change')}`,
+        )
+        .join('. ');
+    case 'consumer-behind':
+      return issue.evidence.consumers
+        .map(
+          ({ name, behindSinceMs }) =>
+            `The consumer ${name} is ${since(behindSinceMs ?? nowMs)} behind`,
+        )
+        .join('. ');
     case 'teams-not-compared': {
       const { linked, uncompared, nextAtMs } = issue.evidence;
       const next = nextAtMs === null ? '' : `; all are compared ${dueText(nextAtMs - nowMs)}`;

@@ -23,6 +23,8 @@ export type Remedy =
   | 'check-endpoint'
   | 'check-signing-secret'
   | 'check-log'
+  | 'run-consumer'
+  | 'replay-changes'
   | 'compare-all'
   | 'check-key-permissions'
   | 'match-key-and-secret'
@@ -121,6 +123,16 @@ export const ISSUES = {
     concerns: 'service',
     remedies: ['check-log'],
   },
+  'changes-set-aside': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['replay-changes'],
+  },
+  'consumer-behind': {
+    severity: 'warning',
+    concerns: 'service',
+    remedies: ['run-consumer'],
+  },
   'teams-not-compared': {
     severity: 'warning',
     concerns: 'service',
@@ -216,6 +228,8 @@ export type Evidence = {
   'different-policies': { readonly policies: readonly string[] };
   'deliveries-refused': Refusals;
   'job-failed': { readonly jobs: readonly FailedJob[] };
+  'changes-set-aside': { readonly consumers: readonly ConsumerProgress[] };
+  'consumer-behind': { readonly consumers: readonly ConsumerProgress[] };
   'teams-not-compared': {
     readonly linked: number;
     readonly uncompared: number;
@@ -240,6 +254,15 @@ export type FailedJob = {
   /** The first of the failures in a row. */
   readonly sinceMs: number;
   readonly attemptAtMs: number;
+};
+
+/** How far a consumer of changes of plans is. */
+export type ConsumerProgress = {
+  readonly name: string;
+  /** When the oldest change was made that was not passed to it, in milliseconds since 1970; `null`: there is none. */
+  readonly behindSinceMs: number | null;
+  /** The changes that it failed to handle. */
+  readonly setAside: number;
 };
 
 /** How far teams are compared with Stripe. Times are in milliseconds since 1970. */
@@ -295,6 +318,7 @@ export type SyncState = {
   readonly areWritesCommitted: boolean | null;
   readonly compared: Compared;
   readonly failedJobs: readonly FailedJob[];
+  readonly consumers: readonly ConsumerProgress[];
   /** `null`: no delivery was refused lately. */
   readonly refusals: Refusals | null;
 };
@@ -307,6 +331,9 @@ const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
 
 /** Catching up on 30 days of events takes a fraction of this. */
 const CATCH_UP_LONG_MS = 60 * 60_000;
+
+/** A consumer that is behind for so long is probably not used any more. */
+const CONSUMER_LATE_MS = 24 * 60 * 60_000;
 
 /** Derives everything that is wrong from the state. Pure. */
 export function issuesOf(state: SyncState, nowMs: number): Issue[] {
@@ -351,6 +378,21 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   if (jobs.length > 0) {
     const code = 'job-failed';
     yield { code, ...ISSUES[code], count: jobs.length, isMore: false, evidence: { jobs } };
+  }
+  const withSetAside = state.consumers.filter(({ setAside }) => setAside > 0);
+  if (withSetAside.length > 0) {
+    const code = 'changes-set-aside';
+    const count = withSetAside.reduce((sum, { setAside }) => sum + setAside, 0);
+    const evidence = { consumers: withSetAside };
+    yield { code, ...ISSUES[code], count, isMore: false, evidence };
+  }
+  const late = state.consumers.filter(
+    ({ behindSinceMs }) => behindSinceMs !== null && nowMs - behindSinceMs > CONSUMER_LATE_MS,
+  );
+  if (late.length > 0) {
+    const code = 'consumer-behind';
+    const evidence = { consumers: late };
+    yield { code, ...ISSUES[code], count: late.length, isMore: false, evidence };
   }
   yield* comparisonIssues(state.compared, nowMs);
 }

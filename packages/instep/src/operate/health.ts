@@ -11,6 +11,7 @@ import {
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
+import { readConsumers } from '../maintenance/plan-change-feed.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import {
   type ResponsesRow,
@@ -109,18 +110,34 @@ export async function reportHealth(
   query: Query,
   { nowMs, linkByMetadata, ...known }: ReportOptions,
 ): Promise<HealthReport> {
-  const [figures, origins, policies, catchUp, reconcile, following, counted, failedJobs, refusals] =
-    await Promise.all([
-      readHealth(query),
-      readLastOrigins(query),
-      readRunningPolicies(query),
-      readLeasedJob(query, 'catch-up'),
-      readLeasedJob(query, 'reconcile'),
-      readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
-      readLastTeamCounts(query),
-      readFailedJobs(query),
-      readRefusals(query),
-    ]);
+  const [
+    figures,
+    origins,
+    policies,
+    catchUp,
+    reconcile,
+    following,
+    counted,
+    failedJobs,
+    refusals,
+    read,
+  ] = await Promise.all([
+    readHealth(query),
+    readLastOrigins(query),
+    readRunningPolicies(query),
+    readLeasedJob(query, 'catch-up'),
+    readLeasedJob(query, 'reconcile'),
+    readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
+    readLastTeamCounts(query),
+    readFailedJobs(query),
+    readRefusals(query),
+    readConsumers(query),
+  ]);
+  const consumers = read.map(({ name, behindSince, setAside }) => ({
+    name,
+    behindSinceMs: behindSince?.getTime() ?? null,
+    setAside: setAside.length,
+  }));
   const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
   const reconciled = readProgress(reconcile?.progress);
   const compared: Compared = {
@@ -138,6 +155,7 @@ export async function reportHealth(
     compared,
     failedJobs,
     refusals,
+    consumers,
   };
   const issues = issuesOf({ ...known, ...found }, nowMs);
   const verdict = verdictOf(issues, found);

@@ -30,6 +30,7 @@ export { issueText } from '../health/issue-text.ts';
 export {
   type Compared,
   type Concern,
+  type ConsumerProgress,
   type Evidence,
   type FailedJob,
   type FindingCode,
@@ -194,3 +195,12 @@ export {
 } from './log-actions.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
+export {
+  acknowledgeChanges,
+  findConsumers,
+  type NewChangesRequest,
+  readNewChanges,
+  readPlanChanges,
+  removeConsumer,
+  replayChange,
+} from './plan-changes.ts';

@@ -9,7 +9,11 @@ import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
 import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
-import type { ChangeReason } from '../../postgres/statements/plan-changes.ts';
+import {
+  type ChangeReason,
+  readChangedByApplication,
+  recordApplicationChanges,
+} from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readCustomers } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf, writePlans } from '../../postgres/statements/teams.ts';
@@ -47,6 +51,7 @@ export async function reconcileTeams(
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
   const found = (await findCertain(teams, listed, options, signal)).certain;
+  if (!options.isDryRun) await noteApplicationChanges(teams, options);
   const repairs = options.isDryRun ? null : await repairAll(found, listed, options, signal);
   if (!options.isDryRun) await applyOtherStatuses(teams, listed, options);
   const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
@@ -68,6 +73,23 @@ export async function reconcileTeams(
     repaired: wrong.filter(isRepaired).length,
     unrecorded: drifts.length - wrong.length,
   };
+}
+
+/** Records plans that the application has changed, before a repair takes them away. A locked team is next. */
+async function noteApplicationChanges(
+  teams: readonly LinkedTeam[],
+  { database }: ReconcileOptions,
+): Promise<void> {
+  const teamIds = teams.map(({ id }) => id);
+  const changedIds = new Set(await readChangedByApplication(database.query, teamIds));
+  if (changedIds.size === 0) return;
+  const changed = teams.filter(({ id }) => changedIds.has(id));
+  const customerIds = changed.map(({ customerId }) => customerId);
+  await database.transaction(async (query) => {
+    const { teams: locked } = await lockAvailableTeams(query, customerIds);
+    const lockedIds = locked.map(({ id }) => id).filter((id) => changedIds.has(id));
+    await recordApplicationChanges(query, lockedIds);
+  });
 }
 
 /**

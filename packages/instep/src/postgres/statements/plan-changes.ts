@@ -164,6 +164,54 @@ export async function readOpenWriters(query: Query): Promise<string[]> {
   return rows.map(({ writer }) => writer);
 }
 
+const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
+          from ${rows} as team
+         cross join lateral (
+                 select changed_at, ${AFTER}
+                   from instep.plan_changes
+                  where team_id = team.id::text
+                  order by id desc
+                  limit 1
+               ) as last
+         where team.id = any ($1::${idType}[])
+           and (${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}::text`).join(', ')})
+               is distinct from (${AFTER})`;
+
+const READ_CHANGED_BY_APPLICATION = (tables: ApplicationTables) =>
+  `select team.id ${DIFFERING(tables)}`;
+
+/** Which of these teams have another plan than the history says: the application has changed it. */
+export async function readChangedByApplication(
+  query: Query,
+  teamIds: readonly ApplicationId[],
+): Promise<ApplicationId[]> {
+  const rows = await query<{ id: ApplicationId }>({
+    name: 'read_changed_by_application',
+    text: READ_CHANGED_BY_APPLICATION,
+    values: [teamIds],
+  });
+  return rows.map(({ id }) => id);
+}
+
+const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
+        insert into instep.plan_changes
+               (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
+        select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER},
+               ${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}`).join(', ')}
+        ${DIFFERING(tables)}`;
+
+/** Records what the application has changed in these teams, which are locked. */
+export async function recordApplicationChanges(
+  query: Query,
+  teamIds: readonly ApplicationId[],
+): Promise<void> {
+  await query({
+    name: 'record_application_changes',
+    text: RECORD_APPLICATION_CHANGES,
+    values: [teamIds],
+  });
+}
+
 const PRUNE_BATCH = 1_000;
 
 /** Deletes the changes before this time, in milliseconds since 1970, some at a time. */
