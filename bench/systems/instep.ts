@@ -38,10 +38,14 @@ export function createInstep(
     profiles: { path: '/api/user', signIn },
     async prepare(databaseUrl, ask, size) {
       const env = { PATH: process.env.PATH, DATABASE_URL: databaseUrl };
-      await promisify(execFile)(process.execPath, [program, 'migrate', '--create-tables'], {
-        cwd: tmpdir(),
-        env,
-      });
+      const run = (...args: string[]) =>
+        promisify(execFile)(process.execPath, [program, 'migrate', ...args], {
+          cwd: tmpdir(),
+          env,
+        });
+      // An earlier commit creates the tables without being asked.
+      const { stdout: help } = await run('--help');
+      await run(...(help.includes('--create-tables') ? ['--create-tables'] : []));
       await addUsersAndTeams(ask, size);
     },
     server: (databaseUrl) => ({
