@@ -14,6 +14,8 @@ import { expect, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const store = useDatabase(embeddedServer);
@@ -198,6 +200,38 @@ test('a consumer that is more than a day behind is an issue, until it is removed
   expect(
     await query("select name from instep.leased_jobs where name like 'plan changes%'"),
   ).toEqual(expect.not.arrayContaining([{ name: `plan changes: ${name}` }]));
+});
+
+test('while events are applied by two instances, every change is passed, in order for each team', async () => {
+  const { query } = store.database;
+  await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
+  const teams = await Promise.all(Array.from({ length: 12 }, () => store.addTeam()));
+  const passed: PlanChange[] = [];
+  const { run } = openConsumer((change) => void passed.push(change));
+  let isOver = false;
+  const consuming = (async () => {
+    while (!isOver) await run();
+  })();
+  const instances = [openPipeline(store.database), openPipeline(store.openAnother())];
+  for (let createdSeconds = 1; createdSeconds <= 30; createdSeconds += 1) {
+    const status = createdSeconds % 2 === 1 ? 'active' : 'canceled';
+    const events = teams.map(({ customerId }) =>
+      receivedEvent({ customerId, createdSeconds, status }),
+    );
+    await Promise.all(
+      instances.map((ingest, index) => ingest(events.filter((_, n) => n % 2 === index))),
+    );
+  }
+  isOver = true;
+  await consuming;
+  await run();
+  const ids = await query<{ id: number }>('select id from instep.plan_changes order by id');
+  expect(ids).toHaveLength(30 * teams.length);
+  expectComplete(
+    passed,
+    ids.map(({ id }) => id),
+  );
+  expect(passed).toHaveLength(ids.length);
 });
 
 /** Whether each team's changes were first passed in the order of their ids, and all of them. */
