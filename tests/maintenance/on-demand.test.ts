@@ -1,7 +1,10 @@
 import { once } from 'node:events';
+import { createHandler } from 'instep';
 import { createOnDemandMaintenance } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
 
 test('a job that uses up the budget keeps no other from running', async () => {
   const ran: string[] = [];
@@ -19,4 +22,38 @@ test('a job that uses up the budget keeps no other from running', async () => {
   });
   for (let count = 0; count < 2; count += 1) await maintenance.runDue(20);
   expect(ran).toEqual(['slow', 'quick', 'slow']);
+});
+
+test('consumers of changes run in it, and only there', async () => {
+  const { database, url } = await createDatabase();
+  const handler = createHandler({
+    environment: { ...SETTINGS, DATABASE_URL: url.href },
+    logger: createLogger('silent'),
+    maintenance: 'on-demand',
+  });
+  onTestFinished(async () => {
+    await handler.close();
+    await database.close();
+  });
+  const passed: unknown[] = [];
+  const feed = handler.onPlanChange('mailer', ({ teamId }) => void passed.push(teamId), {
+    from: 'beginning',
+  });
+  const write = (teamId: number) =>
+    database.query(
+      `insert into instep.plan_changes (team_id, cause, plan_name_after) values ($1, 'event', 'Pro')`,
+      [String(teamId)],
+    );
+  await write(7);
+  await handler.runMaintenance(20_000);
+  expect(passed).toEqual([7]);
+  await write(8);
+  expect(await handler.planChanges({ teamId: 8 })).toMatchObject([{ after: { planName: 'Pro' } }]);
+  expect(passed).toEqual([7]);
+  await handler.runMaintenance(20_000);
+  expect(passed).toEqual([7, 8]);
+  await feed.stop();
+  await write(9);
+  await handler.runMaintenance(20_000);
+  expect(passed).toEqual([7, 8]);
 });
