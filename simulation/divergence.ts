@@ -44,6 +44,8 @@ export type Divergence =
       readonly number: number;
       readonly times: number;
     }
+  /** The history of a team's plans has a gap, or does not end with the row. */
+  | { readonly kind: 'history'; readonly customerId: string; readonly changes: readonly object[] }
   /** Reconciliation would change the team, although none of its events is lost. */
   | { readonly kind: 'drift'; readonly customerId: string }
   /** Still waiting, although the maintenance jobs have run. */
@@ -76,6 +78,8 @@ export function describeDivergence(divergence: Divergence): string {
       return 'the whole log yields a latest state of a subscription that differs from the stored one';
     case 'count':
       return `event ${divergence.number} was decided ${divergence.times} times`;
+    case 'history':
+      return `the history of plans has a gap, or does not end with the row: ${JSON.stringify(divergence.changes)}`;
     case 'drift':
       return 'reconciliation would change the team, although no event is lost';
     case 'parked':

@@ -1,7 +1,9 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
+import { NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { readTeamChanges } from 'instep/src/postgres/statements/plan-changes.ts';
 import { readCustomers } from 'instep/src/postgres/statements/subscriptions.ts';
 import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { changeOfRedirect, changesOf } from '../checkout.ts';
@@ -80,6 +82,9 @@ async function checkTeams(
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });
     }
+    if (application.written.size === 0) {
+      divergences.push(...(await checkHistory(id, customerId, actual, query)));
+    }
     // What was forgotten can include the last status, which nothing but a reconciliation shows.
     if (loss.kind !== 'forgotten') {
       divergences.push(
@@ -96,6 +101,24 @@ async function checkTeams(
     divergences.push({ kind: 'ambiguous', customerId });
   }
   return divergences;
+}
+
+/** Unless the application wrote a plan, each change must begin with what the one before it left, and the last be the row. */
+async function checkHistory(
+  teamId: ApplicationId,
+  customerId: string,
+  plan: TeamPlan,
+  query: Query,
+): Promise<Divergence[]> {
+  const changes = (await readTeamChanges(query, { teamId, limit: 1_000 })).toReversed();
+  let current: TeamPlan = NO_PLAN;
+  let isComplete = true;
+  for (const { before, after } of changes) {
+    isComplete &&= isSameTeam(before ?? NO_PLAN, current) && !isSameTeam(after ?? NO_PLAN, current);
+    current = after ?? NO_PLAN;
+  }
+  isComplete &&= isSameTeam(current, plan);
+  return isComplete ? [] : [{ kind: 'history', customerId, changes }];
 }
 
 const WITH_ACCESS = ['active', 'trialing', 'past_due'];
