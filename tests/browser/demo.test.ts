@@ -52,13 +52,14 @@ test('the charts are refreshed', async () => {
   await expect.poll(() => chart.innerText(), { timeout: 30_000 }).not.toBe(before);
 });
 
-test('a company that paid gets its plan in 3 actions', async () => {
+test('a company that paid gets its plan in 4 actions', async () => {
   const page = await browser.newPage();
   await page.goto(url);
   await page.getByRole('link', { name: 'Attention' }).click();
   const row = page.getByRole('row').filter({ hasText: '_driftwood' });
   await row.getByRole('textbox').fill('Driftwood');
   await row.getByRole('button', { name: 'Link and replay' }).click();
+  await row.getByRole('button', { name: 'Link to Driftwood' }).first().click();
   await page.locator('[data-result=linked]').waitFor();
   expect(await row.count()).toBe(0);
 });
@@ -74,6 +75,7 @@ test('a plan that was changed by hand shows up by itself, and is repaired', asyn
     }, isPatient)
     .toBe(1);
   await row.getByRole('button', { name: 'Repair' }).click();
+  await page.getByRole('button', { name: 'Repair 1 team' }).click();
   await page.locator('[data-result=repaired]').waitFor();
   expect(await row.count()).toBe(0);
 });
@@ -88,5 +90,6 @@ test('a dry run finds the one missed cancellation, which then needs attention', 
   await page.getByRole('link', { name: 'Attention' }).click();
   const row = page.getByRole('row', { name: 'Foxglove Legal' });
   await row.getByRole('button', { name: 'Repair' }).click();
+  await page.getByRole('button', { name: 'Repair 1 team' }).click();
   await page.locator('[data-result=repaired]').waitFor();
 });

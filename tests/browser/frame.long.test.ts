@@ -39,7 +39,6 @@ function specimen() {
       Field({ label: 'From', name: 'from', error: 'must be a time', value: 'x' }),
       Select({ label: 'Outcome', name: 'outcome', any: 'all', options: ['applied'], value: '' }),
       Button({ kind: 'main', children: 'Search' }),
-      Button({ kind: 'danger', children: 'Repair' }),
       Button({ children: 'Cancel' }),
     ]),
     jsx('div', { class: 'panels' }, [

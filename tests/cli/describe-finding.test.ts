@@ -13,6 +13,7 @@ test('names all subscriptions of a drift, and then its cause', () => {
     is: NO_PLAN,
     shouldBe: { ...NO_PLAN, planName: 'Pro' },
     isRepaired: false,
+    isDismissed: false,
   });
   expect(line).toBe('team 7 (cus_1): planName - → Pro (sub_a, sub_b: missed event)');
 });

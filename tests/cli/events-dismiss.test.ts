@@ -4,16 +4,22 @@ import { useLog } from '../support/service/log-service.ts';
 const log = useLog();
 const HOUR_MS = 60 * 60 * 1_000;
 
-afterEach(() => log.database.query('truncate instep.events, instep.subscriptions'));
+afterEach(() =>
+  log.database.query('truncate instep.events, instep.subscriptions, instep.dismissed_events'),
+);
 
 async function deliverParked() {
   await log.deliver({ customerId: 'cus_old', eventId: 'evt_old' }, Date.now() - 10 * HOUR_MS);
   await log.deliver({ customerId: 'cus_new', eventId: 'evt_new' }, Date.now());
 }
 
+/** The events that were not dismissed. */
 const left = async () => {
   const rows = await log.database.query<{ event_id: string }>(
-    'select event_id from instep.events order by position',
+    `select event_id
+       from instep.events
+      where not exists (select from instep.dismissed_events as dismissed where dismissed.key = events.key)
+      order by position`,
   );
   return rows.map(({ event_id }) => event_id);
 };

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ApplicationId } from 'instep/src/core/application.ts';
+import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
+import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
 import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
@@ -70,24 +72,32 @@ async function changeByHand(teamId: ApplicationId): Promise<void> {
   await job(new AbortController().signal);
 }
 
-/** A dry run of a reconciliation. */
-async function compareAll(): Promise<void> {
+/** A reconciliation; a dry run by default. */
+async function compareAll(isDryRun = true): Promise<void> {
   const services = {
     ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
     api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) }),
     nameOf: async () => 'Pro',
     logger: createLogger('silent'),
   };
-  const options = { isDryRun: true, resume: 'no' as const, onFinding: () => undefined };
+  const options = { isDryRun, resume: 'no' as const, onFinding: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
 }
 
 const planOf = async (teamId: ApplicationId) => (await account.planOf(teamId))?.plan;
 const list = async (path = '/attention') => (await pages.get(path)).text;
 
-/** Sends a form of the list, in which a field can occur more than once. */
+/** Sends a form of the list, in which a field can occur more than once, and confirms it if it asks. */
 async function send(fields: readonly (readonly [string, string])[]): Promise<Shown> {
-  return await pages.post('/attention', fields);
+  const shown = await pages.post('/attention', fields);
+  if (!shown.html.includes('name="confirmed"')) return shown;
+  return await pages.post('/attention', [...fields, ['confirmed', 'yes']]);
+}
+
+/** Presses *Undo* on a page that shows results. */
+async function undo({ html }: Shown): Promise<Shown> {
+  const form = /name="form" value="([^"]*)"/.exec(html)?.[1] ?? '';
+  return await pages.post('/actions/undo', { form, page: '/attention' });
 }
 
 /** The codes of the results that a page shows. */
@@ -260,7 +270,7 @@ describe('a parked customer', () => {
     const subject = `customer:${customerId}`;
     const { text } = await send([
       ['one', `link ${subject}`],
-      [`link ${subject}`, 'driftwood'],
+      [`link ${subject}`, 'Driftwood Couriers'],
     ]);
     expect(text).toContain(`Done cus_1 : Linked to team ${teamId}. 1 event replayed: 1 applied.`);
     expect(text).toContain(EMPTY);
@@ -286,7 +296,7 @@ describe('a parked customer', () => {
     [
       'a name that several teams have',
       'Twin',
-      /Several teams match "Twin"\. Enter the team's id\./,
+      /"Twin" is not the id or the full name of one team\./,
     ],
     ['a team with another customer', 'Taken', /Team \d+ has another customer already\./],
   ])('is not linked to %s', async (_, team, message) => {
@@ -365,21 +375,81 @@ describe('a parked customer', () => {
     expect((await planOf(teamId))?.planName).toBe('Pro');
   });
 
-  test('is dismissed with a note, which deletes its events', async () => {
+  test('a part of a name links no team, and the teams that it can mean are offered', async () => {
     await park('cus_1');
-    expect(await list()).toMatch(
-      /Dismiss and delete parked events .* It deletes a customer's parked events, which can't be undone,/,
-    );
-    const { text } = await send([
+    const teamId = await newTeam('Team 9498');
+    const asked = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'eam 9498'],
+    ]);
+    expect(resultsIn(asked.html)).toEqual(['several-teams']);
+    expect((await account.planOf(teamId))?.customerId).toBe(null);
+    const [, name = '', value = ''] =
+      /name="(choose [^"]*)" value="([^"]*)"/.exec(asked.html) ?? [];
+    expect(value).toBe(String(teamId));
+    expect(resultsIn((await send([[name, value]])).html)).toEqual(['linked']);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
+  });
+
+  test('an exact name wins, however many names contain it', async () => {
+    await park('cus_1');
+    for (let number = 770; number < 780; number += 1) await newTeam(`Bulk team ${number}`);
+    const teamId = await newTeam('Bulk team 77');
+    const { html } = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Bulk team 77'],
+    ]);
+    expect(resultsIn(html)).toEqual(['linked']);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_1');
+  });
+
+  test('that was linked is unlinked again by an undo, unless the team has another customer by then', async () => {
+    await park('cus_1');
+    const teamId = await newTeam('Acme');
+    const link = [
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Acme'],
+    ] as const;
+    const linked = await send(link);
+    expect(resultsIn((await undo(linked)).html)).toEqual(['unlinked']);
+    expect(await account.planOf(teamId)).toMatchObject({ customerId: null });
+
+    await query("update teams set provider_customer_id = 'cus_other' where id = $1", [teamId]);
+    expect(resultsIn((await undo(linked)).html)).toEqual(['has-another-customer']);
+    expect((await account.planOf(teamId))?.customerId).toBe('cus_other');
+  });
+
+  test('is dismissed with a note, and restored by an undo', async () => {
+    await park('cus_1');
+    const dismissed = await send([
       ['row', 'customer:cus_1'],
       ['note', 'test account'],
       ['action', 'dismiss'],
     ]);
-    expect(text).toContain('1 parked event dismissed.');
-    expect(text).toContain(EMPTY);
-    expect(await list('/actions')).toMatch(/dismiss cus_1 1 parked event dismissed\. test account/);
+    expect(resultsIn(dismissed.html)).toEqual(['dismissed']);
+    expect(dismissed.text).toContain(EMPTY);
+    expect(await list('/actions')).toMatch(
+      /dismiss cus_1 .* 1 parked event dismissed\. Undo test account/,
+    );
+    const restored = await undo(dismissed);
+    expect(resultsIn(restored.html)).toEqual(['restored']);
+    expect(restored.html).toContain('name="row" value="customer:cus_1"');
+
+    // The events stay in the log, and count once a team has the customer.
+    await send([['one', 'dismiss customer:cus_1']]);
+    const teamId = await newTeam('Acme');
+    await pages.post(`/teams/${teamId}/link`, { customer: 'cus_1' });
+    expect((await planOf(teamId))?.planName).toBe('Pro');
+  });
+
+  test('that was dismissed 30 days ago loses its events', async () => {
     await park('cus_1');
-    expect(await list()).toContain('1 event waits.');
+    await send([['one', 'dismiss customer:cus_1']]);
+    const signal = new AbortController().signal;
+    expect(await deleteDismissedEvents(query, signal)).toBe(0);
+    await query(`update instep.dismissed_events set dismissed_at = now() - interval '31 days'`);
+    expect(await deleteDismissedEvents(query, signal)).toBe(1);
+    expect(await query('select from instep.events')).toEqual([]);
   });
 });
 
@@ -440,7 +510,6 @@ describe('a team that is out of sync', () => {
   test('stays dismissed until it changes', async () => {
     const teamId = await arrange('ByHand');
     await changeByHand(teamId);
-    expect(await list()).not.toContain('delete');
     await send([
       ['row', `team:${teamId}`],
       ['action', 'dismiss'],
@@ -496,6 +565,70 @@ describe('a team whose customer Stripe does not know', () => {
     );
     expect((await account.planOf(teamId))?.customerId).toBe('cus_Acme');
   });
+});
+
+describe('a dismissal until a date', () => {
+  const dismissUntil = (teamId: ApplicationId, until: string) =>
+    send([
+      ['row', `team:${teamId}`],
+      ['note', 'Partner deal'],
+      ['until', until],
+      ['action', 'dismiss'],
+    ]);
+
+  test('is respected by every repair, until it is restored', async () => {
+    const teamId = await arrange('Partner', { isMissed: true });
+    await compareAll();
+    const dismissed = await dismissUntil(teamId, '2999-01-01');
+    expect(await list()).toContain(EMPTY);
+    // A repair of one team, of chosen ones, by the command and by maintenance.
+    await pages.post(`/teams/${teamId}/repair`);
+    expect(resultsIn((await send([['one', `repair team:${teamId}`]])).html)).toEqual([
+      'out-of-sync',
+    ]);
+    const { code } = await account.reconcile();
+    expect(code).toBe(0);
+    await compareAll(false);
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('active');
+    const { text } = await pages.get(`/teams/${teamId}`);
+    expect(text).toContain('Dismissed until 2999-01-01 23:59 UTC : Partner deal');
+
+    await undo(dismissed);
+    expect(resultsIn((await send([['one', `repair team:${teamId}`]])).html)).toEqual(['repaired']);
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
+  });
+
+  test('ends with the day', async () => {
+    const teamId = await arrange('Partner', { isMissed: true });
+    await compareAll();
+    await dismissUntil(teamId, '2999-01-01');
+    await query(`update instep.operator_actions
+                    set dismissed_until = now() - interval '1 second',
+                        acted_at = now() - interval '2 days'`);
+    await query(`update instep.findings set found_at = now() - interval '1 day'`);
+    expect(await list()).toContain('Partner');
+    await compareAll(false);
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('canceled');
+  });
+
+  test('keeps a plan that was written by hand from a rebuild', async () => {
+    const teamId = await arrange('Partner');
+    await changeByHand(teamId);
+    await dismissUntil(teamId, '2999-01-01');
+    for await (const _ of rebuild(database, { planSelection: 'newest', isDryRun: false }));
+    expect((await planOf(teamId))?.subscriptionStatus).toBe('trialing');
+  });
+});
+
+test('a repair asks first, with the names of the teams and what would change', async () => {
+  const teamIds = [await arrange('One'), await arrange('Two')];
+  for (const teamId of teamIds) await changeByHand(teamId);
+  const { text } = await pages.post('/attention', [
+    ...teamIds.map((teamId) => ['row', `team:${teamId}`] as const),
+    ['action', 'repair'],
+  ]);
+  expect(text).toMatch(/Repair 2 teams\? .* One team \d+ status from trialing to active Two team/);
+  expect((await planOf(teamIds[0] ?? 0))?.subscriptionStatus).toBe('trialing');
 });
 
 describe('several rows', () => {

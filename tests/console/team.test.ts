@@ -352,6 +352,72 @@ describe('the comparison with Stripe', () => {
   });
 });
 
+describe("a team's customer", () => {
+  const undo = async (html: string, page: string) => {
+    const form = /name="form" value="([^"]*)"/.exec(html)?.[1] ?? '';
+    return await pages.post('/actions/undo', { form, page });
+  };
+
+  test('is unlinked after a question that shows the effects, and linked again by an undo', async () => {
+    const { deliver, teamId } = await arrange();
+    await deliver(0);
+    const customerId = `cus_${count}`;
+    const path = `/teams/${teamId}`;
+    expect((await pages.get(path)).html).toContain(`href="${path}/unlink"`);
+    const question = await pages.get(`${path}/unlink`);
+    expect(question.text).toMatch(new RegExp(`loses the customer ${customerId} and its plan, Pro`));
+    const unlinked = await pages.post(`${path}/unlink`, { confirmed: 'yes' });
+    expect(unlinked.html).toContain('data-result="unlinked"');
+    expect(await account.planOf(teamId)).toMatchObject({
+      customerId: null,
+      plan: { planName: null },
+    });
+    const linked = await undo(unlinked.html, path);
+    expect(linked.url).toMatch(new RegExp(`^${path}[?]done=`));
+    expect(await account.planOf(teamId)).toMatchObject({ customerId, plan: { planName: 'Pro' } });
+  });
+
+  test('is replaced after a question that shows both plans, and put back by an undo', async () => {
+    const { deliver, teamId } = await arrange();
+    await deliver(0);
+    const former = `cus_${count}`;
+    const customerId = `cus_other_of_${count}`;
+    const other = { customerId, subscriptionId: 'sub_other', status: 'trialing' };
+    await ingest([received(eventBody({ ...other, productId: 'prod_starter' }), Date.now())]);
+    const path = `/teams/${teamId}`;
+    const question = await pages.post(`${path}/link`, { customer: customerId });
+    expect(question.text).toMatch(
+      new RegExp(`Now ${former} active Pro Then ${customerId} trialing prod_starter`),
+    );
+    expect((await account.planOf(teamId))?.customerId).toBe(former);
+    const replaced = await pages.post(`${path}/link`, { customer: customerId, confirmed: 'yes' });
+    expect(replaced.html).toContain('data-result="linked"');
+    const plan = { providerSubscriptionId: 'sub_other' };
+    expect(await account.planOf(teamId)).toMatchObject({ customerId, plan });
+    await undo(replaced.html, path);
+    expect(await account.planOf(teamId)).toMatchObject({
+      customerId: former,
+      plan: { planName: 'Pro', subscriptionStatus: 'active' },
+    });
+  });
+
+  test('leaves a difference that is dismissed with a reason as it is', async () => {
+    const { happen, teamId } = await arrange();
+    await happen(0, { status: 'active' });
+    await happen(60, { status: 'canceled' }, 'missed');
+    const path = `/teams/${teamId}`;
+    expect((await pages.get(`${path}?compare=yes`)).html).toContain(`action="${path}/dismiss"`);
+    const dismissed = await pages.post(`${path}/dismiss`, { note: 'Partner deal', until: '' });
+    expect(dismissed.text).toContain('Dismissed until it changes: Partner deal');
+    const repaired = await pages.post(`${path}/repair`);
+    expect(repaired.html).toContain('data-result="out-of-sync"');
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
+    await pages.post(`${path}/restore`);
+    await pages.post(`${path}/repair`);
+    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
+  });
+});
+
 test.each(['repair', 'link'])('GET /teams/:id/%s redirects to the team', async (action) => {
   const { teamId } = await arrange();
   const { url, status } = await pages.get(`/teams/${teamId}/${action}`);

@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
+import { deleteDismissedEvents, dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';
@@ -127,6 +127,11 @@ test.each(['the same', 'another'])(
     const { query } = setting.database;
     const { signal } = new AbortController();
     expect(await dismissParkedEvents(query, { customerId: 'cus_foreign' }, signal)).toBe(1);
+    // The customer never had a team, so its dismissed event is deleted after 30 days.
+    await query(
+      `update instep.dismissed_events set dismissed_at = now() - interval '30 days 1 min'`,
+    );
+    expect(await deleteDismissedEvents(query, signal)).toBe(1);
     await setting.instance()();
     expect(await logOf(setting)).toMatchObject([{ outcome: 'parked', deliveries: 0 }]);
     expect((await logOf(setting))[0]?.event_id).not.toBe(idOf(listed));

@@ -160,7 +160,10 @@ test.each([
 const parkedCustomers = async () =>
   (
     await store.database.query<{ customer_id: string }>(
-      `select customer_id from instep.events where outcome = 'parked' order by position`,
+      `select customer_id from instep.events
+        where outcome = 'parked'
+          and not exists (select from instep.dismissed_events as dismissed where dismissed.key = events.key)
+        order by position`,
     )
   ).map(({ customer_id }) => customer_id);
 

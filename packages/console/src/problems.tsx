@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { InstepError, type Logger } from 'instep/operate';
+import { KeptFormPage, readForm } from './access/kept-form.tsx';
 import { Notice } from './components/panels.tsx';
 import { capitalized } from './components/text.tsx';
 import { Page } from './page.tsx';
@@ -96,8 +97,20 @@ export function createErrorHandler(logger: Logger) {
       const { method, path } = context.req;
       logger.error({ err: error, method, path: path.slice(0, 200) }, 'operations request failed');
     }
-    return answerProblem(context, problem);
+    return problem.status === 503 && context.req.method === 'POST'
+      ? keepForm(context, problem)
+      : answerProblem(context, problem);
   };
+}
+
+/** Offers to send a form again, with everything that was entered. */
+async function keepForm(context: Context, { title, message }: PageProblem) {
+  context.status(503);
+  return context.render(
+    <KeptFormPage title={title} form={await readForm(context)}>
+      {message} Possibly nothing was changed. What was done already is not done twice.
+    </KeptFormPage>,
+  );
 }
 
 /** The stable code of an error; `null` for one that is not Instep's. */

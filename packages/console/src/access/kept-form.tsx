@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import type { Context } from 'hono';
+import type { PropsWithChildren } from 'hono/jsx';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { capitalized, UntrustedText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
@@ -37,12 +38,18 @@ export function unsealForm(sealed: string, key: Uint8Array): KeptForm | null {
   return JSON.parse(inflateRawSync(Buffer.from(content, 'base64url')).toString());
 }
 
+type KeptFormProps = PropsWithChildren<{ readonly title: string; readonly form: KeptForm }>;
+
 /** Offers to send a form that was not processed, and says what it does. */
-export function KeptFormPage({ title, form }: { readonly title: string; readonly form: KeptForm }) {
+export function KeptFormPage({
+  title,
+  form,
+  children = 'Nothing has changed yet.',
+}: KeptFormProps) {
   const entered = form.fields.filter(([, value]) => value !== '');
   return (
     <Page title={title} area={null}>
-      <p>Nothing has changed yet. Your input was kept.</p>
+      <p>{children} Your input was kept.</p>
       <p class="lead">
         <UntrustedText text={purposeOf(form)} />
       </p>

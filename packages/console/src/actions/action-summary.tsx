@@ -1,7 +1,7 @@
-import type { RecordedAction } from 'instep/operate';
+import type { ActionRequest, RecordedAction } from 'instep/operate';
 import { counted } from '../components/amounts.ts';
 import { Badge } from '../components/badges.tsx';
-import { Notice } from '../components/panels.tsx';
+import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { parseSubject, SubjectLink } from './subject-link.tsx';
 import { resultText } from './words.ts';
@@ -18,21 +18,28 @@ type ActionSummaryProps = {
   readonly actions: readonly RecordedAction[];
   /** The number of rows to which the action does not apply. */
   readonly skipped?: number;
+  /** The page to return to after an undo. */
+  readonly page?: string;
 };
 
 /** The results of the last form, if one was sent: how many rows succeeded, then each row, failures first. */
-export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
+export function ActionSummary({ actions, skipped = 0, page = '/attention' }: ActionSummaryProps) {
   const [first] = actions;
+  const undo = <Undo actions={actions} page={page} />;
   if (first === undefined && skipped === 0) return null;
   if (first !== undefined && actions.length === 1 && skipped === 0) {
     return (
-      <Notice
-        kind={first.isDone ? 'done' : 'error'}
-        title={first.isDone ? 'Done' : 'Failed'}
-        code={first.result.code}
+      <div
+        class={`notice ${first.isDone ? 'done' : 'error'}`}
+        role={first.isDone ? 'status' : undefined}
+        data-result={first.result.code}
       >
-        <SubjectLink {...first} />: <UntrustedText text={recordedText(first)} maxLength={400} />
-      </Notice>
+        <strong>{first.isDone ? 'Done' : 'Failed'}</strong>
+        <p>
+          <SubjectLink {...first} />: <UntrustedText text={recordedText(first)} maxLength={400} />
+        </p>
+        {undo}
+      </div>
     );
   }
   const failed = actions.filter(({ isDone }) => !isDone);
@@ -58,6 +65,48 @@ export function ActionSummary({ actions, skipped = 0 }: ActionSummaryProps) {
           </li>
         )}
       </ul>
+      {undo}
     </div>
+  );
+}
+
+/** What takes an action back; nothing if it has changed nothing, or can't be undone. */
+export function undoOf({ subject: text, result }: RecordedAction): readonly ActionRequest[] {
+  const subject = parseSubject(text);
+  if (subject === null) return [];
+  switch (result.code) {
+    case 'linked': {
+      const { teamId, customerId, former } = result;
+      const team = { kind: 'team', id: String(teamId) } as const;
+      if (former === null) return [{ action: 'unlink', subject: team, linkTo: customerId }];
+      return [{ action: 'link', subject: team, linkTo: former, canReplace: true }];
+    }
+    case 'unlinked':
+      return [{ action: 'link', subject, linkTo: result.customerId }];
+    case 'dismissed':
+      return [{ action: 'restore', subject }];
+    default:
+      return [];
+  }
+}
+
+type UndoProps = Pick<ActionSummaryProps, 'actions'> & {
+  readonly page: string;
+  /** Only this one of the form's actions; all by default. */
+  readonly subject?: string;
+};
+
+/** Takes back what a form did, as far as that is possible. */
+export function Undo({ actions, page, subject }: UndoProps) {
+  const [first] = actions;
+  const count = actions.flatMap(undoOf).length;
+  if (first === undefined || count === 0) return null;
+  return (
+    <PostForm action="/actions/undo">
+      <input type="hidden" name="form" value={first.formId} />
+      <input type="hidden" name="page" value={page} />
+      {subject !== undefined && <input type="hidden" name="subject" value={subject} />}
+      <Button>{count === 1 ? 'Undo' : `Undo ${count} actions`}</Button>
+    </PostForm>
   );
 }

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import {
+  act,
   exportActions,
   findActions,
   type OperateContext,
@@ -13,11 +14,16 @@ import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
-import { queryNumber } from '../query-parameters.ts';
-import { recordedText } from './action-summary.tsx';
+import { badRequest } from '../problems.tsx';
+import { queryNumber, queryText } from '../query-parameters.ts';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import { recordedText, Undo, undoOf } from './action-summary.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
 const LIMIT = 50;
+
+/** The pages that show the result of an undo. */
+const PAGES = /^\/(?:attention|teams\/[^/?#]+)$/;
 
 const COLUMNS = [
   'When',
@@ -29,8 +35,21 @@ const COLUMNS = [
 ] as const;
 
 /** `/actions`: what operators did, newest first. */
-export function actionsPage(options: OperateContext): Hono {
-  return new Hono().get('/', async (context) => {
+export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
+  const app = new Hono<ConsoleEnv>();
+
+  app.post('/undo', async (context) => {
+    const { form, page, subject } = await context.req.parseBody();
+    const actions = await findActions(options, { formId: queryText(form) });
+    const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
+    const requests = chosen.flatMap(undoOf);
+    if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
+    const { formId } = await act(options, operatorOf(context.var), requests);
+    const back = PAGES.test(queryText(page)) ? queryText(page) : '/attention';
+    return context.redirect(`${back}?done=${formId}`, 303);
+  });
+
+  app.get('/', async (context) => {
     const { req, render } = context;
     const format = exportFormatOf(context);
     if (format !== null) return exportList(context, format, exportedActions, options);
@@ -60,6 +79,8 @@ export function actionsPage(options: OperateContext): Hono {
       </Page>,
     );
   });
+
+  return app;
 }
 
 function actionCells(recorded: RecordedAction) {
@@ -72,6 +93,9 @@ function actionCells(recorded: RecordedAction) {
     <>
       {!isDone && <Badge tone="bad">failed</Badge>}{' '}
       <UntrustedText text={recordedText(recorded)} maxLength={400} />
+      {recorded.result.code === 'dismissed' && (
+        <Undo actions={[recorded]} subject={recorded.subject} page="/attention" />
+      )}
     </>,
     <OptionalText text={note} maxLength={500} />,
   ];

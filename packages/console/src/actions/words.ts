@@ -34,7 +34,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
         ? 'The team no longer exists.'
         : `There is no team ${quoted(result.text)}.`;
     case 'several-teams':
-      return `Several teams match ${quoted(result.text)}. Enter the team's id.`;
+      return `${quoted(result.text)} is not the id or the full name of one team. Choose a team, or enter its id.`;
     case 'not-a-customer':
       return "Enter the customer's id at Stripe. It begins with cus_.";
     case 'has-another-customer':
@@ -52,7 +52,9 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'out-of-sync':
       return REASONS[result.cause] === REASONS['plan refused']
         ? REASONS['plan refused']
-        : 'The team is out of sync with Stripe. Repair it.';
+        : result.isDismissed === true
+          ? 'An operator has dismissed this difference, so no repair changes it. Restore it first.'
+          : 'The team is out of sync with Stripe. Repair it.';
     case 'repaired':
       return 'The team was repaired.';
     case 'unknown-customer':
@@ -65,10 +67,20 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'Stripe has shown which event came last.';
     case 'too-early':
       return "By Stripe's clock, the second of these events is not over. Try again later.";
-    case 'dismissed':
-      return result.parkedEvents === 0
-        ? 'Hidden until it changes.'
-        : `${counted(result.parkedEvents, 'parked event')} dismissed.`;
+    case 'dismissed': {
+      const { parkedEvents, untilMs } = result;
+      const until =
+        untilMs === undefined ? 'it changes' : new Date(untilMs).toISOString().slice(0, 10);
+      const events =
+        parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'parked event')} dismissed.`;
+      return `Hidden until ${until}, and changed by no repair.${events}`;
+    }
+    case 'restored': {
+      const { parkedEvents } = result;
+      const events =
+        parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'parked event')} restored.`;
+      return `No longer dismissed.${events}`;
+    }
     case 'reconciled':
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
     case 'rebuilt':

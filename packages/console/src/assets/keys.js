@@ -18,6 +18,22 @@ document.addEventListener('keydown', (event) => {
   event.target.closest('tr').querySelector('[name="one"]').click();
 });
 
+// A form that changes something is sent once, and shows that it is on its way.
+document.addEventListener('submit', (event) => {
+  const { target: form, submitter } = event;
+  if (form.method !== 'post') return;
+  if (form.classList.contains('sending')) event.preventDefault();
+  form.classList.add('sending');
+  submitter?.setAttribute('aria-busy', 'true');
+});
+
+// Back in the history, the form can be sent again.
+addEventListener('pageshow', () => {
+  for (const form of document.querySelectorAll('.sending')) form.classList.remove('sending');
+  for (const button of document.querySelectorAll('[aria-busy]'))
+    button.removeAttribute('aria-busy');
+});
+
 // Copy buttons need a secure context and this script.
 if (navigator.clipboard !== undefined) {
   for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;

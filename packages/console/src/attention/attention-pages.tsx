@@ -25,7 +25,8 @@ import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { exportedIssues } from './export-issues.ts';
-import { BUTTONS, buttonKindOf, IssueTable, type IssueTableProps } from './issue-table.tsx';
+import { BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
+import { RepairQuestion, readRepaired } from './repair-question.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
@@ -81,10 +82,19 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
         'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
       );
     }
-    const { requests, note } = selection;
-    const { formId, skipped, results } = await act(services, operatorOf(context.var), requests, {
-      note,
-    });
+    const { requests, note, until } = selection;
+    const repaired = requests.filter(
+      ({ action, subject }) => action === 'repair' && subject.kind === 'team',
+    );
+    if (repaired.length > 0 && form.get('confirmed') === null) {
+      const ids = repaired.map(({ subject }) => subject.id);
+      return context.render(
+        <RepairQuestion form={form} teams={await readRepaired(services, ids)} />,
+      );
+    }
+    const options = { note, until };
+    const acted = await act(services, operatorOf(context.var), requests, options);
+    const { formId, skipped, results } = acted;
     const code = codeNamed(form.get('issue'));
     const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
     const texts = readTexts(form);
@@ -144,8 +154,6 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-const DISMISS_AND_DELETE = 'Dismiss and delete parked events';
-
 type IssueFormProps = {
   readonly page: PageOfIssues;
   readonly code: SubjectIssueCode | null;
@@ -158,9 +166,6 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
     issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
   const here = cursorParameters(cursor);
-  const haveEvents = issues.some(
-    ({ code }) => code === 'parked-events' || code === 'second-customer',
-  );
   const pager = (
     <Pager
       first={cursor !== null && { href: issuesUrl(code), text: 'First' }}
@@ -192,26 +197,30 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
         {actions.map((action) => (
           <div>
             {action === 'dismiss' && (
-              <input
-                type="text"
-                name="note"
-                maxlength={500}
-                placeholder="Note"
-                aria-label="Note for dismissing"
-              />
+              <>
+                <input
+                  type="text"
+                  name="note"
+                  maxlength={500}
+                  placeholder="Note"
+                  aria-label="Note for dismissing"
+                />{' '}
+                <label>
+                  until <input type="date" name="until" aria-label="Dismiss until" />
+                </label>
+              </>
             )}
-            <Button name="action" value={action} kind={buttonKindOf(action)}>
-              {action === 'dismiss' && haveEvents ? DISMISS_AND_DELETE : BUTTONS[action]}
+            <Button name="action" value={action}>
+              {BUTTONS[action]}
             </Button>
           </div>
         ))}
       </div>
       <p class="quiet">
         Link and replay applies to every row whose field is filled in; the other buttons apply to
-        the selected rows. Dismiss hides a row until it changes.{' '}
-        {haveEvents &&
-          "It deletes a customer's parked events, which can't be undone, unless a team had the customer before. "}
-        The action and its note stay in the record below for a year.
+        the selected rows. Dismiss hides a row until it changes or until the end of a day, and no
+        repair changes its team meanwhile. The events of a dismissed customer are deleted after 30
+        days. The action and its note stay in the record below for a year.
       </p>
       {pager}
     </PostForm>

@@ -22,7 +22,7 @@ import { differingFields } from '../components/plan-table.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
 import { canAct } from '../request-context.ts';
@@ -41,12 +41,8 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   repair: 'Repair',
   'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
+  restore: 'Restore',
 };
-
-/** The actions that change teams or delete events. */
-const DANGERS: ReadonlySet<Action> = new Set(['repair', 'dismiss', 'unlink']);
-
-export const buttonKindOf = (action: Action) => (DANGERS.has(action) ? 'danger' : 'quiet');
 
 const COLUMNS = [
   'Select',
@@ -338,7 +334,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       {issue.code === 'second-customer' ? (
         <ReplaceOrKeep teamId={issue.evidence.suggestedTeam.id} subject={subject} />
       ) : (
-        <Button name="one" value={`${action} ${subject}`} kind={buttonKindOf(action)}>
+        <Button name="one" value={`${action} ${subject}`}>
           {BUTTONS[action]}
         </Button>
       )}
@@ -347,6 +343,13 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
           <UntrustedText text={recordedText(failure)} maxLength={400} />
         </p>
       )}
+      {failure?.result.code === 'several-teams' &&
+        failure.result.candidates?.map(({ id, name, planName }) => (
+          <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
+            Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}
+            {String(id)}, {planName === null ? 'no plan' : <UntrustedText text={planName} />})
+          </Button>
+        ))}
     </>
   );
 }
@@ -358,10 +361,10 @@ function ReplaceOrKeep({ teamId, subject }: ReplaceOrKeepProps) {
   return (
     <>
       <input type="hidden" name={field} value={String(teamId)} />
-      <Button name="one" value={field} kind="danger">
+      <Button name="one" value={field}>
         Replace
       </Button>
-      <Button name="one" value={`dismiss ${subject}`} kind="danger">
+      <Button name="one" value={`dismiss ${subject}`}>
         Keep
       </Button>
     </>

@@ -1,12 +1,14 @@
 import { ACTIONS, type ActionRequest } from 'instep/operate';
 import { parseSubject } from '../actions/subject-link.tsx';
-import { LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 type Selection = {
   readonly requests: readonly ActionRequest[];
   readonly note: string | null;
+  /** When dismissals end; `null`: when the issue changes. */
+  readonly until: Date | null;
 };
 
 /** More rows than a page of the list has. */
@@ -21,6 +23,13 @@ const MAX_SUBJECT_LENGTH = 300;
  * when nothing is selected.
  */
 export function readSelection(form: FormData): Selection | null {
+  const note = queryText(form.get('note')) || null;
+  const until = readUntil(queryText(form.get('until')));
+  for (const [name, value] of form) {
+    const subject = name.startsWith(CHOOSE_FIELD) && parseSubject(name.slice(CHOOSE_FIELD.length));
+    if (!subject) continue;
+    return { requests: [{ action: 'link', subject, linkTo: queryText(value) }], note, until };
+  }
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const canReplace = `${ofRow} ` === REPLACE_FIELD;
   const named = canReplace ? 'link' : ofRow || form.get('action');
@@ -37,7 +46,12 @@ export function readSelection(form: FormData): Selection | null {
     const linkTo = canReplace ? replaced : (texts.get(text) ?? '');
     return subject === null ? [] : [{ action, subject, linkTo, canReplace }];
   });
-  return { requests, note: queryText(form.get('note')) || null };
+  return { requests, note, until };
+}
+
+/** The end of a day; `null` for anything else. */
+export function readUntil(text: string): Date | null {
+  return /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T23:59:59Z`) : null;
 }
 
 /** The texts that were entered in the rows, by subject: in a form, or in the address of the list. */

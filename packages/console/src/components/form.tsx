@@ -22,8 +22,8 @@ export function PostForm({ children, ...rest }: PostFormProps) {
 }
 
 type ButtonProps = PropsWithChildren<{
-  /** `main` for a form's purpose, `danger` for changes to teams, `quiet` for the rest. */
-  readonly kind?: 'main' | 'danger' | 'quiet';
+  /** `main` for a form's purpose, `quiet` for the rest. */
+  readonly kind?: 'main' | 'quiet';
   readonly name?: string;
   readonly value?: string;
   readonly disabled?: boolean;

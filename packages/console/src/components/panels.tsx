@@ -33,14 +33,12 @@ type NoticeProps = PropsWithChildren<{
   readonly title: string;
   /** `empty` takes the place of a list without entries. */
   readonly kind: 'error' | 'empty' | 'done';
-  /** For programs and tests: what happened. */
-  readonly code?: string;
 }>;
 
 /** Says what happened and what to do. */
-export function Notice({ title, kind, code, children }: NoticeProps) {
+export function Notice({ title, kind, children }: NoticeProps) {
   return (
-    <div class={`notice ${kind}`} role={kind === 'done' ? 'status' : undefined} data-result={code}>
+    <div class={`notice ${kind}`} role={kind === 'done' ? 'status' : undefined}>
       <strong>{title}</strong>
       {children && <p>{children}</p>}
     </div>

@@ -125,10 +125,9 @@ function EventPage({ event, explained, acted }: EventPageProps) {
           <PostForm action={`${eventUrl(position)}/dismiss`}>
             <p class="quiet">
               Dismiss stops alerts about this event. Use it if the customer will never have a team.
-              If a team had the customer before, the event stays in the log, and counts once a team
-              has the customer again. Otherwise the event is deleted, which can't be undone.
+              The event stays in the log for 30 days, and counts once a team has the customer.
             </p>
-            <Button kind="danger">Dismiss</Button>
+            <Button>Dismiss</Button>
           </PostForm>
         )}
       </Panel>

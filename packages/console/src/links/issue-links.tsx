@@ -35,6 +35,9 @@ export function issuesUrl(
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';
 
+/** The name of a button that links a row to one of the teams that its text can mean begins like this. */
+export const CHOOSE_FIELD = 'choose ';
+
 /** The name of the field with the team whose customer a row replaces begins like this. */
 export const REPLACE_FIELD = 'replace ';
 

@@ -20,12 +20,7 @@ export function StartForm({ mode, isDisabled }: StartFormProps) {
   return (
     <PostForm action="/reconcile">
       <p>
-        <Button
-          kind={mode === 'repair' ? 'danger' : 'main'}
-          name="mode"
-          value={mode}
-          disabled={isDisabled}
-        >
+        <Button kind="main" name="mode" value={mode} disabled={isDisabled}>
           {BUTTONS[mode]}
         </Button>
       </p>
@@ -103,7 +98,7 @@ function RepairLink({ count }: { readonly count: number }) {
   if (count === 0 || !canAct()) return null;
   return (
     <p>
-      <a class="button danger" href="/reconcile/repair">
+      <a class="button main" href="/reconcile/repair">
         Repair {counted(count, 'team')}…
       </a>
     </p>

@@ -1,7 +1,7 @@
 import type { Comparison, NamedTeam, RecordedAction } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { resultText } from '../actions/words.ts';
-import { Button, PostForm } from '../components/form.tsx';
+import { Button, Field, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
@@ -25,7 +25,7 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
     <Panel title="Comparison with Stripe" id="comparison">
       {isCompared ? (
         <>
-          <ActionSummary actions={acted} />
+          <ActionSummary actions={acted} page={teamUrl(id)} />
           <div role="status">
             <Result comparison={comparison} />
           </div>
@@ -41,10 +41,27 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
         </form>
         {canRepair && (
           <PostForm action={`${teamUrl(id)}/repair`}>
-            <Button kind="danger">Repair this team</Button>
+            <Button kind="main">Repair this team</Button>
           </PostForm>
         )}
       </div>
+      {canRepair && comparison.isDismissed !== true && (
+        <PostForm action={`${teamUrl(id)}/dismiss`} class="row">
+          <Field
+            label="Or leave it as it is. Why?"
+            name="note"
+            hint="Partner deal. No repair changes the team then."
+            maxlength={500}
+            required
+          />
+          <div class="field">
+            <label>
+              Until the end of <input type="date" name="until" />
+            </label>
+          </div>
+          <Button>Dismiss</Button>
+        </PostForm>
+      )}
     </Panel>
   );
 }

@@ -1,13 +1,19 @@
-import type { NamedTeam } from 'instep/operate';
+import type { PropsWithChildren } from 'hono/jsx';
+import { type Dismissal, type EventRow, type NamedTeam, subscriptionOf } from 'instep/operate';
 import {
   WaitingCounts,
   type WaitingCustomers,
   WaitingTable,
 } from '../attention/waiting-customers.tsx';
+import { StatusBadge } from '../components/badges.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { teamUrl } from '../links/team-links.tsx';
+import { Table } from '../components/table.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
+import { Page } from '../page.tsx';
 import { canAct } from '../request-context.ts';
+import { shortPlan } from './timeline.ts';
 
 type LinkPanelProps = {
   readonly team: NamedTeam;
@@ -50,5 +56,151 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
           <WaitingTable {...waiting} />
         ))}
     </Panel>
+  );
+}
+
+type CustomerPanelProps = Pick<LinkPanelProps, 'team' | 'failure'>;
+
+/** Replaces or takes away the customer of a team. Each asks first, and shows its effects. */
+export function CustomerPanel({ team: { id }, failure }: CustomerPanelProps) {
+  if (!canAct()) return null;
+  return (
+    <Panel title="Customer" id="link">
+      <details open={failure !== null}>
+        <summary>Replace or unlink the customer</summary>
+        <PostForm action={`${teamUrl(id)}/link`} class="row">
+          <Field
+            label="Other customer"
+            name="customer"
+            hint="The id at Stripe, such as cus_123. The next page shows the effects."
+            value={failure?.customer ?? ''}
+            error={failure?.error}
+            maxlength={300}
+            required
+          />
+          <Button>Replace customer…</Button>
+        </PostForm>
+        <p>
+          <a class="button" href={`${teamUrl(id)}/unlink`}>
+            Unlink…
+          </a>
+        </p>
+      </details>
+    </Panel>
+  );
+}
+
+type DismissalNoticeProps = Pick<LinkPanelProps, 'team'> & { readonly dismissal: Dismissal };
+
+/** What an operator has decided to leave as it is, and how to take that back. */
+export function DismissalNotice({ team: { id }, dismissal }: DismissalNoticeProps) {
+  const { note, operator, dismissedAtMs, untilMs } = dismissal;
+  return (
+    <div class="notice" data-dismissal>
+      <strong>Dismissed</strong>{' '}
+      {untilMs === null ? (
+        'until it changes'
+      ) : (
+        <>
+          until <Time ms={untilMs} format="slot" />
+        </>
+      )}
+      {note !== null && (
+        <>
+          : <UntrustedText text={note} maxLength={500} />
+        </>
+      )}
+      <p class="quiet">
+        <OptionalText text={operator} fallback="An operator" />, <Time ms={dismissedAtMs} />. No
+        repair changes this team meanwhile; new events do.
+      </p>
+      <PostForm action={`${teamUrl(id)}/restore`}>
+        <Button>Restore</Button>
+      </PostForm>
+    </div>
+  );
+}
+
+/** Asks before a team loses its customer. */
+export function UnlinkQuestion({ team }: Pick<LinkPanelProps, 'team'>) {
+  const { id, customerId, plan } = team;
+  return (
+    <Page title={`Unlink ${teamName(team)}?`} area="Teams">
+      <p>
+        <TeamLink id={id} team={team} /> loses the customer{' '}
+        <OptionalText text={customerId} maxLength={100} /> and its plan,{' '}
+        <UntrustedText text={shortPlan(plan)} />. New events of the customer wait for a team. Its
+        events stay in the log, and linking it again gives the plan back.
+      </p>
+      <Confirm action={`${teamUrl(id)}/unlink`} back={teamUrl(id)} button="Unlink" />
+    </Page>
+  );
+}
+
+type ReplaceQuestionProps = Pick<LinkPanelProps, 'team'> & {
+  readonly customerId: string;
+  /** The newest event of the new customer. */
+  readonly newest: EventRow | null;
+  /** The teams that have the new customer now. */
+  readonly others: readonly NamedTeam[];
+};
+
+/** Asks before a team gets another customer, and shows what each of them gives it. */
+export function ReplaceQuestion({ team, customerId, newest, others }: ReplaceQuestionProps) {
+  const { id, customerId: former, plan } = team;
+  const subscription = newest === null ? null : subscriptionOf(newest);
+  return (
+    <Page title={`Replace the customer of ${teamName(team)}?`} area="Teams">
+      <Table
+        label="Effects"
+        columns={['', 'Customer', 'Status', 'Product']}
+        rows={[
+          [
+            'Now',
+            <OptionalText text={former} maxLength={100} />,
+            <StatusBadge status={plan.subscriptionStatus} />,
+            <OptionalText text={plan.planName ?? plan.providerProductId} />,
+          ],
+          [
+            'Then',
+            <UntrustedText text={customerId} maxLength={100} />,
+            <StatusBadge status={subscription?.status ?? null} />,
+            <OptionalText text={subscription?.planName ?? subscription?.productId ?? null} />,
+          ],
+        ]}
+        hasRowNames
+      />
+      {newest === null && (
+        <p>No event of this customer is known. Instep then asks Stripe for its subscriptions.</p>
+      )}
+      {others.map((other) => (
+        <p>
+          <TeamLink id={other.id} team={other} /> has this customer too.
+        </p>
+      ))}
+      <Confirm action={`${teamUrl(id)}/link`} back={teamUrl(id)} button="Replace customer">
+        <input type="hidden" name="customer" value={customerId} />
+      </Confirm>
+    </Page>
+  );
+}
+
+type ConfirmProps = PropsWithChildren<{
+  readonly action: string;
+  readonly back: string;
+  readonly button: string;
+}>;
+
+function Confirm({ action, back, button, children }: ConfirmProps) {
+  return (
+    <PostForm action={action}>
+      {children}
+      <div class="toolbar">
+        <Button kind="main" name="confirmed" value="yes">
+          {button}
+        </Button>
+        <a href={back}>Cancel</a>
+      </div>
+    </PostForm>
   );
 }

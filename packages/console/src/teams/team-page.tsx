@@ -7,14 +7,17 @@ import {
   explainTeam,
   type FoundIssue,
   findActions,
+  findEvents,
   type NamedTeam,
   type OperateContext,
   type RecordedAction,
   readTeam,
   readTimeline,
   type TeamSubscription,
+  teamsOfCustomers,
 } from 'instep/operate';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
+import { readUntil } from '../attention/selection.ts';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
@@ -30,8 +33,18 @@ import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { exportTeam } from './export-team.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
-import { type LinkFailure, LinkPanel } from './link-panel.tsx';
+import {
+  CustomerPanel,
+  DismissalNotice,
+  type LinkFailure,
+  LinkPanel,
+  ReplaceQuestion,
+  UnlinkQuestion,
+} from './link-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
+
+/** What a form of the page can do. */
+const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const;
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -77,28 +90,44 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     return sendFile(context, { name, contentType: 'application/json', parts }, logger);
   });
 
+  app.get('/:id/unlink', async (context) =>
+    context.render(<UnlinkQuestion team={await findTeam(context)} />),
+  );
+
   // After a session has ended, a form that is sent again leads here.
-  app.on('GET', ['/:id/repair', '/:id/link'], async (context) => {
+  app.get('/:id/:action', async (context) => {
     const { id } = await findTeam(context);
     return context.redirect(teamUrl(id), 303);
   });
 
-  app.post('/:id/repair', async (context) => {
-    const { id } = await findTeam(context);
-    const subject = { kind: 'team', id: String(id) } as const;
-    const { formId } = await act(options, operatorOf(context.var), [{ action: 'repair', subject }]);
-    return context.redirect(`${teamUrl(id)}?compare=yes&done=${formId}#comparison`, 303);
-  });
-
-  app.post('/:id/link', async (context) => {
-    const { id } = await findTeam(context);
-    const { customer } = await context.req.parseBody();
+  app.post('/:id/:action', async (context) => {
+    const team = await findTeam(context);
+    const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
+    if (action === undefined) throw notFound();
+    const { customer, note, until, confirmed } = await context.req.parseBody();
     const linkTo = queryText(customer);
-    const subject = { kind: 'team', id: String(id) } as const;
-    const request = { action: 'link', subject, linkTo } as const;
-    const { formId } = await act(options, operatorOf(context.var), [request]);
-    const parameters = new URLSearchParams({ done: formId, customer: linkTo });
-    return context.redirect(`${teamUrl(id)}?${parameters}`, 303);
+    const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
+    const isUnknown = async () =>
+      (await explainTeam(options, team.id, { limit: 1 }))?.issue?.code === 'unknown-customer';
+    if (isReplaced && confirmed === undefined && !(await isUnknown())) {
+      const events = await findEvents(options, { filter: { customerId: linkTo }, limit: 1 });
+      const [newest = null] = events.events;
+      const others = await teamsOfCustomers(options, [linkTo]);
+      return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
+    }
+    const subject = { kind: 'team', id: String(team.id) } as const;
+    const isLink = action === 'link';
+    const canReplace = confirmed !== undefined;
+    const request = { action, subject, ...(isLink && { linkTo, canReplace }) };
+    const { formId } = await act(options, operatorOf(context.var), [request], {
+      note: queryText(note) || null,
+      until: readUntil(queryText(until)),
+    });
+    const parameters = new URLSearchParams({ done: formId });
+    if (action === 'link') parameters.set('customer', linkTo);
+    if (action === 'repair') parameters.set('compare', 'yes');
+    const place = action === 'repair' ? '#comparison' : '';
+    return context.redirect(`${teamUrl(team.id)}?${parameters}${place}`, 303);
   });
 
   return app;
@@ -124,7 +153,7 @@ type TeamPageProps = {
 
 function TeamPage(props: TeamPageProps) {
   const { explained, issue, waiting, entered, comparison, acted, limit } = props;
-  const { team, planSelection, status, notes, subscriptions, history } = explained;
+  const { team, planSelection, status, notes, subscriptions, history, dismissal } = explained;
   const { id, customerId } = team;
   return (
     <Page
@@ -132,7 +161,8 @@ function TeamPage(props: TeamPageProps) {
       heading={<TeamHeading team={team} />}
       area="Teams"
     >
-      {comparison === null && <ActionSummary actions={acted} />}
+      {comparison === null && <ActionSummary actions={acted} page={teamUrl(id)} />}
+      {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
       <p>
         <a href={`${teamUrl(id)}/export`} download>
           Export for support
@@ -156,6 +186,9 @@ function TeamPage(props: TeamPageProps) {
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable subscriptions={subscriptions} />
         </Panel>
+      )}
+      {customerId !== null && waiting === null && (
+        <CustomerPanel team={team} failure={failureOf(acted, entered)} />
       )}
       {customerId !== null && <HistoryPanel {...{ team, history, limit }} before={null} />}
     </Page>

@@ -31,7 +31,7 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
            and not exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
-           and not (is_known and ($5 or ${isDismissed('events')}))
+           and case when $5 then not is_known else not ${isDismissed('events')} end
          order by customer_id
          limit $4
            for update of events skip locked
@@ -39,7 +39,7 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
         delete from instep.events
          using parked
          where events.position = parked.position
-           and not is_known
+           and $5
       ), remembered as (
         insert into instep.dismissed_events (key, event_id)
         select key, event_id
@@ -55,10 +55,9 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
         from parked`;
 
 /**
- * Dismisses parked events whose customer has no team, and returns how many. Those of a customer who had a
- * team stay in the log, because they count again once a team is linked to that customer: without them the
- * stored state of the customer is outdated. Those of other customers are deleted, and catch-up does not treat
- * them as missed.
+ * Dismisses parked events whose customer has no team, and returns how many. They stay in the log, and count again
+ * once a team is linked to their customer. After 30 days, those of customers that never had a team are deleted, and
+ * catch-up does not treat them as missed. The retention (`isCustomerUnknown`) deletes them at once.
  */
 async function dismissParkedBatch(
   query: Query,
@@ -99,4 +98,56 @@ export async function dismissParkedEvents(
     await pause(PAUSE_MS, { signal });
   }
   return dismissed;
+}
+
+const DELETE_DISMISSED = `
+      with old as (
+        select position
+          from instep.dismissed_events as dismissed
+          join instep.events using (key)
+         where dismissed_at < now() - interval '30 days'
+           and outcome = 'parked'
+           and not exists (
+                 select
+                   from instep.subscriptions as state
+                  where state.customer_id = events.customer_id
+               )
+         limit ${BATCH}
+           for update of events skip locked
+      )
+      delete from instep.events
+       using old
+       where events.position = old.position
+      returning events.position`;
+
+/** Deletes the events of customers that never had a team, 30 days after they were dismissed. */
+export async function deleteDismissedEvents(query: Query, signal: AbortSignal): Promise<number> {
+  let deleted = 0;
+  while (!signal.aborted) {
+    const { length } = await query({ name: 'delete_dismissed', text: DELETE_DISMISSED });
+    deleted += length;
+    if (length < BATCH) break;
+    await pause(PAUSE_MS, { signal });
+  }
+  return deleted;
+}
+
+/** Takes back that parked events were dismissed. Returns how many. */
+export async function restoreParkedEvents(
+  query: Query,
+  { position, customerId }: Pick<ParkedFilter, 'position' | 'customerId'>,
+): Promise<number> {
+  const rows = await query({
+    name: 'restore_parked_events',
+    text: `
+      delete from instep.dismissed_events as dismissed
+       using instep.events
+       where events.key = dismissed.key
+         and outcome = 'parked'
+         and ($1::bigint is null or position = $1)
+         and ($2::text is null or customer_id = $2)
+      returning dismissed.key`,
+    values: [position ?? null, customerId ?? null],
+  });
+  return rows.length;
 }

@@ -22,6 +22,7 @@ import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import { readDismissals } from '../postgres/statements/findings.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
@@ -107,9 +108,14 @@ async function rebuildCustomer(
   const states = [...customer.values()].filter(
     (state) => !isSameDecision(state, before.get(state.deciding.subscriptionId)),
   );
+  const dismissable = teams.map((team) => {
+    return { teamId: team.id, plan: team.plan, shouldBe: planOf(team) };
+  });
+  const dismissals = await readDismissals(query, dismissable);
   const isKept = ({ id, plan }: LinkedTeam) =>
-    !(wrongPlan && isSamePlan(plan, wrongPlan)) &&
-    !canBeFromInstep(plan, before, grantOf(grants, id));
+    dismissals.has(String(id)) ||
+    (!(wrongPlan && isSamePlan(plan, wrongPlan)) &&
+      !canBeFromInstep(plan, before, grantOf(grants, id)));
   const subscriptionIds = new Set([
     ...states.map(({ deciding }) => deciding.subscriptionId),
     ...latestStates.map(({ latest }) => latest.subscriptionId),

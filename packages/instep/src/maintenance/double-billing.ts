@@ -126,6 +126,15 @@ export async function readDoubleBilled(
   });
 }
 
+/** Takes back that a customer has its subscriptions on purpose. */
+export async function forgetAcceptance(query: Query, customerId: string): Promise<void> {
+  await query({
+    name: 'forget_acceptance',
+    text: 'update instep.double_billed set accepted_subscription_ids = null where customer_id = $1',
+    values: [customerId],
+  });
+}
+
 /** Notes that a customer has its subscriptions on purpose. It is no issue until they are others. */
 export async function acceptDoubleBilling(query: Query, customerId: string): Promise<void> {
   await query({

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { dismissParkedEvents } from '../event-log/dismiss.ts';
+import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
@@ -129,6 +129,14 @@ export function createJobs(options: JobsOptions): Job[] {
       await findDoubleBilled(query);
       await run.complete({});
     }),
+    {
+      name: 'dismissed-events',
+      intervalMs: 3_600_000,
+      run: async (signal) => {
+        const deleted = await deleteDismissedEvents(query, signal);
+        if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
+      },
+    },
     {
       // Finds teams whose plans were changed by hand.
       name: 'changed-teams',

@@ -104,7 +104,8 @@ function runOnce(
     try {
       const resting = await run(signal);
       if (resting) await failedJobs?.failed(name, resting.error, resting.restMs);
-      else await failedJobs?.succeeded(name);
+      // A job that was stopped has neither failed nor succeeded.
+      else if (!signal.aborted) await failedJobs?.succeeded(name);
     } catch (err) {
       result = 'failed';
       if (!(err instanceof Stopped)) {

@@ -1,11 +1,15 @@
 import { keepAsGrant } from '../access/grants.ts';
-import { dismissParkedEvents, type ParkedFilter } from '../event-log/dismiss.ts';
+import {
+  dismissParkedEvents,
+  type ParkedFilter,
+  restoreParkedEvents,
+} from '../event-log/dismiss.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
-import { acceptDoubleBilling } from '../maintenance/double-billing.ts';
+import { acceptDoubleBilling, forgetAcceptance } from '../maintenance/double-billing.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readFindingOf } from '../postgres/statements/findings.ts';
@@ -23,7 +27,7 @@ import {
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 import { findTeams } from './find-teams.ts';
-import { type NamedTeam, readNamedTeam } from './named-teams.ts';
+import { type NamedTeam, readNamedTeam, readTeamsWithName } from './named-teams.ts';
 
 /** What an operator can do about a team, a customer, a subscription or an event. */
 export const ACTIONS = [
@@ -41,19 +45,25 @@ export const ACTIONS = [
   'keep-as-grant',
   /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
   'dismiss',
+  'restore',
 ] as const satisfies readonly RecordedAction['action'][];
 export type Action = (typeof ACTIONS)[number];
 
 export type ActionRequest = {
   readonly action: Action;
   readonly subject: Subject;
-  /** To link: the id or the name of a customer's team, or the id of a team's customer. */
+  /**
+   * To link: the id or the name of a customer's team, or the id of a team's customer. To unlink, it can be the customer
+   * that the team must have.
+   */
   readonly linkTo?: string;
   /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
   readonly canReplace?: boolean;
 };
 
 export type ActOptions = {
+  /** When dismissals end, whatever is found until then; by default, when the issue changes. */
+  readonly until?: Date | null;
   /** The reason, for the audit. */
   readonly note?: string | null;
 };
@@ -95,13 +105,13 @@ export async function act(
   context: OperateContext,
   operator: Operator,
   requests: readonly ActionRequest[],
-  { note = null }: ActOptions = {},
+  { note = null, until = null }: ActOptions = {},
 ): Promise<Acted> {
   const acting = actingAs(context, operator);
   const acted = await Promise.all(
     requests.map(async (request): Promise<ActedOn[]> => {
       const { subject, action } = request;
-      const outcome = await perform(request, acting, note);
+      const outcome = await perform(request, acting, { note, until });
       return outcome === null ? [] : [{ subject, action, ...outcome }];
     }),
   );
@@ -109,7 +119,7 @@ export async function act(
   const formId = context.nonce();
   await recordActions(
     context.database.query,
-    { formId, operator, note },
+    { formId, operator, note, until },
     results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
   );
   return { formId, results, skipped: requests.length - results.length };
@@ -124,7 +134,7 @@ const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 async function perform(
   request: ActionRequest,
   context: ActingContext,
-  note: string | null,
+  { note = null, until = null }: ActOptions,
 ): Promise<Outcome | null> {
   const { action, subject } = request;
   try {
@@ -132,7 +142,7 @@ async function perform(
       case 'link':
         return await link(request, context);
       case 'unlink':
-        return subject.kind === 'team' ? await unlink(subject.id, context) : null;
+        return subject.kind === 'team' ? await unlink(request, context) : null;
       case 'replay':
         if (subject.kind === 'customer') return await replayParked(subject.id, context);
         return subject.kind === 'event' ? await replayEvent(Number(subject.id), context) : null;
@@ -144,7 +154,9 @@ async function perform(
       case 'keep-as-grant':
         return subject.kind === 'team' ? await keep(subject.id, context, note) : null;
       case 'dismiss':
-        return await dismiss(subject, context);
+        return await dismiss(subject, context, until);
+      case 'restore':
+        return await restore(subject, context);
     }
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
@@ -196,31 +208,40 @@ async function linkAndReplay(
   return { isDone, result: { code: 'linked', teamId, customerId, former, outcomes } };
 }
 
-/** The largest number of teams among which the one with exactly this name is looked for. */
-const MAX_CANDIDATES = 100;
+/** How many teams are offered for a text that is neither an id nor a name. */
+const MAX_CANDIDATES = 5;
 
-/** The team with this id, the only one with exactly this name, or the only one whose name contains the text. */
+/** The team with this id, or the only one with exactly this name. For any other text, the teams that it can mean. */
 async function teamNamed(
   text: string,
-  context: ActingContext,
+  context: OperateContext,
 ): Promise<NamedTeam | Extract<ActionResult, { code: 'no-such-team' | 'several-teams' }>> {
+  const { query } = context.database;
   if (text === '') return { code: 'no-such-team', text };
-  const byId = await readNamedTeam(context.database.query, text);
+  const byId = await readNamedTeam(query, text);
   if (byId !== null) return byId;
-  const request = { filter: { text }, limit: MAX_CANDIDATES };
-  const { teams, after, searchedTo } = await findTeams(context, request);
-  if (teams.length === 0 && searchedTo === null) return { code: 'no-such-team', text };
-  const exact = teams.filter(({ name }) => name === text);
-  const [only, other] = exact.length > 0 ? exact : teams;
-  const isOnly = only !== undefined && other === undefined && after === null;
-  return isOnly ? only : { code: 'several-teams', text };
+  const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
+  const [only, other] = named;
+  if (only !== undefined && other === undefined) return only;
+  const filter = { text };
+  const found =
+    named.length > 0 ? named : (await findTeams(context, { filter, limit: MAX_CANDIDATES })).teams;
+  if (found.length === 0) return { code: 'no-such-team', text };
+  const candidates = found.map(({ id, name, plan }) => ({ id, name, planName: plan.planName }));
+  return { code: 'several-teams', text, candidates };
 }
 
-async function unlink(id: string, { database, operator }: ActingContext): Promise<Outcome> {
+async function unlink(
+  { subject: { id }, linkTo: expected }: ActionRequest,
+  { database, operator }: ActingContext,
+): Promise<Outcome> {
   const team = await readNamedTeam(database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
   if (customerId === null) return failed({ code: 'not-linked', teamId });
+  if (expected !== undefined && expected !== customerId) {
+    return failed({ code: 'has-another-customer', teamId, customerId });
+  }
   const isUnlinked = await database.transaction((query) =>
     unlinkTeam(query, teamId, customerId, operator),
   );
@@ -315,15 +336,29 @@ async function askForOrder(subscriptionId: string, context: ActingContext): Prom
 }
 
 /** Dismisses parked events, and notes that subscriptions are on purpose. Everything else is only hidden from the list. */
-async function dismiss({ kind, id }: Subject, { database }: OperateContext): Promise<Outcome> {
+async function dismiss(
+  { kind, id }: Subject,
+  { database }: OperateContext,
+  until: Date | null,
+): Promise<Outcome> {
   if (kind === 'customer') await acceptDoubleBilling(database.query, id);
-  const filter: Readonly<Partial<Record<Subject['kind'], ParkedFilter>>> = {
-    customer: { customerId: id },
-    event: { position: Number(id) },
-  };
-  const parked = filter[kind];
-  if (parked === undefined) return done({ code: 'dismissed', parkedEvents: 0 });
+  const parked = parkedFilterOf({ kind, id });
   const signal = AbortSignal.timeout(DEADLINE_MS);
-  const parkedEvents = await dismissParkedEvents(database.query, parked, signal);
-  return done({ code: 'dismissed', parkedEvents });
+  const parkedEvents =
+    parked === null ? 0 : await dismissParkedEvents(database.query, parked, signal);
+  const ends = until === null ? {} : { untilMs: until.getTime() };
+  return done({ code: 'dismissed', parkedEvents, ...ends });
+}
+
+/** Takes a dismissal back. The audit has both. */
+async function restore({ kind, id }: Subject, { database }: OperateContext): Promise<Outcome> {
+  if (kind === 'customer') await forgetAcceptance(database.query, id);
+  const parked = parkedFilterOf({ kind, id });
+  const parkedEvents = parked === null ? 0 : await restoreParkedEvents(database.query, parked);
+  return done({ code: 'restored', parkedEvents });
+}
+
+function parkedFilterOf({ kind, id }: Subject): ParkedFilter | null {
+  if (kind === 'customer') return { customerId: id };
+  return kind === 'event' ? { position: Number(id) } : null;
 }

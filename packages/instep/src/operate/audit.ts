@@ -8,6 +8,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { InstepErrorCode } from '../runtime/errors.ts';
 import type { OperateContext, Operator, OperatorAccess } from './context.ts';
+import type { NamedTeam } from './named-teams.ts';
 
 /** What an action is about. */
 export type Subject = {
@@ -35,9 +36,14 @@ export type ActionResult =
       readonly teamId: ApplicationId;
       readonly customerId: string;
     }
-  /** No team has this id or name, or several have it. */
+  /** No team has this id or name. */
   | { readonly code: 'no-such-team'; readonly text: string }
-  | { readonly code: 'several-teams'; readonly text: string }
+  /** Several have this name, or the text is a part of names. An earlier version recorded no candidates. */
+  | {
+      readonly code: 'several-teams';
+      readonly text: string;
+      readonly candidates?: readonly Candidate[];
+    }
   /** The id of a customer at Stripe begins with `cus_`. */
   | { readonly code: 'not-a-customer'; readonly text: string }
   /** `customerId`: the one that it has. */
@@ -56,7 +62,8 @@ export type ActionResult =
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
-  | ({ readonly code: 'out-of-sync' } & ComparedPlans)
+  /** `isDismissed`: an operator has dismissed the difference, and so no repair changes it. */
+  | ({ readonly code: 'out-of-sync'; readonly isDismissed?: boolean } & ComparedPlans)
   | ({ readonly code: 'repaired' } & ComparedPlans)
   /** Stripe does not know it. */
   | { readonly code: 'unknown-customer'; readonly customerId: string }
@@ -64,8 +71,9 @@ export type ActionResult =
   | { readonly code: 'order-known' | 'order-decided' }
   /** By Stripe's clock, the second of the events is not over yet. */
   | { readonly code: 'too-early' }
-  /** Hidden until it changes. `parkedEvents`: how many were dismissed. */
-  | { readonly code: 'dismissed'; readonly parkedEvents: number }
+  /** Hidden until it changes, or until a time. `parkedEvents`: how many were dismissed. */
+  | { readonly code: 'dismissed'; readonly parkedEvents: number; readonly untilMs?: number }
+  | { readonly code: 'restored'; readonly parkedEvents: number }
   | ({ readonly code: 'reconciled' } & Readonly<Record<'teams' | 'drifts' | 'repaired', number>>)
   /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
@@ -79,6 +87,9 @@ export type ActionResult =
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
+
+/** A team that an entered text can mean. */
+export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<TeamPlan, 'planName'>;
 
 /** What a team had and should have had. */
 export type ComparedPlans = {
@@ -103,6 +114,7 @@ export type OperatorAction = {
     | 'compare'
     | 'repair'
     | 'dismiss'
+    | 'restore'
     | 'reconcile'
     | 'grant'
     | 'revoke-grant'
@@ -121,12 +133,14 @@ type Form = {
   readonly formId: string;
   readonly operator: Operator;
   readonly note: string | null;
+  /** When dismissals end; `null`: when the issue changes. */
+  readonly until?: Date | null;
 };
 
 /** Records the actions of one form, and deletes those older than a year. */
 export async function recordActions(
   query: Query,
-  { formId, operator, note }: Form,
+  { formId, operator, note, until = null }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
   const rows = actions.map(({ result, ...action }) => {
@@ -144,17 +158,19 @@ export async function recordActions(
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
+           and (dismissed_until is null or dismissed_until < now())
       )
       insert into instep.operator_actions
              (form_id, operator, operator_how, note, subject, action, is_done, outcome,
-              linked_team_id, linked_customer_id)
-      select $1, $2, $3, $4, acted.*
+              linked_team_id, linked_customer_id, dismissed_until)
+      select $1, $2, $3, $4, acted.*, case when action = 'dismiss' then $11::timestamptz end
         from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
-          as acted
+          as acted (subject, action, is_done, outcome, team_id, customer_id)
           on conflict do nothing`,
     values: [
       ...[formId, operator.name, operator.how, note],
       ...columnArrays(rows, 'subject', 'action', 'isDone', 'outcome', 'teamId', 'customerId'),
+      until,
     ],
   });
 }
@@ -163,6 +179,8 @@ const NOT_LINKED = { teamId: null, customerId: null };
 
 /** An action in the audit. */
 export type RecordedAction = OperatorAction & {
+  /** The same for all actions of one form. */
+  readonly formId: string;
   readonly note: string | null;
   /** Who acted, and through which program; `null`: an earlier version did not record it. */
   readonly operator: string | null;
@@ -175,7 +193,7 @@ export type RecordedAction = OperatorAction & {
 };
 
 const ACTIONS = ({ teams }: ApplicationTables) => `
-      select subject, action, is_done as "isDone", note, operator, operator_how as how,
+      select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
              coalesce(acted.outcome, jsonb_build_object('code', 'text', 'text', result)) as result,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"

@@ -93,9 +93,10 @@ export async function compareOrRepair(
     return { code: 'unknown-customer', customerId: finding.customerId };
   }
   if (finding?.kind !== 'drift') return { code: 'in-sync' };
-  const { is, shouldBe, cause, isRepaired, subscriptionIds, sinceSeconds } = finding;
+  const { is, shouldBe, cause, isRepaired, isDismissed, subscriptionIds, sinceSeconds } = finding;
   if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
-  return { code: 'out-of-sync', is, shouldBe, cause, subscriptionIds, sinceSeconds };
+  const plans = { is, shouldBe, cause, isDismissed };
+  return { code: 'out-of-sync', ...plans, subscriptionIds, sinceSeconds };
 }
 
 export type ReconcileRequest = {

@@ -17,7 +17,7 @@ import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
-import { readFindingOf } from '../postgres/statements/findings.ts';
+import { type Dismissal, readDismissals, readFindingOf } from '../postgres/statements/findings.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type Mode, originOfBody } from '../stripe/key-kind.ts';
@@ -37,6 +37,8 @@ export type ExplainedTeam = {
   readonly history: CustomerHistory;
   /** What the last comparison found, if that still holds; `null`: nothing. */
   readonly issue: FoundIssue | null;
+  /** What an operator has decided to leave as it is; `null`: nothing. */
+  readonly dismissal: Dismissal | null;
   /** All of its grants, the newest first. */
   readonly grants: readonly TeamGrant[];
 };
@@ -126,11 +128,13 @@ export async function explainTeam(
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = decidingEvent(customer, planSelection);
   const finding = await readFindingOf(query, team);
+  const dismissals = await readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]);
   const grants = await readGrants(query, id);
   const record = { team, known, history, planSelection, linkedMs, grants };
   return {
     ...{ team, planSelection, history, grants },
     issue: finding && issueOf(finding, [team]),
+    dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
     subscriptions: [...customer.values()]

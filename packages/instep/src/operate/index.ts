@@ -64,7 +64,7 @@ export {
   type StatisticsRow,
 } from '../maintenance/statistics.ts';
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
-export type { Problem } from '../postgres/statements/findings.ts';
+export type { Dismissal, Problem } from '../postgres/statements/findings.ts';
 export type {
   PlanChange,
   PlanChangeCause,
@@ -92,6 +92,7 @@ export {
 } from './act.ts';
 export {
   type ActionResult,
+  type Candidate,
   type ComparedPlans,
   exportActions,
   type FindActionsRequest,

@@ -51,6 +51,25 @@ export async function readNamedTeam(query: Query, id: ApplicationId): Promise<Na
   return row === undefined ? null : toNamedTeam(row);
 }
 
+const READ_TEAMS_WITH_NAME = (tables: ApplicationTables) => `
+      select ${NAMED_TEAM}
+        from ${teamsWithLostPlans(tables)}
+       where name = $1
+       order by id
+       limit $2`;
+
+/** The first teams with exactly this name. */
+export async function readTeamsWithName(
+  query: Query,
+  teamName: string,
+  limit: number,
+): Promise<NamedTeam[]> {
+  const name = 'read_teams_with_name';
+  const values = [teamName, limit];
+  const rows = await query<NamedTeamRow>({ name, text: READ_TEAMS_WITH_NAME, values });
+  return rows.map(toNamedTeam);
+}
+
 const READ_NAMED_TEAMS_OF = (tables: ApplicationTables) => `
       select ${NAMED_TEAM}
         from ${teamsWithLostPlans(tables)}

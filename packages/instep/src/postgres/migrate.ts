@@ -14,6 +14,7 @@ import { sql as requestedCustomers } from './migrations/0009-requested-customers
 import { sql as evidence } from './migrations/0010-evidence.ts';
 import { sql as grants } from './migrations/0011-grants.ts';
 import { sql as planChangeFeed } from './migrations/0012-plan-change-feed.ts';
+import { sql as dismissals } from './migrations/0013-dismissals.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -197,4 +198,5 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 10, name: '0010_evidence', sql: evidence, compatibleFrom: 8 },
   { version: 11, name: '0011_grants', sql: grants, compatibleFrom: 8 },
   { version: 12, name: '0012_plan_change_feed', sql: planChangeFeed, compatibleFrom: 8 },
+  { version: 13, name: '0013_dismissals', sql: dismissals, compatibleFrom: 8 },
 ];

@@ -199,6 +199,8 @@ export type DriftFinding = {
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
   readonly isRepaired: boolean;
+  /** Whether an operator has dismissed it, so that it is left as it is. */
+  readonly isDismissed: boolean;
 };
 
 /** A finding of a reconciliation. */
@@ -229,12 +231,12 @@ export function isRight({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
 
-export function findingOf(drift: Drift, isRepaired: boolean): Finding {
+export function findingOf(drift: Drift, isRepaired: boolean, isDismissed = false): Finding {
   const { team, snapshots: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
   const { subscriptionIds } = found;
   if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
-  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired };
+  return { kind: 'drift', teamId, customerId, ...found, is, isRepaired, isDismissed };
 }
 
 /** Turns a drift into an entry of the list of issues. */

@@ -6,7 +6,12 @@ import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
-import { PROBLEMS, storeFindings } from '../../postgres/statements/findings.ts';
+import {
+  type FoundProblem,
+  PROBLEMS,
+  readDismissals,
+  storeFindings,
+} from '../../postgres/statements/findings.ts';
 import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import {
@@ -52,11 +57,18 @@ export async function reconcileTeams(
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
   const found = (await findCertain(teams, listed, options, signal)).certain;
   if (!options.isDryRun) await noteApplicationChanges(teams, options);
-  const repairs = options.isDryRun ? null : await repairAll(found, listed, options, signal);
+  const dismissals = await readDismissals(
+    options.database.query,
+    found.map((drift) => problemOf(drift, false)).filter(isOfTeam),
+  );
+  const isDismissed = ({ team }: Drift) => dismissals.has(String(team.id));
+  const open = found.filter((drift) => !isDismissed(drift));
+  const repairs = options.isDryRun ? null : await repairAll(open, listed, options, signal);
   if (!options.isDryRun) await applyOtherStatuses(teams, listed, options);
   const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
   const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
-  for (const drift of drifts) options.onFinding(findingOf(drift, isRepaired(drift)));
+  for (const drift of drifts)
+    options.onFinding(findingOf(drift, isRepaired(drift), isDismissed(drift)));
   const wrong = drifts.filter((drift) => !isRight(drift));
   await storeFindings(
     options.database.query,
@@ -69,7 +81,7 @@ export async function reconcileTeams(
   );
   return {
     teams: teams.length,
-    drifts: wrong.length,
+    drifts: wrong.filter((drift) => !isDismissed(drift)).length,
     repaired: wrong.filter(isRepaired).length,
     unrecorded: drifts.length - wrong.length,
   };
@@ -91,6 +103,10 @@ async function noteApplicationChanges(
     await recordApplicationChanges(query, lockedIds);
   });
 }
+
+const isOfTeam = (
+  problem: FoundProblem,
+): problem is FoundProblem & { readonly teamId: ApplicationId } => problem.teamId !== null;
 
 /**
  * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not

@@ -222,13 +222,79 @@ export async function countFindings(query: Query): Promise<ReadonlyMap<Problem, 
   return new Map(rows.map(({ problem, count }) => [problem, count]));
 }
 
-/** SQL for whether no operator has dismissed the subject since it was found. */
+/** SQL for whether an operator has taken this dismissal back. */
+const IS_RESTORED = `exists (
+                       select
+                         from instep.operator_actions as restored
+                        where restored.action = 'restore'
+                          and restored.subject = dismissal.subject
+                          and restored.acted_at >= dismissal.acted_at
+                     )`;
+
+/** SQL for whether no operator has dismissed the subject since it was found, or until a later time. */
 export function isNotDismissed(subject: string, since: string): string {
   return `not exists (
                select
                  from instep.operator_actions as dismissal
                 where dismissal.action = 'dismiss'
                   and dismissal.subject = ${subject}
-                  and dismissal.acted_at >= ${since}
+                  and (dismissal.acted_at >= ${since} or dismissal.dismissed_until > now())
+                  and not ${IS_RESTORED}
              )`;
+}
+
+/** What an operator has decided to leave as it is. */
+export type Dismissal = {
+  readonly teamId: string;
+  readonly note: string | null;
+  readonly operator: string | null;
+  readonly dismissedAtMs: number;
+  /** `null`: until the team or its subscription changes. */
+  readonly untilMs: number | null;
+};
+
+/** A team, and what it has and should have; `null` stands for any plan. */
+type Dismissable = Pick<FoundProblem, 'plan' | 'shouldBe'> & { readonly teamId: ApplicationId };
+
+/**
+ * The dismissals that hold for these teams, which every repair respects: those until a later time, and those of the
+ * same difference.
+ */
+export async function readDismissals(
+  query: Query,
+  teams: readonly Dismissable[],
+): Promise<ReadonlyMap<string, Dismissal>> {
+  if (teams.length === 0) return new Map();
+  const rows = teams.map(({ teamId, plan, shouldBe }) => ({
+    subject: `team:${teamId}`,
+    plan: plan && JSON.stringify(plan),
+    shouldBe: shouldBe && JSON.stringify(shouldBe),
+  }));
+  const found = await query<Dismissal>({
+    name: 'read_dismissals',
+    text: `
+      select distinct on (asked.subject)
+             substr(asked.subject, length('team:') + 1) as "teamId",
+             note,
+             operator,
+             (extract(epoch from acted_at) * 1000)::bigint as "dismissedAtMs",
+             (extract(epoch from dismissed_until) * 1000)::bigint as "untilMs"
+        from unnest($1::text[], $2::jsonb[], $3::jsonb[]) as asked (subject, plan, should_be)
+        join instep.operator_actions as dismissal
+          on dismissal.subject = asked.subject
+         and dismissal.action = 'dismiss'
+       where (dismissed_until > now()
+              or dismissed_until is null and exists (
+                   select
+                     from instep.findings
+                    where 'team:' || team_id = asked.subject
+                      and found_at <= dismissal.acted_at
+                      and (asked.plan is null or plan = asked.plan)
+                      and (asked.should_be is null or should_be = asked.should_be)
+                 ))
+         and not ${IS_RESTORED}
+       order by asked.subject, dismissed_until desc nulls last, acted_at desc`,
+    values: columnArrays(rows, 'subject', 'plan', 'shouldBe'),
+  });
+  return new Map(found.map((dismissal) => [dismissal.teamId, dismissal]));
 }

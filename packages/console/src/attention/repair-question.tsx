@@ -1,0 +1,61 @@
+import { type ExplainedTeam, explainTeam, type OperateContext } from 'instep/operate';
+import { counted } from '../components/amounts.ts';
+import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
+import { Table } from '../components/table.tsx';
+import { TeamLink } from '../links/team-links.tsx';
+import { Page } from '../page.tsx';
+import { Changes } from '../reconcile/finding-table.tsx';
+
+type Repaired = {
+  readonly count: number;
+  /** The first ones, and what the last comparison found. */
+  readonly first: readonly Pick<ExplainedTeam, 'team' | 'issue'>[];
+};
+
+const MAX_LISTED = 50;
+
+export async function readRepaired(
+  context: OperateContext,
+  ids: readonly string[],
+): Promise<Repaired> {
+  const first = await Promise.all(
+    ids.slice(0, MAX_LISTED).map(async (id) => await explainTeam(context, id, { limit: 1 })),
+  );
+  return { count: ids.length, first: first.filter((one) => one !== null) };
+}
+
+type RepairQuestionProps = { readonly form: FormData; readonly teams: Repaired };
+
+/** Asks before teams are repaired, because that can't be undone, and shows what would change. */
+export function RepairQuestion({ form, teams: { count, first } }: RepairQuestionProps) {
+  const fields = [...form].filter(([name]) => name !== CSRF_FIELD);
+  return (
+    <Page title={`Repair ${counted(count, 'team')}?`} area="Attention">
+      <p>Instep asks Stripe again, and then changes the plans. This can't be undone.</p>
+      <Table
+        label="Teams to repair"
+        columns={['Team', { name: 'Change', class: 'wide' }]}
+        rows={first.map(({ team, issue }) => [
+          <TeamLink id={team.id} team={team} />,
+          issue?.evidence.is && issue.evidence.shouldBe ? (
+            <Changes is={issue.evidence.is} shouldBe={issue.evidence.shouldBe} />
+          ) : (
+            'what Stripe says'
+          ),
+        ])}
+      />
+      {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
+      <PostForm action="/attention">
+        {fields.map(([name, value]) => (
+          <input type="hidden" name={name} value={String(value)} />
+        ))}
+        <div class="toolbar">
+          <Button kind="main" name="confirmed" value="yes">
+            Repair {counted(count, 'team')}
+          </Button>
+          <a href="/attention">Cancel</a>
+        </div>
+      </PostForm>
+    </Page>
+  );
+}

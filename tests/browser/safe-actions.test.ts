@@ -1,0 +1,84 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { axeViolations, expectText, PHONE, useBrowser } from '../support/browser/browser.ts';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const browser = useBrowser();
+const { database, url } = await createDatabase();
+const { query } = database;
+let proxy: TcpProxy;
+let pages: ConsoleService;
+
+beforeAll(async () => {
+  proxy = await startProxy(url);
+  pages = await openConsole(connect(proxy.url));
+});
+afterAll(async () => await proxy.close());
+
+const park = (customerId: string) =>
+  openPipeline(database)([receivedEvent({ customerId, subscriptionId: `sub_${customerId}` })]);
+
+test.each([
+  ['1440 px', { width: 1_440, height: 900 }],
+  ['a phone', PHONE],
+])(
+  'a part of a name is asked about, linked by a click, and undone by another, at %s',
+  async (name, viewport) => {
+    const customerId = `cus_${name.replace(' ', '_')}`;
+    await park(customerId);
+    const teamId = await addTeam(query, { name: `Tern ${name}`, customerId: null });
+    const page = await browser.newPage({ viewport });
+    await page.goto(`${pages.url}/attention`);
+    const field = page.getByLabel(`Team for customer:${customerId}`);
+    await field.fill(`ern ${name}`);
+    await field.press('Enter');
+    await page.locator('[data-result=several-teams]').waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.getByRole('button', { name: `Link to Tern ${name}` }).click();
+    await page.locator('[data-result=linked]').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.locator('[data-result=unlinked]').waitFor();
+    const [team] = await query('select provider_customer_id from teams where id = $1', [teamId]);
+    expect(team).toEqual({ provider_customer_id: null });
+  },
+);
+
+test('a form that is sent while the database is away keeps its input, and can be sent again', async () => {
+  await park('cus_away');
+  await addTeam(query, { name: 'Away', customerId: null });
+  const page = await browser.newPage();
+  await page.goto(`${pages.url}/attention`);
+  const field = page.getByLabel('Team for customer:cus_away');
+  await field.fill('Away');
+  await proxy.become('refuse');
+  await field.press('Enter');
+  await expectText(page.getByRole('heading', { level: 1 })).toBe('PostgreSQL does not answer');
+  await expectText(page.getByRole('main')).toContain('link customer:cus_away: Away');
+  expect(await axeViolations(page)).toEqual([]);
+  await proxy.become('forward');
+  await page.getByRole('button', { name: 'Send again' }).click();
+  await page.locator('[data-result=linked]').waitFor();
+  browser.takeProblems();
+});
+
+test('a second click while a form is on its way sends nothing', async () => {
+  await park('cus_twice');
+  const page = await browser.newPage();
+  await page.goto(`${pages.url}/attention`);
+  await page.getByRole('row', { name: 'cus_twice' }).getByRole('checkbox').check();
+  const result = await page.evaluate(`(() => {
+    let sent = 0;
+    document.addEventListener('submit', (event) => {
+      if (!event.defaultPrevented) sent += 1;
+      event.preventDefault();
+    });
+    const button = document.querySelector('button[value="dismiss"]');
+    for (let click = 0; click < 3; click += 1) button.click();
+    return { sent, isBusy: button.getAttribute('aria-busy') };
+  })()`);
+  expect(result).toEqual({ sent: 1, isBusy: 'true' });
+});
