@@ -627,7 +627,9 @@ test('a repair asks first, with the names of the teams and what would change', a
     ...teamIds.map((teamId) => ['row', `team:${teamId}`] as const),
     ['action', 'repair'],
   ]);
-  expect(text).toMatch(/Repair 2 teams\? .* One team \d+ status from trialing to active Two team/);
+  expect(text).toMatch(
+    /Repair 2 teams\? .* One team \d+ cus_One changed by hand status from trialing to active Two team/,
+  );
   expect((await planOf(teamIds[0] ?? 0))?.subscriptionStatus).toBe('trialing');
 });
 

@@ -156,6 +156,32 @@ export const OTHER_SHOTS: readonly Shot[] = [
   },
   ofEmpty('attention-empty', '/attention'),
   {
+    name: 'attention-choose-team',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention`);
+      const team = page.getByPlaceholder('Team id or name').first();
+      await team.fill('a');
+      await team.press('Enter');
+      await page.locator('[data-result=several-teams]').waitFor();
+    },
+  },
+  {
+    name: 'attention-repair-question',
+    async open(page, { demo }) {
+      await page.goto(`${demo.url}/attention?issue=changed-by-hand&select=all`);
+      await page.getByRole('button', { name: 'Repair' }).last().click();
+      await page.getByRole('heading', { level: 1, name: 'Repair' }).waitFor();
+    },
+  },
+  {
+    name: 'team-unlink-question',
+    async open(page, { demo }) {
+      await openTeam(page, demo, "Ada's team");
+      await page.goto(`${page.url()}/unlink`);
+    },
+  },
+  at('actions', '/actions'),
+  {
     name: 'attention-no-row',
     async open(page, { demo }) {
       await page.goto(`${demo.url}/attention`);

@@ -20,7 +20,7 @@ import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
 import { differingFields } from '../components/plan-table.tsx';
 import { Table } from '../components/table.tsx';
-import { Time, UntrustedText } from '../components/text.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
@@ -346,8 +346,10 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
       {failure?.result.code === 'several-teams' &&
         failure.result.candidates?.map(({ id, name, planName }) => (
           <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
-            Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}
-            {String(id)}, {planName === null ? 'no plan' : <UntrustedText text={planName} />})
+            <span>
+              Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}
+              {String(id)}, <OptionalText text={planName} fallback="no plan" />)
+            </span>
           </Button>
         ))}
     </>

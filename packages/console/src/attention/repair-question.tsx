@@ -2,6 +2,8 @@ import { type ExplainedTeam, explainTeam, type OperateContext } from 'instep/ope
 import { counted } from '../components/amounts.ts';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Table } from '../components/table.tsx';
+import { OptionalText } from '../components/text.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { Changes } from '../reconcile/finding-table.tsx';
@@ -34,9 +36,11 @@ export function RepairQuestion({ form, teams: { count, first } }: RepairQuestion
       <p>Instep asks Stripe again, and then changes the plans. This can't be undone.</p>
       <Table
         label="Teams to repair"
-        columns={['Team', { name: 'Change', class: 'wide' }]}
+        columns={['Team', 'Customer', 'Issue', { name: 'Change', class: 'wide' }]}
         rows={first.map(({ team, issue }) => [
           <TeamLink id={team.id} team={team} />,
+          <OptionalText text={team.customerId} />,
+          issue === null ? '–' : ISSUE_NAMES[issue.code],
           issue?.evidence.is && issue.evidence.shouldBe ? (
             <Changes is={issue.evidence.is} shouldBe={issue.evidence.shouldBe} />
           ) : (
