@@ -99,6 +99,7 @@ test('teams that were repaired elsewhere since the dry run are not offered again
   const { text } = await pages.get('/reconcile');
   expect(text).toContain('Repair 1 team…');
   expect(text).toContain('changed since');
+  expect(text).toContain('Teams out of sync 1 not repaired');
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toContain('cus_other');
   expect(asked.text).not.toContain('cus_one');

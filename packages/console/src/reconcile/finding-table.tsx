@@ -100,6 +100,7 @@ function findingCells(finding: Finding, teams: TeamsById): Child[] {
 type StateOfProps = { readonly drift: DriftFinding; readonly teams: TeamsById };
 
 function StateOf({ drift, teams }: StateOfProps) {
+  if (drift.isDismissed) return <Badge tone="quiet">dismissed</Badge>;
   return isStillWrong(drift, teams) ? (
     <Badge tone="bad">out of sync</Badge>
   ) : (

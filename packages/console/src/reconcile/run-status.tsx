@@ -69,6 +69,7 @@ type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
 
 function OwnRun({ state, teams }: OwnRunProps) {
   const { isDryRun, startedAtMs, found } = state;
+  const open = state.kind === 'done' ? openDrifts(state, teams).count : 0;
   return (
     <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
       <p role="status">
@@ -87,8 +88,14 @@ function OwnRun({ state, teams }: OwnRunProps) {
           {state.error === null ? FAILED : failureText(state.error)} The findings so far are below.
         </Notice>
       )}
-      {state.kind === 'done' && <CountFacts counts={state.counts} isDryRun={isDryRun} />}
-      {isDryRunDone(state) && <RepairLink count={openDrifts(state, teams).count} />}
+      {state.kind === 'done' && (
+        // A team that was repaired or dismissed elsewhere since is counted no more.
+        <CountFacts
+          counts={isDryRun ? { ...state.counts, drifts: open } : state.counts}
+          isDryRun={isDryRun}
+        />
+      )}
+      {isDryRunDone(state) && <RepairLink count={open} />}
       <Findings found={found} teams={teams} isOver={state.kind !== 'running'} />
     </Panel>
   );
@@ -109,7 +116,8 @@ type FinishedRun = Extract<RunState, { kind: 'done' }>;
 
 /** The drifts of a dry run whose teams have not changed since, and how many there are with those not kept. */
 export function openDrifts({ found, counts }: FinishedRun, teams: TeamsById) {
-  const drifts = found.first.filter((finding) => finding.kind === 'drift');
+  const all = found.first.filter((finding) => finding.kind === 'drift');
+  const drifts = all.filter(({ isDismissed }) => !isDismissed);
   const open = drifts.filter((drift) => isStillWrong(drift, teams));
   return { open, count: counts.drifts - (drifts.length - open.length) };
 }

@@ -50,7 +50,7 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
           <Field
             label="Or leave it as it is. Why?"
             name="note"
-            hint="Partner deal. No repair changes the team then."
+            hint="Such as: partner deal. No repair changes the team meanwhile."
             maxlength={500}
             required
           />
