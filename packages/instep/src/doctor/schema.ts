@@ -155,8 +155,10 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
           from instep
           join (values ('events', 'delete'),
                        ('dismissed_events', 'delete'),
+                       ('failed_jobs', 'delete'),
                        ('findings', 'delete'),
                        ('operator_actions', 'delete'),
+                       ('responses', 'delete'),
                        ('runs', 'delete'),
                        ('statistics', 'delete'),
                        ('statistics_parked', 'delete'),
