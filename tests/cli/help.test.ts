@@ -3,6 +3,7 @@ import { runInstep } from '../support/process/instep-process.ts';
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   serve: [],
+  console: [],
   demo: [],
   doctor: [],
   tables: [],

@@ -1,3 +1,4 @@
+import { readRunningPolicies } from 'instep/src/access/team-access.ts';
 import { noteRun, readRuns } from 'instep/src/maintenance/runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
@@ -33,6 +34,20 @@ describe.each(postgresServers)('$name', (server) => {
     await age('61 seconds');
     expect(await note(runId)).not.toBe(runId);
     expect(await versions()).toEqual(['1.0.0', '1.0.0']);
+  });
+
+  test('on demand, the processes of a version have one run, which lasts until now', async () => {
+    const noteOnDemand = () =>
+      noteRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
+    await noteOnDemand();
+    await age('2 days');
+    await noteOnDemand();
+    const [run, ...others] = await readRuns(store.database.query);
+    expect(others).toEqual([]);
+    expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThan(2 * 86_400_000 - 1_000);
+    expect((run?.seenAtMs ?? 0) - Date.now()).toBeLessThan(1_000);
+    // Its end is unknown, so it says nothing about the policies that are in use.
+    expect(await readRunningPolicies(store.database.query)).toEqual([]);
   });
 
   test('each instance has its own run, and old runs are deleted', async () => {

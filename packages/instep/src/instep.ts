@@ -194,10 +194,9 @@ export async function openService(options: InstepOptions): Promise<Service> {
       retentionMs: config.eventRetentionMs,
       planHistoryRetentionMs: config.planHistoryRetentionMs,
     });
-    const all = [...jobs, createResponsesJob(query, responses)];
-    if (isOnDemand) all.push(consumers.job);
-    // On demand, Instep does not run between requests.
-    return mode === 'background' ? [...all, createRunsJob(query, config.accessPolicy)] : all;
+    const accessPolicy = mode === 'background' ? config.accessPolicy : null;
+    const all = [...jobs, createResponsesJob(query, responses), createRunsJob(query, accessPolicy)];
+    return isOnDemand ? [...all, consumers.job] : all;
   };
   const working = { logger, instrumentation: metrics };
   const maintenance =

@@ -13,6 +13,7 @@ const WRONG_USAGE = 2;
 /** Each command is loaded only when it is used, because each needs different modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   serve: async () => (await import('./serve.ts')).serveCommand(),
+  console: async () => (await import('./console.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   tables: async () => (await import('./schema.ts')).tablesCommand(),

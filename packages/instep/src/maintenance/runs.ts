@@ -8,7 +8,7 @@ import type { Job } from './worker.ts';
 export type Run = {
   readonly version: string;
   readonly startedAtMs: number;
-  /** When it was last seen running. */
+  /** When it was last seen running. An app in which Instep works on demand counts as running until now. */
   readonly seenAtMs: number;
 };
 
@@ -21,26 +21,34 @@ const KEPT = `interval '15 days'`;
 /** More runs are a crash loop, of which the newest runs are enough. */
 const MAX_RUNS = 1_000;
 
+type NotedRun = {
+  /** `null` at first. */
+  readonly runId: string | null;
+  readonly version: string;
+  /**
+   * `null`: Instep works on demand. Then nothing tells when the app stops, so all its processes of a version have one
+   * run, and it counts as running for as long as the charts reach.
+   */
+  readonly accessPolicy: string | null;
+};
+
 /**
  * Records that the instance of this run is running, and returns the run: a new one if there is none yet, or
  * if the instance could not reach the database for too long.
  */
-export async function noteRun(
-  query: Query,
-  run: { runId: string | null; version: string; accessPolicy: string },
-): Promise<string | null> {
+export async function noteRun(query: Query, run: NotedRun): Promise<string | null> {
   const [row] = await query<{ runId: string }>({
     name: 'note_run',
     text: `
       with seen as (
         update instep.runs
-           set seen_at = now()
-         where run_id = $1
-           and seen_at >= now() - $3 * interval '1 millisecond'
+           set seen_at = now() + $5 * ${KEPT}
+         where (run_id = $1 and seen_at >= now() - $3 * interval '1 millisecond')
+            or ($5 = 1 and access_policy is null and version = $2 and seen_at > now())
         returning run_id
       ), begun as (
-        insert into instep.runs (version, access_policy)
-        select $2, $4
+        insert into instep.runs (version, access_policy, seen_at)
+        select $2, $4, now() + $5 * ${KEPT}
          where not exists (select from seen)
         returning run_id
       ), forgotten as (
@@ -51,7 +59,13 @@ export async function noteRun(
       select run_id as "runId" from seen
        union all
       select run_id from begun`,
-    values: [run.runId, run.version, MAX_UNSEEN_MS, run.accessPolicy],
+    values: [
+      run.runId,
+      run.version,
+      MAX_UNSEEN_MS,
+      run.accessPolicy,
+      run.accessPolicy === null ? 1 : 0,
+    ],
   });
   return row?.runId ?? null;
 }
@@ -63,7 +77,7 @@ export async function readRuns(query: Query): Promise<Run[]> {
     text: `
       select version,
              (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
-             (extract(epoch from seen_at) * 1000)::bigint    as "seenAtMs"
+             (extract(epoch from least(seen_at, now())) * 1000)::bigint as "seenAtMs"
         from (
                select *
                  from instep.runs
@@ -77,14 +91,18 @@ export async function readRuns(query: Query): Promise<Run[]> {
 /** Shorter than the time after which an instance counts as down, so that one delay is not an outage. */
 const INTERVAL_MS = 20_000;
 
-/** Records when this instance was running, so that the charts show starts, deploys and outages. */
-export function createRunsJob(query: Query, policy: AccessPolicy): Job {
+/**
+ * Records when this instance was running, so that the charts show starts, deploys and outages. `null`: it works on
+ * demand.
+ */
+export function createRunsJob(query: Query, policy: AccessPolicy | null): Job {
+  const accessPolicy = policy === null ? null : policyText(policy);
   let runId: string | null = null;
   return {
     name: 'runs',
     intervalMs: INTERVAL_MS,
     run: async () => {
-      runId = await noteRun(query, { runId, version: VERSION, accessPolicy: policyText(policy) });
+      runId = await noteRun(query, { runId, version: VERSION, accessPolicy });
     },
   };
 }
