@@ -28,8 +28,9 @@ describe.each(postgresServers)('$name', (server) => {
     const at = (second: number, status: string) => ({ createdSeconds: CREATED + second, status });
     await deliver('older', at(1, 'trialing'));
     await deliver('before the newest', at(2, 'past_due'));
-    await deliver('of the newest second', at(3, 'past_due'));
-    await deliver('newest', at(3, 'active'));
+    const replaced = (status: string) => ({ previousAttributes: { status } });
+    await deliver('of the newest second', { ...at(3, 'past_due'), ...replaced('trialing') });
+    await deliver('newest', { ...at(3, 'active'), ...replaced('past_due') });
     await deliver('newer without effect', at(4, 'past_due'));
     await deliver('newest of another', { subscriptionId: 'sub_2', ...at(0, 'canceled') });
     await deliver('older than it was there', at(1, 'active'));
