@@ -27,16 +27,17 @@ type TableProps = {
   readonly hasRowNames?: boolean;
 };
 
-/** A table with more columns becomes a list of cards on a phone. */
+/** A table with more columns, or with sentences, becomes a list of cards on a phone. */
 const MAX_PHONE_COLUMNS = 3;
 
 /** A dense table. If it is wider than the page, it scrolls, also by keyboard. */
 export function Table({ label, columns, rows, ids = [], hasRowNames = false }: TableProps) {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const [names, classes] = [all.map((column) => column.name), all.map((column) => column.class)];
+  const isTooWide = columns.length > MAX_PHONE_COLUMNS || classes.includes('wide');
   return (
     <section class="scroll" aria-label={label} tabindex={0}>
-      <table class={columns.length > MAX_PHONE_COLUMNS ? 'cards' : undefined}>
+      <table class={isTooWide ? 'cards' : undefined}>
         <thead>
           <tr>
             {all.map(({ name, class: alignment, sort }) => (
