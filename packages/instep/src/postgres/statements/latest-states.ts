@@ -12,7 +12,8 @@ export async function readLatestStates(
   type Row = SubscriptionEvent & Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'>;
   const rows = await query<Row>({
     name: 'read_latest_states',
-    // Read customer by customer, so that table statistics can't make the planner read the whole table.
+    // Read customer by customer, so that table statistics can't make the planner read the whole table; and from JSON,
+    // because the length of an array makes PostgreSQL plan the statement again for each batch.
     text: `
       select state.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -23,7 +24,7 @@ export async function readLatestStates(
              extract(epoch from since)::bigint as "sinceSeconds",
              is_settled as "isSettled",
              is_from_log as "isFromLog"
-        from unnest($1::text[]) as asked (customer_id)
+        from jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)
        cross join lateral (
                select *
                  from instep.latest_states
