@@ -31,6 +31,15 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
   return stderr;
 }
 
+test('the same port twice exits with 2, and names the variable to change', async () => {
+  const settings = { ...SETTINGS, DATABASE_URL: url.href, PORT: '3055', OPS_PORT: '3055' };
+  const { code, stderr } = await runInstep(['serve'], settings);
+  expect(code).toBe(2);
+  expect(stderr).toContain(
+    'OPS_PORT and PORT are both 3055: set OPS_PORT to another port, or to off',
+  );
+});
+
 const takenPort = useTakenPort();
 
 test('a port that is taken exits with 1 and a remedy, before it migrates', async () => {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { examineSilently } from '../adapters/handler.ts';
-import { type Config, readConfig } from '../config/config.ts';
+import { type Config, ConfigInvalid, readConfig } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import {
   OPERATIONS_DEADLINE_MS,
@@ -27,6 +27,7 @@ export function serveCommand(): Command {
 
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
+  requireTwoPorts(config);
   const pretty = process.stdout.isTTY
     ? prettyLines((text) => process.stdout.write(text))
     : undefined;
@@ -36,6 +37,22 @@ async function serve(): Promise<void> {
   // Handled from the start: an unhandled signal does not end the first process of a container.
   await serveUntil(nextSignal(), config, logger);
   logger.info('stopped');
+}
+
+const ALL_ADDRESSES = ['0.0.0.0', '::'];
+
+/**
+ * Only the server needs both: an app with Instep inside has a `PORT` of its own.
+ *
+ * @throws ConfigInvalid
+ */
+function requireTwoPorts({ host, port, operations }: Config): void {
+  if (port === 0 || operations?.port !== port) return;
+  const hosts = [host, operations.host];
+  if (host !== operations.host && !hosts.some((one) => ALL_ADDRESSES.includes(one))) return;
+  const problem = `and PORT are both ${port}`;
+  const remedy = 'set OPS_PORT to another port, or to off';
+  throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy }]);
 }
 
 /**
