@@ -294,6 +294,12 @@ test.each([
   ]);
 });
 
+test('a reference to another variable is refused with what to do', () => {
+  expect(problemsOf({ ...REQUIRED, DATABASE_URL: '$POSTGRES_URL' })).toEqual([
+    expect.stringMatching(/^DATABASE_URL begins with \$, .*: set it to the URL itself$/),
+  ]);
+});
+
 test.each(['off', '0'])('EVENT_RETENTION=%s keeps all events', (EVENT_RETENTION) => {
   expect(readConfig({ ...REQUIRED, EVENT_RETENTION }).eventRetentionMs).toBeNull();
   expect(readEventRetention({ EVENT_RETENTION })).toBeNull();

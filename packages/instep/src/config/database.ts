@@ -32,6 +32,13 @@ export function databaseVariables(environment: Environment) {
           'set it to the URL of your PostgreSQL, or to embedded',
         ),
       ),
+      v.check(
+        (text) => !text.startsWith('$'),
+        withRemedy(
+          'begins with $, but Instep does not replace references to other variables, as Next.js does in .env',
+          'set it to the URL itself',
+        ),
+      ),
       v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(
         (urls) => urls !== null,
