@@ -35,7 +35,7 @@ import {
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { withDeadline } from './runtime/deadline.ts';
 import type { Instrumentation } from './runtime/instrumentation.ts';
-import type { Logger } from './runtime/logging.ts';
+import { type Logger, limitLines } from './runtime/logging.ts';
 import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
 import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
@@ -220,10 +220,18 @@ export async function openService(options: InstepOptions): Promise<Service> {
     maxBodyBytes: config.maxBodyBytes,
     requestDeadlineMs: config.requestDeadlineMs,
   });
+  // Anyone can send any number of forged cookies.
+  const writeForeign = limitLines((members) =>
+    logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
+  );
+  const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
+    metrics.sessionRejected(reason);
+    if (reason === 'signature') writeForeign({});
+  });
   let isShuttingDown = false;
   const router = new Router({
     user: new UserEndpoint({
-      sessions: new SessionReader(secretKeys(config.authSecrets), now),
+      sessions,
       query,
       maxQueued: config.maxQueuedEvents,
       includePasswordHash: config.includePasswordHash,

@@ -8,6 +8,7 @@ import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
+import { REJECTIONS } from '../sessions/token.ts';
 import { HANDLED_TYPES } from '../stripe/parse-event.ts';
 import { readProcessMetrics } from './process-metrics.ts';
 import {
@@ -63,6 +64,10 @@ function createSeries() {
       'instep_signature_failures_total',
       'Webhooks without a valid signature, or with a signature that is too old.',
     ),
+    sessionRejections: new Counter(
+      'instep_rejected_sessions_total',
+      'Session cookies that stand for no session, by reason. signature: another secret signed it.',
+    ),
     batchSizes: new Histogram(
       'instep_batch_events',
       'Events in one transaction, by queue.',
@@ -101,6 +106,7 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
   eventFailures.declare({ code: 'QUEUE_FULL' });
   for (const mismatch of ['mode', 'account']) series.eventMismatches.declare({ mismatch });
   series.signatureFailures.declare();
+  for (const reason of REJECTIONS) series.sessionRejections.declare({ reason });
   deliveryDelays.declare();
 
   let clockSkewSeconds: number | null = null;
@@ -118,6 +124,7 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
       clockSkewSeconds = options.now() / 1_000 - timestampSeconds;
     },
     signatureRejected: () => series.signatureFailures.increase(),
+    sessionRejected: (reason) => series.sessionRejections.increase({ reason }),
     eventProcessed({ type, outcome, source, delayMs }) {
       events.increase({ type, outcome, source });
       // Clocks differ, so a delay can be negative, but a sum must not fall.

@@ -5,6 +5,8 @@ export type Instrumentation = {
   /** A signature matched one of the signing secrets. Its timestamp is in seconds since 1970. */
   signatureMatched(timestampSeconds: number): void;
   signatureRejected(): void;
+  /** A session cookie has a signature of another secret, has expired, or is invalid. */
+  sessionRejected(reason: string): void;
   eventProcessed(event: ProcessedEvent): void;
   /** An event from another mode or account than the API key's has arrived. */
   eventMismatched(mismatch: string): void;
@@ -31,6 +33,7 @@ export const NO_INSTRUMENTATION: Instrumentation = {
   requestAnswered: () => undefined,
   signatureMatched: () => undefined,
   signatureRejected: () => undefined,
+  sessionRejected: () => undefined,
   eventProcessed: () => undefined,
   eventMismatched: () => undefined,
   eventFailed: () => undefined,

@@ -16,6 +16,13 @@ export type Session = {
   readonly expiresAtMs: number;
 };
 
+/**
+ * Why a token stands for no session: it has a `signature` of another secret, it has `expired`, or it is `invalid` as a
+ * session.
+ */
+export const REJECTIONS = ['signature', 'expired', 'invalid'] as const;
+export type Rejection = (typeof REJECTIONS)[number];
+
 /** Fixed here, so that the token can't choose it. */
 const ALGORITHM = 'HS256';
 
@@ -64,33 +71,51 @@ export async function verifySession(
   keys: SecretKeys,
   nowMs: number,
 ): Promise<Session | null> {
-  for (const key of keys) {
-    const payload = await verify(token, key, nowMs);
-    if (payload !== null) return toSession(payload, nowMs);
-  }
-  return null;
+  const result = await examine(token, keys, nowMs);
+  return typeof result === 'string' ? null : result;
 }
 
-async function verify(token: string, key: Uint8Array, nowMs: number): Promise<JWTPayload | null> {
+async function examine(
+  token: string,
+  keys: SecretKeys,
+  nowMs: number,
+): Promise<Session | Rejection> {
+  for (const key of keys) {
+    const result = await verify(token, key, nowMs);
+    if (result !== 'signature') {
+      return typeof result === 'string' ? result : toSession(result, nowMs);
+    }
+  }
+  return 'signature';
+}
+
+async function verify(
+  token: string,
+  key: Uint8Array,
+  nowMs: number,
+): Promise<JWTPayload | Rejection> {
   try {
     const options = { algorithms: [ALGORITHM], currentDate: new Date(nowMs) };
     return (await jwtVerify(token, key, options)).payload;
   } catch (error) {
-    if (error instanceof errors.JOSEError) return null;
+    if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
+    if (error instanceof errors.JWTExpired) return 'expired';
+    if (error instanceof errors.JOSEError) return 'invalid';
     throw error;
   }
 }
 
-function toSession(payload: JWTPayload, nowMs: number): Session | null {
+function toSession(payload: JWTPayload, nowMs: number): Session | Rejection {
   const parsed = v.safeParse(claims, payload);
-  if (!parsed.success) return null;
+  if (!parsed.success) return 'invalid';
   const { user, exp, expires } = parsed.output;
   const ends = [
     ...(exp === undefined ? [] : [exp * 1_000]),
     ...(expires === undefined ? [] : [Date.parse(expires)]),
   ];
+  if (ends.length === 0) return 'invalid';
   const expiresAtMs = Math.min(...ends);
-  return ends.length > 0 && nowMs < expiresAtMs ? { userId: user.id, expiresAtMs } : null;
+  return nowMs < expiresAtMs ? { userId: user.id, expiresAtMs } : 'expired';
 }
 
 /**
@@ -140,20 +165,30 @@ const MAX_CACHED = 10_000;
 export class SessionReader {
   #keys: SecretKeys;
   #now: () => number;
+  #onRejected: (rejection: Rejection) => void;
   #verified = new BoundedCache<string, Session>(MAX_CACHED);
 
-  constructor(keys: SecretKeys, now: () => number) {
+  constructor(
+    keys: SecretKeys,
+    now: () => number,
+    onRejected: (rejection: Rejection) => void = () => undefined,
+  ) {
     this.#keys = keys;
     this.#now = now;
+    this.#onRejected = onRejected;
   }
 
   /** The id of the user whom a token identifies now, or `null`. */
   async read(token: string): Promise<ApplicationId | null> {
     const cached = this.#verified.get(token);
-    const session = cached ?? (await verifySession(token, this.#keys, this.#now()));
-    if (session === null) return null;
+    const session = cached ?? (await examine(token, this.#keys, this.#now()));
+    if (typeof session === 'string') {
+      this.#onRejected(session);
+      return null;
+    }
     if (this.#now() >= session.expiresAtMs) {
       this.#verified.delete(token);
+      this.#onRejected('expired');
       return null;
     }
     if (cached === undefined) this.#verified.set(token, session);

@@ -1,0 +1,69 @@
+import { openInstep, readConfig } from 'instep';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { issueSession } from 'instep/src/sessions/token.ts';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SETTINGS } from '../support/process/instep-process.ts';
+import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
+
+const OTHER_SECRET = 'the secret of another app, also longer than 32 bytes';
+
+const lines: string[] = [];
+let created: Awaited<ReturnType<typeof createDatabase>>;
+let instep: Awaited<ReturnType<typeof openInstep>>;
+beforeAll(async () => {
+  created = await createDatabase();
+  const config = readConfig({ ...SETTINGS, DATABASE_URL: created.url.href });
+  const logger = createLogger('warn', { write: (line) => lines.push(line) });
+  instep = await openInstep({ config, logger, maintenance: 'off' });
+});
+afterAll(async () => {
+  await instep?.close();
+  await created?.database.close();
+});
+
+/** The number of session cookies that were rejected for a reason. */
+async function rejected(reason: string): Promise<number> {
+  const exposed = await instep.metrics.expose();
+  const [, count] =
+    exposed.match(`instep_rejected_sessions_total{reason="${reason}"} (\\d+)`) ?? [];
+  return Number(count);
+}
+
+/** The answer of `GET /api/user` to a token. */
+async function answerTo(token: string): Promise<unknown> {
+  const { status, body } = await instep.handle({
+    method: 'GET',
+    path: '/api/user',
+    header: (name) => (name === 'cookie' ? `session=${token}` : null),
+    body: async () => new Uint8Array(),
+  });
+  expect(status).toBe(200);
+  return JSON.parse(body);
+}
+
+const valid = () => ({ nowMs: Date.now(), lifetimeMs: 60_000 });
+const past = () => ({ nowMs: Date.now() - 120_000, lifetimeMs: 60_000 });
+
+test('a signature of another secret is answered with null, counted and logged without the token', async () => {
+  expect(await rejected('signature')).toBe(0);
+  const token = await issueSession(7, OTHER_SECRET, valid());
+  for (let count = 0; count < 12; count += 1) expect(await answerTo(token)).toBeNull();
+  expect(await rejected('signature')).toBe(12);
+  const written = lines.filter((line) => line.includes('AUTH_SECRET'));
+  expect(written).not.toEqual([]);
+  for (const line of written) {
+    const { level, time, suppressed, msg, ...others } = JSON.parse(line);
+    expect(others).toEqual({});
+  }
+});
+
+test('what our secret signed is counted by its reason, and is not logged', async () => {
+  const before = lines.length;
+  expect(await answerTo(await issueSession(7, AUTH_SECRET, past()))).toBeNull();
+  expect(await answerTo(await issueSession('', AUTH_SECRET, valid()))).toBeNull();
+  expect(await answerTo(await issueSession(7, AUTH_SECRET, valid()))).toBeNull();
+  expect(await rejected('expired')).toBe(1);
+  expect(await rejected('invalid')).toBe(1);
+  expect(lines).toHaveLength(before);
+});
