@@ -301,7 +301,11 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
     text: (tables) => textOf(tables, order, { conditions, cursor: cursorText, needsPlan }),
     values,
   });
-  const teams = rows.flatMap((row) => (row.id === null ? [] : [toNamedTeam(row)]));
+  const teams = rows.flatMap((row) => {
+    if (row.id === null) return [];
+    const { examinedTo, ...team } = row;
+    return [toNamedTeam(team)];
+  });
   return { teams, examinedTo: rows[0]?.examinedTo ?? null };
 }
 
