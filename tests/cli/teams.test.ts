@@ -28,6 +28,32 @@ test('adds, links and shows a team', async () => {
   expect(actions).toEqual([{ subject, action: 'link', is_done: true, operator_how: 'command' }]);
 });
 
+test('unlinks a team, once', async () => {
+  const id = String(await addTeam(database.query, { name: 'Gone', customerId: 'cus_gone' }));
+  const { code, stdout } = await team('unlink', id, '--json');
+  expect(code).toBe(0);
+  expect(JSON.parse(stdout)).toMatchObject({ providerCustomerId: null, ...NO_PLAN });
+  const again = await team('unlink', id);
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('has no customer') });
+});
+
+test('lists teams, and finds them by a part of the name and by the customer', async () => {
+  const id = await addTeam(database.query, { name: 'Listed Ltd', customerId: 'cus_listed' });
+  const found = [{ id, name: 'Listed Ltd', providerCustomerId: 'cus_listed', ...NO_PLAN }];
+  for (const text of ['listed l', 'cus_listed']) {
+    const { stdout } = await team('list', '--search', text, '--json');
+    expect(
+      stdout
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    ).toEqual(found);
+  }
+  expect((await team('list', '--search', 'Listed')).stdout).toMatch(/Listed Ltd +cus_listed/);
+  const none = await team('list', '--search', 'nobody has this name');
+  expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'no teams\n' });
+});
+
 test('show prints the plan without colors', async () => {
   const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_plan' });
   await openPipeline(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
@@ -75,7 +101,7 @@ test.each(['2020-01-01', '2h', 'tomorrow'])('a grant can not end at %s', async (
   expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('in the future') });
 });
 
-test.each(['show 4711', 'access 4711', 'link 4711 --customer cus_nobody'])(
+test.each(['show 4711', 'access 4711', 'unlink 4711', 'link 4711 --customer cus_nobody'])(
   '%s for an unknown team exits with 1 and one line',
   async (command) => {
     expect(await team(...command.split(' '))).toEqual({
@@ -87,7 +113,7 @@ test.each(['show 4711', 'access 4711', 'link 4711 --customer cus_nobody'])(
 );
 
 test('a customer of another team exits with 1 and changes nothing', async () => {
-  await addTeam(database.query, { name: 'First', customerId: 'cus_taken' });
+  const first = await addTeam(database.query, { name: 'First', customerId: 'cus_taken' });
   const id = await addTeam(database.query, { name: 'Second', customerId: null });
   for (const command of [
     ['link', String(id), '--customer', 'cus_taken'],
@@ -99,6 +125,10 @@ test('a customer of another team exits with 1 and changes nothing', async () => 
     expect(stderr).toMatch(/^instep: .*\n$/m);
   }
   expect(await readTeam(database.query, id)).toMatchObject({ customerId: null });
+  const { stderr } = await team('link', String(id), '--customer', 'cus_taken');
+  expect(stderr).toContain(
+    `team ${first} (First) has the customer. Unlink it first: instep team unlink ${first} [`,
+  );
 });
 
 test('names the required columns that only the app can fill', async () => {

@@ -6,12 +6,21 @@ import { act } from '../operate/act.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { ReadContext } from '../operate/context.ts';
-import { readTeam } from '../operate/find-teams.ts';
+import { exportTeams, readTeam, teamsOfCustomers } from '../operate/find-teams.ts';
 import { grantPlan, revokeGrant } from '../operate/grants.ts';
+import type { NamedTeam } from '../operate/named-teams.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
-import { printData } from './output.ts';
+import {
+  type Columns,
+  printable,
+  printData,
+  printMessage,
+  tableHead,
+  tableLine,
+  writeLine,
+} from './output.ts';
 import { NotFound, TeamNotLinked, withOperator, withReadContext } from './with-database.ts';
 
 type Json = { json?: boolean };
@@ -19,7 +28,7 @@ type Json = { json?: boolean };
 export function teamCommand(): Command {
   return createCommand(
     'team',
-    'add, link, show and sync teams and their plans',
+    'add, link, list, show and sync teams and their plans',
     'instep team show 1',
   )
     .addCommand(
@@ -43,6 +52,14 @@ export function teamCommand(): Command {
         .requiredOption('--customer <id>', 'id of the customer at Stripe')
         .option('--json', 'print JSON')
         .action(link),
+    )
+    .addCommand(ofTeam('unlink', "take a team's customer away, and with it the plan", unlink))
+    .addCommand(
+      createCommand('list', 'list teams', 'instep team list --search acme')
+        .option('--search <text>', 'only teams with this text in their name, this id or customer')
+        .option('--limit <count>', 'maximum number of teams', positiveInteger, 20)
+        .option('--json', 'print a JSON line for each team')
+        .action(list),
     )
     .addCommand(ofTeam('show', 'show a team and its plan', show))
     .addCommand(
@@ -116,7 +133,10 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
       const request = { action: 'link', subject, linkTo: customer, canReplace: true } as const;
       const { results } = await act(context, operator, [request]);
       for (const { result } of results) {
-        if (result.code !== 'linked') throw new TeamNotLinked(linkFailureText(result, id));
+        if (result.code === 'linked') continue;
+        const teams = await teamsOfCustomers(context, [customer]);
+        const others = teams.filter((team) => team.id !== id);
+        throw new TeamNotLinked(linkFailureText(result, id, others));
       }
       await print(context, id, options);
     },
@@ -124,15 +144,69 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
   );
 }
 
-function linkFailureText(result: ActionResult, id: ApplicationId): string {
+function linkFailureText(
+  result: ActionResult,
+  id: ApplicationId,
+  [other]: readonly NamedTeam[],
+): string {
   switch (result.code) {
     case 'not-a-customer':
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused':
-      return `the database refused to link team ${id}: another team may have the customer`;
+      return other === undefined
+        ? `the database refused to link team ${id}: a constraint or trigger of your table rejects it`
+        : `the database refused to link team ${id}: ${teamText(other)} has the customer. Unlink it first: instep team unlink ${other.id}`;
     default:
       return `team ${id} was not linked: ${result.code === 'failed' ? result.error : result.code}`;
   }
+}
+
+function teamText({ id, name }: NamedTeam): string {
+  return `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
+}
+
+async function unlink(id: ApplicationId, options: Json): Promise<void> {
+  await withOperator(
+    async (context, operator) => {
+      await requireTeam(context, id);
+      const subject = { kind: 'team', id: String(id) } as const;
+      const { results } = await act(context, operator, [{ action: 'unlink', subject }]);
+      for (const { isDone, result } of results) {
+        if (result.code === 'not-linked') throw new TeamNotLinked(`team ${id} has no customer`);
+        const reason = result.code === 'failed' ? result.error : result.code;
+        if (!isDone) throw new TeamNotLinked(`team ${id} was not unlinked: ${reason}`);
+      }
+      await print(context, id, options);
+    },
+    { asksStripe: false },
+  );
+}
+
+const COLUMNS: Columns = [
+  ['id', 8],
+  ['name', 24],
+  ['customer', 20],
+  ['status', 10],
+  ['plan', 9],
+];
+
+async function list({ search: text, limit, json }: { search?: string; limit: number } & Json) {
+  await withReadContext(async (context) => {
+    let count = 0;
+    for await (const { id, name, customerId, plan } of exportTeams(context, { text })) {
+      if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
+      const cells = [String(id), name, customerId, plan.subscriptionStatus, plan.planName];
+      const line = json
+        ? JSON.stringify({ id, name, providerCustomerId: customerId, ...plan })
+        : tableLine(
+            COLUMNS,
+            cells.map((cell) => printable(cell ?? '-')),
+          );
+      count += 1;
+      if (!(await writeLine(line)) || count === limit) break;
+    }
+    if (count === 0) printMessage('no teams');
+  });
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {

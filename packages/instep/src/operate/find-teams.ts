@@ -179,7 +179,7 @@ export async function readTeam(
  * ```
  */
 export async function* exportTeams(
-  { database: { query } }: OperateContext,
+  { database: { query } }: ReadContext,
   filter: TeamFilter = {},
   order: TeamOrder = BY_ID,
 ): AsyncGenerator<NamedTeam> {
