@@ -57,3 +57,28 @@ test('consumers of changes run in it, and only there', async () => {
   await handler.runMaintenance(20_000);
   expect(passed).toEqual([7, 8]);
 });
+
+test('a consumer that fails in the database keeps no other from running', async () => {
+  const { database, url } = await createDatabase();
+  const handler = createHandler({
+    environment: { ...SETTINGS, DATABASE_URL: url.href },
+    logger: createLogger('silent'),
+    maintenance: 'on-demand',
+  });
+  onTestFinished(async () => {
+    await handler.close();
+    await database.close();
+  });
+  await database.query(
+    `alter table instep.plan_change_consumers add check (name <> 'broken' or position = 0)`,
+  );
+  await database.query(
+    `insert into instep.plan_changes (team_id, cause, plan_name_after) values ('7', 'event', 'Pro')`,
+  );
+  const passed: string[] = [];
+  for (const name of ['broken', 'mailer']) {
+    handler.onPlanChange(name, () => void passed.push(name), { from: 'beginning' });
+  }
+  await handler.runMaintenance(20_000);
+  expect(passed).toEqual(['broken', 'mailer']);
+});

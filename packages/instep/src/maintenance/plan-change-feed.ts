@@ -276,14 +276,21 @@ export class PlanChangeConsumers {
     name: 'plan-changes',
     intervalMs: 0,
     run: async (signal) => {
+      const errors: unknown[] = [];
       for (const { consumer } of [...this.#feeds.values()]) {
-        await this.#lease(consumer, signal, (run) => this.#passAll(run, consumer, signal));
+        try {
+          await this.#lease(consumer, signal, (run) => this.#passAll(run, consumer, signal));
+        } catch (err) {
+          this.#logFailure(consumer, err);
+          errors.push(err);
+        }
       }
+      // The run has failed, but not for the consumers after the first failure.
+      if (errors.length > 0) throw errors[0];
     },
   };
 
   async #repeat(consumer: Consumer, signal: AbortSignal): Promise<void> {
-    const { logger } = this.#options;
     const pausing = { signal, ref: false };
     while (!signal.aborted) {
       try {
@@ -294,13 +301,16 @@ export class PlanChangeConsumers {
           }
         });
       } catch (err) {
-        const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
-        if (!(err instanceof Stopped)) {
-          logger[level]({ consumer: consumer.name, err }, 'changes of plans not passed on');
-        }
+        this.#logFailure(consumer, err);
       }
       await pause(POLL_INTERVAL_MS, pausing);
     }
+  }
+
+  #logFailure({ name }: Consumer, err: unknown): void {
+    if (err instanceof Stopped) return;
+    const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
+    this.#options.logger[level]({ consumer: name, err }, 'changes of plans not passed on');
   }
 
   async #lease(
