@@ -102,6 +102,7 @@ test('--json prints a line for each finding and one for the counts', async () =>
       is: expect.objectContaining({ subscriptionStatus: null }),
       shouldBe: expect.objectContaining({ subscriptionStatus: 'active' }),
       isRepaired: true,
+      isDismissed: false,
     },
     {
       kind: 'counts',
