@@ -26,7 +26,7 @@ const BATCH = 200;
 const MAX_LOAD = 0.01;
 /** Up to this pause, they cost a third of that. */
 const USUAL_PAUSE_MS = 5_000;
-/** One search that waited for something must not delay the next one for longer. */
+/** A database that was busy for a while must not delay the next search for longer. */
 const LONGEST_PAUSE_MS = 60_000;
 
 function pauseAfter(tookMs: number, maxLoad: number): number {
@@ -42,6 +42,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
   const { query, ingest, logger, maxLoad = MAX_LOAD } = options;
   const resting = new RestingCustomers(options.restMs);
   let nextAtMs = 0;
+  let formerMs = 0;
 
   /** Returns whether an event was decided. */
   async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<boolean> {
@@ -62,7 +63,10 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const due = { limit: BATCH, exceptIds: resting.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
       const endedAtMs = performance.now();
-      nextAtMs = endedAtMs + pauseAfter(endedAtMs - startedAtMs, maxLoad);
+      // One search can have waited for a busy server or a new connection: two tell what a search takes.
+      const tookMs = endedAtMs - startedAtMs;
+      nextAtMs = endedAtMs + pauseAfter(Math.min(tookMs, formerMs), maxLoad);
+      formerMs = tookMs;
       if (customerIds.length === 0) return;
       const eventsOf = new Map<string, ReceivedEvent[]>();
       for (const row of await readParkedEvents(query, customerIds, BATCH)) {
