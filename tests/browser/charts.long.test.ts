@@ -39,7 +39,7 @@ async function pointOf(page: Page, slot: number): Promise<{ x: number; y: number
 
 const readouts = (page: Page) => page.locator('.readout').allInnerTexts();
 
-test('one crosshair follows the mouse over both charts, and a click shows the events', async () => {
+test('one crosshair follows the mouse over all charts, and a click shows the events', async () => {
   const page = await openOverview();
   expect(await page.locator('.ticks span').allTextContents()).toEqual(
     expect.arrayContaining(['23:45', '00:00', '00:15', '00:30']),
@@ -49,11 +49,13 @@ test('one crosshair follows the mouse over both charts, and a click shows the ev
   expect(await readouts(page)).toEqual([
     'The minute from 15 Oct 2026, 00:10: 1 applied',
     'The minute from 15 Oct 2026, 00:10: p50 ≤ 0.5 s, p99 ≤ 0.5 s',
+    'The minute from 15 Oct 2026, 00:10: no responses',
   ]);
   await page.mouse.move(...(Object.values(await pointOf(page, 0)) as [number, number]));
   expect(await readouts(page)).toEqual([
     'The minute from 14 Oct 2026, 23:31: no events',
     'The minute from 14 Oct 2026, 23:31: no events',
+    'The minute from 14 Oct 2026, 23:31: no responses',
   ]);
   await page.mouse.click(x, y);
   await page.waitForURL(/\/events\?from=2026-10-14T15%3A10&until=2026-10-14T15%3A11$/);
