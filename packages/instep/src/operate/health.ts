@@ -165,22 +165,21 @@ export async function reportHealth(
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
 const FOLLOWING_MS = 60_000;
+
 /**
  * The responses to Stripe's deliveries in each time slot, by status and reason. Each instance adds its own once a
  * minute, and they are kept for 10 days.
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
  * import { openContext, readResponses } from 'instep/operate';
  *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
+ * const context = await openContext();
  * const sinceMs = Date.parse('2026-11-24T09:00:00Z');
  * for (const { status, code, count } of await readResponses(context, { slotSeconds: 60, sinceMs })) {
- *   console.log(status, code, count); // 400 signature-wrong 60
+ *   console.log(status, code, count);
  * }
- * await handler.close();
+ * await context.close();
  * ```
  */
 export async function readResponses(
