@@ -2,7 +2,7 @@ import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { type SubscriptionFacts, subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../statement.ts';
+import { ASKED_CUSTOMERS, columnArrays } from '../statement.ts';
 
 /** The latest states of these customers' subscriptions. The lock on a customer's team guards them. */
 export async function readLatestStates(
@@ -12,8 +12,7 @@ export async function readLatestStates(
   type Row = SubscriptionEvent & Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'>;
   const rows = await query<Row>({
     name: 'read_latest_states',
-    // Read customer by customer, so that table statistics can't make the planner read the whole table; and from JSON,
-    // because the length of an array makes PostgreSQL plan the statement again for each batch.
+    // Read customer by customer, so that table statistics can't make the planner read the whole table.
     text: `
       select state.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -24,7 +23,7 @@ export async function readLatestStates(
              extract(epoch from since)::bigint as "sinceSeconds",
              is_settled as "isSettled",
              is_from_log as "isFromLog"
-        from jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)
+        from ${ASKED_CUSTOMERS}
        cross join lateral (
                select *
                  from instep.latest_states

@@ -2,6 +2,7 @@ import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/pl
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import type { Query } from '../database.ts';
+import { ASKED_CUSTOMERS } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredCustomers = {
@@ -18,8 +19,7 @@ type StoredGrant = Grant & { readonly teamId: string };
 export const IS_OVER = `coalesce(open_grant.ends_at <= now(), false)`;
 
 // Read customer by customer, so that table statistics can't make the planner read the whole table. PostgreSQL looks for
-// the customers' teams only if there is any grant. The planner estimates the length of an array that it knows, but not
-// that of a JSON array. So a plan for any number of customers costs the same, and is not made again for each batch.
+// the customers' teams only if there is any grant.
 const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
       select asked.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -34,7 +34,7 @@ const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
              end as "order",
              products.name as "productName",
              grants
-        from jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)
+        from ${ASKED_CUSTOMERS}
         left join lateral (
                select *
                  from instep.subscriptions
