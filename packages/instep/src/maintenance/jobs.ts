@@ -70,11 +70,11 @@ export function createJobs(options: JobsOptions): Job[] {
   const clockMs = () => performance.now();
   const leased = (
     name: string,
-    due: { dueAfterMs: number; share?: number },
+    { intervalMs = 5_000, ...due }: { dueAfterMs: number; share?: number; intervalMs?: number },
     work: (run: LeasedRun, signal: AbortSignal) => Promise<void>,
   ): Job => ({
     name,
-    intervalMs: 5_000,
+    intervalMs,
     run: async (signal) => {
       await withLease(query, { name, holder, ...due }, (run) => work(run, signal));
     },
@@ -171,18 +171,13 @@ export function createJobs(options: JobsOptions): Job[] {
     });
   }
   if (planHistoryRetentionMs !== null) {
-    jobs.push({
-      name: 'plan-history',
-      intervalMs: 60_000,
-      run: async () => {
-        const lease = { name: 'plan-history', holder, dueAfterMs: DUE_AFTER_MS };
-        await withLease(query, lease, async (run) => {
-          const cutoffMs = Math.min(now(), await readClock(query)) - planHistoryRetentionMs;
-          await pruneChanges(query, cutoffMs);
-          await run.complete({});
-        });
-      },
-    });
+    jobs.push(
+      leased('plan-history', { dueAfterMs: DUE_AFTER_MS, intervalMs: 60_000 }, async (run) => {
+        const cutoffMs = Math.min(now(), await readClock(query)) - planHistoryRetentionMs;
+        await pruneChanges(query, cutoffMs);
+        await run.complete({});
+      }),
+    );
   }
   return jobs;
 }
