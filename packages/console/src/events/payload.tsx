@@ -46,7 +46,7 @@ const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g;
  * names.
  */
 class JsonRenderer {
-  readonly #tokens: Iterator<RegExpExecArray, unknown>;
+  #tokens: Iterator<RegExpExecArray, unknown>;
   #token = '';
   #values = 0;
 

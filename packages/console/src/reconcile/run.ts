@@ -38,8 +38,8 @@ const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
 /** Runs one reconciliation at a time in this process. No request waits for it. */
 export class ReconcileRun {
-  readonly #context: OperateContext;
-  readonly #stopping = new AbortController();
+  #context: OperateContext;
+  #stopping = new AbortController();
   #state: RunState = { kind: 'none' };
   #running = Promise.resolve();
 

@@ -6,8 +6,8 @@ import type { Logger } from '../runtime/logging.ts';
 
 /** Stores which jobs of this process fail, for whoever looks at the health, in any process. */
 export class FailedJobs {
-  readonly #query: Query;
-  readonly #logger: Logger;
+  #query: Query;
+  #logger: Logger;
   /** The jobs that are stored as failed: at first by an earlier process. */
   #stored: Promise<Set<string>> | null = null;
 

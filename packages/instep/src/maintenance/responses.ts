@@ -20,7 +20,7 @@ const KEPT = `interval '10 days'`;
  * one takes no statement: a job stores the counts once a minute, and keeps them while the database is away.
  */
 export class ResponseCounts {
-  readonly #now: () => number;
+  #now: () => number;
   #minutes = new Map<number, Map<string, Counted>>();
   #newestMs = 0;
 
