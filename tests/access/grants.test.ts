@@ -175,6 +175,20 @@ describe('a subscription', () => {
     expect(await planOf(id)).toEqual({ ...NONE, subscriptionStatus: 'canceled' });
   });
 
+  test('that ended within a grant is followed when the grant has ended, by any event', async () => {
+    const id = await newTeam('cus_1');
+    await happen('active', 1);
+    await happen('canceled', 2);
+    await grantPlan(context, operator, id, PARTNER);
+    await expire();
+    await happen('incomplete', 3);
+    expect(await planOf(id)).toEqual({ ...NONE, subscriptionStatus: 'canceled' });
+    await runJob();
+    expect((await causes()).slice(-2)).toEqual(['grant', 'grant_ended']);
+    const [last] = await query('select event_id from instep.plan_changes order by id desc limit 1');
+    expect(last).toEqual({ event_id: null });
+  });
+
   test('that ends within a grant does not end the access', async () => {
     const id = await newTeam('cus_1');
     const event = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: NOW - 10 }));

@@ -96,6 +96,19 @@ export function isGrantedPlan(plan: TeamPlan, grant: Grant | null): boolean {
 }
 
 /**
+ * What a team's grant has to do with a change of its plan: the row gets the granted plan, or loses it, because the end
+ * of the grant has come.
+ */
+export function grantCauseOf(
+  before: TeamPlan,
+  after: TeamPlan,
+  grant: Grant | null,
+): 'grant' | 'grant_ended' | null {
+  if (grant?.isOver) return isGrantedPlan(before, grant) ? 'grant_ended' : null;
+  return isGrantedPlan(after, grant) ? 'grant' : null;
+}
+
+/**
  * Whether Instep could have written this plan last: it is empty, or it is the customer's plan under either
  * setting, since the setting can have changed, or that of the team's grant. The name is ignored, because it can
  * arrive later or change. Any other plan is the application's own.

@@ -4,8 +4,8 @@ import type { LatestState } from '../core/latest-state.ts';
 import {
   type DecidedSubscription,
   type Grants,
+  grantCauseOf,
   grantOf,
-  isGrantedPlan,
   type PlanSelection,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
@@ -307,10 +307,14 @@ function changesOf(
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
-    // Without an event that counts, the row was empty: it was linked, recreated or added after the customer's events.
-    const reason = reasons.get(team.customerId) ?? { cause: 'link' };
-    const isGranted = isGrantedPlan(shouldBe, grantOf(grants, team.id));
-    return [{ team, shouldBe, reason: isGranted ? { ...reason, cause: 'grant' } : reason }];
+    const reason = reasons.get(team.customerId);
+    const grantCause = grantCauseOf(team.plan, shouldBe, grantOf(grants, team.id));
+    if (reason !== undefined) {
+      const cause = grantCause === 'grant' ? grantCause : reason.cause;
+      return [{ team, shouldBe, reason: { ...reason, cause } }];
+    }
+    // The row was empty or had the plan of a grant: it was linked, recreated or added after the customer's events.
+    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link' } }];
   });
 }
 
