@@ -3,6 +3,7 @@ import {
   type ActionRequest,
   type ActOptions,
   type ApplicationId,
+  acknowledgeChanges,
   act,
   compareTeam,
   dismissEvents,
@@ -12,10 +13,13 @@ import {
   type Operator,
   openContext,
   pruneEvents,
+  readNewChanges,
   readTeam,
   rebuildTeams,
   reconcileTeams,
   redactEvents,
+  removeConsumer,
+  replayChange,
   replayEvents,
   type Subject,
 } from 'instep/operate';
@@ -234,6 +238,32 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
     { ...by, action: 'prune', subject: 'events:all', result: { code: 'pruned', events: 0 } },
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
+  ]);
+});
+
+test('records who removed a consumer of changes, or passed a change to it again', async () => {
+  await query(`truncate instep.plan_changes cascade`);
+  await readNewChanges(context, { consumer: 'mailer', from: 'beginning' });
+  const failing = async (call: Promise<void>) =>
+    expect(await call.catch(({ code }) => code)).toBe('CONSUMER_UNKNOWN');
+  await failing(replayChange(context, operator, 'mailer', 7));
+  await query(
+    `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'app')`,
+  );
+  await query(`
+    insert into instep.waiting_plan_changes (consumer, change_id, team_id, retry_at, set_aside_at)
+    values ('mailer', 7, 1, now(), now())`);
+  await replayChange(context, operator, 'mailer', 7);
+  await acknowledgeChanges(context, 'mailer', 7);
+  await removeConsumer(context, operator, 'mailer');
+  await failing(removeConsumer(context, operator, 'mailer'));
+  const by = { operator: 'user:7', how: 'application', subject: 'consumer:mailer' };
+  const unknown = { code: 'failed', error: 'CONSUMER_UNKNOWN' };
+  expect(await collect(exportActions(context))).toMatchObject([
+    { ...by, action: 'remove-consumer', isDone: false, result: unknown },
+    { ...by, action: 'remove-consumer', isDone: true, result: { position: 7 } },
+    { ...by, action: 'replay-change', isDone: true, result: { changeId: 7 } },
+    { ...by, action: 'replay-change', isDone: false, result: unknown },
   ]);
 });
 

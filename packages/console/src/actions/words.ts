@@ -95,6 +95,10 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'The grant was revoked.';
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
+    case 'change-replayed':
+      return `Change ${result.changeId} is passed on again.`;
+    case 'consumer-removed':
+      return `The consumer, which was at change ${result.position}, was removed.`;
     case 'failed':
       return `${failureText(result.error)} ${UNCHANGED}`;
     case 'text':

@@ -24,7 +24,7 @@ import {
   writeLine,
 } from './output.ts';
 import { stopSignal } from './signals.ts';
-import { withReadContext } from './with-database.ts';
+import { withOperator, withReadContext } from './with-database.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 
@@ -102,12 +102,19 @@ export function changesCommand(): Command {
 
 async function run(options: ChangesOptions, command: Command): Promise<void> {
   const { consumer, ack, replay } = options;
+  if (options.list) return await withReadContext((context) => list(context, options));
+  if (consumer === undefined)
+    command.error("error: required option '--consumer <name>' not specified");
+  if (replay !== undefined || options.remove) {
+    return await withOperator(
+      async (context, operator) =>
+        replay === undefined
+          ? await removeConsumer(context, operator, consumer)
+          : await replayChange(context, operator, consumer, replay),
+      { asksStripe: false },
+    );
+  }
   await withReadContext(async (context) => {
-    if (options.list) return await list(context, options);
-    if (consumer === undefined)
-      command.error("error: required option '--consumer <name>' not specified");
-    if (replay !== undefined) return await replayChange(context, consumer, replay);
-    if (options.remove) return await removeConsumer(context, consumer);
     if (typeof ack === 'number') return await acknowledgeChanges(context, consumer, ack);
     await print(context, { ...options, consumer });
   });

@@ -6,7 +6,7 @@ import { columnArrays } from '../postgres/statement.ts';
 import type { Problem } from '../postgres/statements/findings.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import type { InstepErrorCode } from '../runtime/errors.ts';
+import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import type { OperateContext, Operator, OperatorAccess } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
@@ -84,6 +84,10 @@ export type ActionResult =
   | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
+  /** A consumer of changes gets the change again. */
+  | { readonly code: 'change-replayed'; readonly changeId: number }
+  /** `position`: the last change that the consumer had acknowledged. */
+  | { readonly code: 'consumer-removed'; readonly position: number }
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
@@ -105,7 +109,7 @@ export type ReplayOutcomes = Readonly<
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
-  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1` or `event:1`; `teams:all` or `events:all`. */
+  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
   readonly subject: string;
   readonly action:
     | 'link'
@@ -123,7 +127,9 @@ export type OperatorAction = {
     | 'sync'
     | 'rebuild'
     | 'prune'
-    | 'redact';
+    | 'redact'
+    | 'replay-change'
+    | 'remove-consumer';
   readonly isDone: boolean;
   readonly result: ActionResult;
 };
@@ -174,6 +180,42 @@ export async function recordActions(
     ],
   });
 }
+
+/** Longer than any id. */
+const MAX_SUBJECT_LENGTH = 300;
+
+type Recorded<Result> = {
+  /** The reason. */
+  readonly note?: string;
+  /** What was changed. */
+  readonly resultOf: (result: Result) => ActionResult;
+};
+
+/** Waits for the call of an operator, and records its result in the audit. */
+export async function recorded<Result>(
+  call: Promise<Result>,
+  action: OperatorAction['action'],
+  given: string,
+  { database: { query }, nonce }: Pick<OperateContext, 'database' | 'nonce'>,
+  operator: Operator,
+  { note, resultOf }: Recorded<Result>,
+): Promise<Result> {
+  const form = { formId: nonce(), operator, note: note === undefined ? null : storable(note) };
+  const subject = storable(given).slice(0, MAX_SUBJECT_LENGTH);
+  try {
+    const result = await call;
+    await recordActions(query, form, [{ subject, action, isDone: true, result: resultOf(result) }]);
+    return result;
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    const result = { code: 'failed', error: error.code } as const;
+    await recordActions(query, form, [{ subject, action, isDone: false, result }]);
+    throw error;
+  }
+}
+
+/** The text without what PostgreSQL can't store. */
+const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
 
 const NOT_LINKED = { teamId: null, customerId: null };
 

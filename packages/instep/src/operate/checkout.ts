@@ -4,14 +4,7 @@ import {
   completeCheckout as complete,
   syncCustomer as sync,
 } from '../checkout/checkout.ts';
-import { InstepError } from '../runtime/errors.ts';
-import {
-  type ActionResult,
-  type OperatorAction,
-  recordActions,
-  type Subject,
-  subjectText,
-} from './audit.ts';
+import { recorded } from './audit.ts';
 import { actingAs, type OperateContext, type Operator } from './context.ts';
 
 /**
@@ -37,9 +30,9 @@ export async function completeCheckout(
   request: CompleteCheckoutRequest,
 ): Promise<TeamAccess> {
   const { teamId } = request;
-  const id = typeof teamId === 'function' ? 'unknown' : String(teamId);
+  const subject = `team:${typeof teamId === 'function' ? 'unknown' : teamId}`;
   const call = complete(actingAs(context, operator), sessionId, request);
-  return await recorded(call, 'complete checkout', { kind: 'team', id }, context, operator);
+  return await recorded(call, 'complete checkout', subject, context, operator, { resultOf });
 }
 
 /**
@@ -63,42 +56,10 @@ export async function syncCustomer(
   operator: Operator,
   customerId: string,
 ): Promise<TeamAccess> {
-  const subject = { kind: 'customer', id: customerId } as const;
+  const subject = `customer:${customerId}`;
   const call = sync(actingAs(context, operator), customerId);
-  return await recorded(call, 'sync', subject, context, operator);
+  return await recorded(call, 'sync', subject, context, operator, { resultOf });
 }
 
-/** Longer than any id. */
-const MAX_SUBJECT_LENGTH = 300;
-
-type Recorded = {
-  /** The reason, for the audit. */
-  readonly note?: string;
-  /** What was changed, by default that the team has what Stripe has. */
-  readonly resultOf?: (access: TeamAccess) => ActionResult;
-};
-
-/** Waits for the call, and records its result in the audit. */
-export async function recorded(
-  call: Promise<TeamAccess>,
-  action: OperatorAction['action'],
-  given: Subject,
-  { database: { query }, nonce }: OperateContext,
-  operator: Operator,
-  { note, resultOf = ({ teamId }) => ({ code: 'synced', teamId }) }: Recorded = {},
-): Promise<TeamAccess> {
-  const storableNote = note?.toWellFormed().replaceAll('\0', '') ?? null;
-  const form = { formId: nonce(), operator, note: storableNote };
-  const storable = { ...given, id: given.id.toWellFormed().replaceAll('\0', '') };
-  const subject = subjectText(storable).slice(0, MAX_SUBJECT_LENGTH);
-  try {
-    const access = await call;
-    await recordActions(query, form, [{ subject, action, isDone: true, result: resultOf(access) }]);
-    return access;
-  } catch (error) {
-    if (!(error instanceof InstepError)) throw error;
-    const result = { code: 'failed', error: error.code } as const;
-    await recordActions(query, form, [{ subject, action, isDone: false, result }]);
-    throw error;
-  }
-}
+/** The team has what Stripe has. */
+const resultOf = ({ teamId }: TeamAccess) => ({ code: 'synced', teamId }) as const;

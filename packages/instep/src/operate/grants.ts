@@ -8,7 +8,7 @@ import {
 } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { recorded } from './checkout.ts';
+import { recorded } from './audit.ts';
 import { actingAs, type OperateContext, type Operator, type ReadContext } from './context.ts';
 
 /**
@@ -39,7 +39,7 @@ export async function grantPlan(
   const call = grant(actingAs(context, operator), teamId, request).then(accessOf(context, teamId));
   const resultOf = (access: TeamAccess) =>
     ({ code: 'granted', teamId: access.teamId, planName }) as const;
-  const subject = { kind: 'team', id: String(teamId) } as const;
+  const subject = `team:${teamId}`;
   return await recorded(call, 'grant', subject, context, operator, { note, resultOf });
 }
 
@@ -67,7 +67,7 @@ export async function revokeGrant(
   const call = revoke(actingAs(context, operator), teamId).then(accessOf(context, teamId));
   const resultOf = (access: TeamAccess) =>
     ({ code: 'grant-revoked', teamId: access.teamId }) as const;
-  const subject = { kind: 'team', id: String(teamId) } as const;
+  const subject = `team:${teamId}`;
   return await recorded(call, 'revoke-grant', subject, context, operator, { resultOf });
 }
 

@@ -18,7 +18,8 @@ import {
   readTeamChanges,
   type TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
-import type { ReadContext } from './context.ts';
+import { recorded } from './audit.ts';
+import type { OperateContext, Operator, ReadContext } from './context.ts';
 
 /**
  * The changes of a team's plan, the newest first.
@@ -107,8 +108,13 @@ export async function acknowledgeChanges(
   await advanceConsumer(query, consumer, id);
 }
 
-async function requireConsumer(query: ReadContext['database']['query'], consumer: string) {
-  if ((await readPosition(query, consumer)) !== null) return;
+/** How far the consumer is. */
+async function requireConsumer(
+  query: ReadContext['database']['query'],
+  consumer: string,
+): Promise<number> {
+  const position = await readPosition(query, consumer);
+  if (position !== null) return position;
   throw new ConsumerUnknown(
     'there is no consumer with this name: `instep changes --list` shows all',
   );
@@ -133,7 +139,8 @@ export async function findConsumers({ database }: ReadContext): Promise<Consumer
 }
 
 /**
- * Forgets a consumer, and what waits for it. If a process still runs it, it begins again as a new one.
+ * Forgets a consumer, and what waits for it. If a process still runs it, it begins again as a new one. The audit keeps
+ * who did it.
  *
  * @throws InstepError: `CONSUMER_UNKNOWN`
  * @example
@@ -143,17 +150,32 @@ export async function findConsumers({ database }: ReadContext): Promise<Consumer
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * console.log(await removeConsumer(context, 'none').catch(({ code }) => code)); // CONSUMER_UNKNOWN
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const call = removeConsumer(context, operator, 'none');
+ * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
  * await handler.close();
  * ```
  */
-export async function removeConsumer({ database }: ReadContext, consumer: string): Promise<void> {
-  await requireConsumer(database.query, consumer);
-  await remove(database, consumer);
+export async function removeConsumer(
+  context: ActionContext,
+  operator: Operator,
+  consumer: string,
+): Promise<void> {
+  async function call() {
+    const position = await requireConsumer(context.database.query, consumer);
+    await remove(context.database, consumer);
+    return position;
+  }
+  const resultOf = (position: number) => ({ code: 'consumer-removed', position }) as const;
+  const subject = `consumer:${consumer}`;
+  await recorded(call(), 'remove-consumer', subject, context, operator, { resultOf });
 }
+
+type ActionContext = Pick<OperateContext, 'database' | 'nonce'>;
 
 /**
  * Passes a change that was set aside to its consumer again. Later changes of the same team have been passed already.
+ * The audit keeps who did it.
  *
  * @throws InstepError: `CONSUMER_UNKNOWN`, also if no change with this id was set aside
  * @example
@@ -163,15 +185,23 @@ export async function removeConsumer({ database }: ReadContext, consumer: string
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * console.log(await replayChange(context, 'none', 1).catch(({ code }) => code)); // CONSUMER_UNKNOWN
+ * const operator = { name: 'user:7', how: 'application' } as const;
+ * const call = replayChange(context, operator, 'none', 1);
+ * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
  * await handler.close();
  * ```
  */
 export async function replayChange(
-  { database: { query } }: ReadContext,
+  context: ActionContext,
+  operator: Operator,
   consumer: string,
   changeId: number,
 ): Promise<void> {
-  if (await replay(query, consumer, changeId)) return;
-  throw new ConsumerUnknown(`no change ${changeId} of this consumer was set aside`);
+  async function call() {
+    if (await replay(context.database.query, consumer, changeId)) return;
+    throw new ConsumerUnknown(`no change ${changeId} of this consumer was set aside`);
+  }
+  const resultOf = () => ({ code: 'change-replayed', changeId }) as const;
+  const subject = `consumer:${consumer}`;
+  await recorded(call(), 'replay-change', subject, context, operator, { resultOf });
 }
