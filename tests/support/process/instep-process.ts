@@ -49,7 +49,7 @@ function spawnCommand(
 ) {
   const child = spawn(process.execPath, [program, ...args], {
     ...options,
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   for (const stream of [child.stdout, child.stderr]) {
     onLine(stream, (line) => checkOutput(args, line));
@@ -95,9 +95,14 @@ export type SpawnedInstep = {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 };
 
-/** Starts the real command without waiting for its end. */
-export function spawnInstep(args: readonly string[], environment: Environment): SpawnedInstep {
+/** Starts the real command without waiting for its end. Its standard input is empty, unless it stays open. */
+export function spawnInstep(
+  args: readonly string[],
+  environment: Environment,
+  { hasInput = false } = {},
+): SpawnedInstep {
   const child = spawnCommand(args, processOptions(environment));
+  if (!hasInput) child.stdin.end();
   const written = { stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     written.stdout += text;
@@ -166,6 +171,7 @@ export async function startInstep(
 ): Promise<InstepProcess> {
   const options = processOptions({ ...SETTINGS, ...environment }, folder);
   const child = spawnCommand(['serve'], options, program);
+  child.stdin.end();
   const lines: string[] = [];
   const stdoutLines: string[] = [];
   const waiting = new Set<() => void>();

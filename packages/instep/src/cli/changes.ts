@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
-import type { FeedStart } from '../maintenance/plan-change-feed.ts';
+import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-feed.ts';
 import type { ReadContext } from '../operate/context.ts';
 import {
   acknowledgeChanges,
@@ -137,8 +137,11 @@ async function print(
   context: ReadContext,
   { consumer, from, follow = false, json, ack }: ChangesOptions & { consumer: string },
 ): Promise<void> {
-  const stop = AbortSignal.any([stopSignal(), outputClosed.signal]);
-  const reading = ack === true ? acknowledge(context, consumer, stop) : undefined;
+  const failed = new AbortController();
+  const stop = AbortSignal.any([stopSignal(), outputClosed.signal, failed.signal]);
+  const reading = ack === true ? acknowledge(context, consumer, stop) : Promise.resolve();
+  // Its error ends the loop, and is thrown below.
+  reading.catch(() => failed.abort());
   if (!json) await writeLine(tableHead(COLUMNS));
   for (let afterId = 0; !stop.aborted; ) {
     const changes = await readNewChanges(context, { consumer, from, afterId });
@@ -157,7 +160,11 @@ async function print(
 async function acknowledge(context: ReadContext, consumer: string, signal: AbortSignal) {
   const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
-    if (line.trim() !== '')
-      await acknowledgeChanges(context, consumer, positiveInteger(line.trim()));
+    const id = line.trim();
+    if (id === '') continue;
+    if (!/^[1-9]\d{0,14}$/.test(id)) {
+      throw new ChangeUnknown(`"${printable(id.slice(0, 80))}" is not the id of a change`);
+    }
+    await acknowledgeChanges(context, consumer, Number(id));
   }
 }

@@ -42,6 +42,11 @@ export class ConsumerUnknown extends InstepError {
   readonly code = 'CONSUMER_UNKNOWN';
 }
 
+/** There is no change with this id, or none that was set aside. */
+export class ChangeUnknown extends InstepError {
+  readonly code = 'CHANGE_UNKNOWN';
+}
+
 /** @throws ConsumerNameInvalid */
 export function checkConsumerName(name: string): void {
   if (/^[\w.-]{1,60}$/.test(name)) return;

@@ -1,6 +1,7 @@
 import {
   addConsumer,
   advanceConsumer,
+  ChangeUnknown,
   type ConsumerState,
   ConsumerUnknown,
   type FeedStart,
@@ -82,7 +83,7 @@ export async function readNewChanges(
 /**
  * Notes that a consumer has handled all changes up to this one.
  *
- * @throws InstepError: `CONSUMER_UNKNOWN`, also for an id that no change has yet
+ * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
  * @example
  * ```ts
  * import { createHandler } from 'instep';
@@ -103,7 +104,7 @@ export async function acknowledgeChanges(
 ): Promise<void> {
   await requireConsumer(query, consumer);
   if (id > (await readNewestChange(query))) {
-    throw new ConsumerUnknown(`no change has the id ${id} yet`);
+    throw new ChangeUnknown(`no change has the id ${id} yet`);
   }
   await advanceConsumer(query, consumer, id);
 }
@@ -177,7 +178,7 @@ type ActionContext = Pick<OperateContext, 'database' | 'nonce'>;
  * Passes a change that was set aside to its consumer again. Later changes of the same team have been passed already.
  * The audit keeps who did it.
  *
- * @throws InstepError: `CONSUMER_UNKNOWN`, also if no change with this id was set aside
+ * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` if no change with this id was set aside
  * @example
  * ```ts
  * import { createHandler } from 'instep';
@@ -198,8 +199,9 @@ export async function replayChange(
   changeId: number,
 ): Promise<void> {
   async function call() {
+    await requireConsumer(context.database.query, consumer);
     if (await replay(context.database.query, consumer, changeId)) return;
-    throw new ConsumerUnknown(`no change ${changeId} of this consumer was set aside`);
+    throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
   }
   const resultOf = () => ({ code: 'change-replayed', changeId }) as const;
   const subject = `consumer:${consumer}`;

@@ -32,6 +32,7 @@ const STATUSES: Readonly<Partial<Record<InstepErrorCode, number>>> = {
   NOT_FOUND: 404,
   CONSUMER_NAME_INVALID: 400,
   CONSUMER_UNKNOWN: 404,
+  CHANGE_UNKNOWN: 404,
 };
 
 const bodyShape = v.object({

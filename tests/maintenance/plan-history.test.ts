@@ -1,0 +1,73 @@
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+const store = useDatabase(embeddedServer);
+const DAY_MS = 86_400_000;
+
+/** Runs the job that deletes old changes; returns whether there is one. */
+async function prune({ now = Date.now, retentionMs = (730 * DAY_MS) as number | null } = {}) {
+  const unused = () => Promise.reject(new Error('unused'));
+  const jobs = createJobs({
+    database: store.database,
+    ingest: unused,
+    api: {
+      retrieveProductName: unused,
+      retrieveSubscription: unused,
+      retrieveCheckoutSession: unused,
+      listEvents: unused,
+      listSubscriptions: unused,
+      listCustomers: unused,
+    },
+    nameOf: unused,
+    planSelection: 'newest',
+    logger: createLogger('silent'),
+    now,
+    nonce: () => 'nonce',
+    catchUpIntervalMs: null,
+    reconcileIntervalMs: null,
+    retentionMs: null,
+    planHistoryRetentionMs: retentionMs,
+  });
+  const job = jobs.find(({ name }) => name === 'plan-history');
+  await job?.run(new AbortController().signal);
+  return job !== undefined;
+}
+
+const write = (teamId: string, daysAgo: number, count = 1) =>
+  store.database.query(
+    `insert into instep.plan_changes (team_id, cause, changed_at, subscription_status_after)
+     select $1, 'event', now() - $2 * interval '1 day', 'active'
+       from generate_series(1, $3)`,
+    [teamId, daysAgo, count],
+  );
+const teams = async () =>
+  (
+    await store.database.query<{ team_id: string }>(
+      'select distinct team_id from instep.plan_changes order by team_id',
+    )
+  ).map(({ team_id }) => team_id);
+
+beforeEach(async () => {
+  await store.database.query('truncate instep.plan_changes cascade');
+  await store.database.query(`update instep.leased_jobs set started_at = null, ended_at = null`);
+  await write('old', 731, 2_500);
+  await write('kept', 729);
+});
+
+test('changes are deleted after the retention, and not before', async () => {
+  expect(await prune()).toBe(true);
+  expect(await teams()).toEqual(['kept']);
+});
+
+test('a clock that is ahead of the database deletes nothing before', async () => {
+  await prune({ now: () => Date.now() + 100 * DAY_MS });
+  expect(await teams()).toEqual(['kept']);
+});
+
+test('without a retention, nothing is deleted', async () => {
+  expect(await prune({ retentionMs: null })).toBe(false);
+  expect(await teams()).toEqual(['kept', 'old']);
+});
