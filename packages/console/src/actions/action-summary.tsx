@@ -1,5 +1,4 @@
-import type { ActionRequest, RecordedAction } from 'instep/operate';
-import { counted } from '../components/amounts.ts';
+import { type ActionRequest, counted, type RecordedAction } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';

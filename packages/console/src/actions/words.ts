@@ -1,5 +1,10 @@
-import type { ActionResult, Problem, ReplayOutcomes, Subject } from 'instep/operate';
-import { counted } from '../components/amounts.ts';
+import {
+  type ActionResult,
+  counted,
+  type Problem,
+  type ReplayOutcomes,
+  type Subject,
+} from 'instep/operate';
 import { quoted } from '../components/text.tsx';
 
 /** A sentence for each problem. */

@@ -3,6 +3,7 @@ import {
   ACTIONS,
   type Action,
   type ApplicationId,
+  countText,
   type FoundIssue,
   MAX_COUNTED_OF_CUSTOMER,
   type NamedTeam,
@@ -14,7 +15,6 @@ import {
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
 import { REASONS } from '../actions/words.ts';
-import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';

@@ -1,5 +1,4 @@
-import { type ExplainedTeam, explainTeam, type OperateContext } from 'instep/operate';
-import { counted } from '../components/amounts.ts';
+import { counted, type ExplainedTeam, explainTeam, type OperateContext } from 'instep/operate';
 import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText } from '../components/text.tsx';

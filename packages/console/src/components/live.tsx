@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { durationOf } from './amounts.ts';
+import { durationOf } from 'instep/operate';
 import { Time } from './text.tsx';
 
 type LiveProps = PropsWithChildren<{

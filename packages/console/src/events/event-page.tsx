@@ -1,6 +1,8 @@
 import { type Context, Hono } from 'hono';
 import {
   act,
+  countText,
+  durationText,
   type EventRow,
   type ExplainedEvent,
   eventsNamed,
@@ -10,7 +12,6 @@ import {
   type RecordedAction,
 } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
-import { countText, durationText } from '../components/amounts.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';

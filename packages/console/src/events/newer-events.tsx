@@ -1,5 +1,10 @@
-import { countEvents, type EventFilter, type OperateContext } from 'instep/operate';
-import { counted, countText } from '../components/amounts.ts';
+import {
+  countEvents,
+  counted,
+  countText,
+  type EventFilter,
+  type OperateContext,
+} from 'instep/operate';
 import { Live } from '../components/live.tsx';
 import { type FilterFields, filterUrl } from '../links/event-links.tsx';
 

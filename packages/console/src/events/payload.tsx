@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { counted } from '../components/amounts.ts';
+import { counted } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
 
 /** How much of a body that is not JSON is shown, in characters. */

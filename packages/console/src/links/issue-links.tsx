@@ -1,5 +1,9 @@
-import type { IssueCounts, SubjectIssueCode, TeamIssueCode } from 'instep/operate';
-import { countText } from '../components/amounts.ts';
+import {
+  countText,
+  type IssueCounts,
+  type SubjectIssueCode,
+  type TeamIssueCode,
+} from 'instep/operate';
 import { Button, PostForm } from '../components/form.tsx';
 
 /** The name of each issue, in a list of issues or teams. */

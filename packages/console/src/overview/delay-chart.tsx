@@ -1,5 +1,4 @@
-import { DELAY_BOUNDS_SECONDS } from 'instep/operate';
-import { durationOf } from '../components/amounts.ts';
+import { DELAY_BOUNDS_SECONDS, durationOf } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
 import type { Delays } from './series.ts';

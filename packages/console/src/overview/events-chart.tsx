@@ -1,5 +1,10 @@
-import { LOGGED_OUTCOMES, type LoggedOutcome, type ResponsesRow } from 'instep/operate';
-import { counted, countText } from '../components/amounts.ts';
+import {
+  counted,
+  countText,
+  LOGGED_OUTCOMES,
+  type LoggedOutcome,
+  type ResponsesRow,
+} from 'instep/operate';
 import { capitalized } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';

@@ -1,10 +1,11 @@
 import {
+  counted,
+  countText,
   type HealthReport,
   MAX_COUNTED_PARKED,
   type Progress,
   type TeamCounts,
 } from 'instep/operate';
-import { counted, countText } from '../components/amounts.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';

@@ -1,12 +1,14 @@
 import type { Child } from 'hono/jsx';
 import {
+  counted,
+  countText,
+  durationOf,
   type HealthReport,
   type Issue,
   issueText,
   type Remedy,
   type Verdict,
 } from 'instep/operate';
-import { counted, countText, durationOf } from '../components/amounts.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
 import { Time } from '../components/text.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';

@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { DriftFinding, OperateContext } from 'instep/operate';
-import { counted } from '../components/amounts.ts';
+import { counted, type DriftFinding, type OperateContext } from 'instep/operate';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';

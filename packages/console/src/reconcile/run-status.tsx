@@ -1,6 +1,12 @@
-import type { Counts, Progress, Reconciliation, StepProgress } from 'instep/operate';
+import {
+  type Counts,
+  counted,
+  countText,
+  type Progress,
+  type Reconciliation,
+  type StepProgress,
+} from 'instep/operate';
 import { failureText } from '../actions/words.ts';
-import { counted, countText } from '../components/amounts.ts';
 import { Badge } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';

@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { TeamCounts, TeamGroup } from 'instep/operate';
-import { counted, countText, durationText } from '../components/amounts.ts';
+import { counted, countText, durationText, type TeamCounts, type TeamGroup } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { type TeamFields, teamsUrl } from './team-filter.ts';

@@ -3,6 +3,7 @@ import {
   act,
   type Comparison,
   compareTeam,
+  countText,
   type ExplainedTeam,
   explainTeam,
   type FoundIssue,
@@ -19,7 +20,6 @@ import {
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readUntil } from '../attention/selection.ts';
 import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
-import { countText } from '../components/amounts.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';

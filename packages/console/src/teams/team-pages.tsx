@@ -1,5 +1,7 @@
 import { Hono } from 'hono';
 import {
+  counted,
+  countText,
   exportTeams,
   findTeams,
   type OperateContext,
@@ -9,7 +11,6 @@ import {
   type TeamOrder,
   type TeamsStart,
 } from 'instep/operate';
-import { counted, countText } from '../components/amounts.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';

@@ -71,7 +71,13 @@ export type {
   TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
 export type { Team } from '../postgres/statements/teams.ts';
-export { parseTimeSince } from '../runtime/amounts.ts';
+export {
+  counted,
+  countText,
+  durationOf,
+  durationText,
+  parseTimeSince,
+} from '../runtime/amounts.ts';
 export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export type { Mode } from '../stripe/key-kind.ts';

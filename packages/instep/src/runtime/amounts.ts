@@ -1,9 +1,27 @@
-/** `1,234`, and `10,000+` where counting stops at `most`. */
+/**
+ * `1,234`, and `10,000+` where counting stops at `most`.
+ *
+ * @example
+ * ```ts
+ * import { countText } from 'instep/operate';
+ *
+ * console.log(countText(10_000, 10_000)); // 10,000+
+ * ```
+ */
 export function countText(count: number, most = Number.POSITIVE_INFINITY): string {
   return `${count.toLocaleString('en')}${count >= most ? '+' : ''}`;
 }
 
-/** `1 team`, `2 teams` */
+/**
+ * `1 team`, `2 teams`
+ *
+ * @example
+ * ```ts
+ * import { counted } from 'instep/operate';
+ *
+ * console.log(counted(2, 'team')); // 2 teams
+ * ```
+ */
 export function counted(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
@@ -14,7 +32,16 @@ const UNITS = [
   ['minute', 60],
 ] as const;
 
-/** `1 second`, `119 seconds`, `2 minutes` or `3 days` */
+/**
+ * `1 second`, `119 seconds`, `2 minutes` or `3 days`
+ *
+ * @example
+ * ```ts
+ * import { durationText } from 'instep/operate';
+ *
+ * console.log(durationText(120)); // 2 minutes
+ * ```
+ */
 export function durationText(seconds: number): string {
   const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['second', 1];
   return counted(Math.floor(seconds / length), unit);
@@ -28,7 +55,16 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
 
-/** `40 s`, `12 min`, `3 h` or `5 days` */
+/**
+ * `40 s`, `12 min`, `3 h` or `5 days`
+ *
+ * @example
+ * ```ts
+ * import { durationOf } from 'instep/operate';
+ *
+ * console.log(durationOf(40_000)); // 40 s
+ * ```
+ */
 export function durationOf(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 120) return `${seconds} s`;
