@@ -1,4 +1,4 @@
-// The app that you already have: two tables, a sign-in and a dashboard.
+// The app that you already have: three tables, a sign-in and a dashboard.
 import { readFileSync } from 'node:fs';
 import { readSession } from 'instep';
 import { SignJWT } from 'jose';
@@ -26,6 +26,15 @@ export async function consoleUser(request) {
   return session === null ? null : { name: `user:${session.userId}`, role: 'operator' };
 }
 
+/** Tells a team of a change of its plan, once: Instep can pass on a change again. */
+export async function announce({ id, teamId, after }) {
+  const plan = after?.planName ?? after?.providerProductId ?? 'none';
+  await pool.query(
+    'insert into messages (change_id, team_id, text) values ($1, $2, $3) on conflict do nothing',
+    [id, teamId, `Your plan is now: ${plan}`],
+  );
+}
+
 /** Returns the page of the signed-in user's team, or a sign-in form. */
 export async function dashboard(cookie = '') {
   const session = await readSession(new Request('http://app', { headers: { cookie } }));
@@ -35,14 +44,17 @@ export async function dashboard(cookie = '') {
     );
   }
   const { rows } = await pool.query(
-    `select teams.name, plan_name, provider_product_id, subscription_status
+    `select teams.name, plan_name, provider_product_id, subscription_status,
+            array(select text from messages where team_id = teams.id order by change_id) as messages
        from teams join users on users.team_id = teams.id where users.id = $1`,
     [session.userId],
   );
   const [team] = rows;
   const plan = team.plan_name ?? team.provider_product_id ?? 'none';
+  const messages = team.messages.map((message) => `<p>${text(message)}</p>`);
   return page(
-    `<h1>${text(team.name)}</h1><p>Plan: ${text(plan)} (${text(team.subscription_status)})</p>`,
+    `<h1>${text(team.name)}</h1><p>Plan: ${text(plan)} (${text(team.subscription_status)})</p>` +
+      messages.join(''),
   );
 }
 

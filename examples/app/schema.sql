@@ -20,6 +20,13 @@ create table if not exists users (
   deleted_at    timestamptz
 );
 
+-- What the app tells a team about its plan: one message for each change.
+create table if not exists messages (
+  change_id bigint  primary key,
+  team_id   integer not null references teams,
+  text      text    not null
+);
+
 -- Ada's team is already a customer at Stripe: its checkout stored the customer id.
 insert into teams (id, name, provider_customer_id)
 values (1, 'Acme', 'cus_acme') on conflict do nothing;

@@ -1,13 +1,16 @@
 import express from 'express';
 import { createNodeHandler } from 'instep/node';
 import { createConsole, toNodeListener } from 'instep-console';
-import { consoleUser, dashboard, signIn } from 'instep-example-app';
+import { announce, consoleUser, dashboard, signIn } from 'instep-example-app';
 
 const app = express();
 
 // Before every body parser: Stripe signs the raw body.
 const instep = createNodeHandler();
 app.use(instep);
+
+// Every change of a plan, also those that were made while the app was not running.
+instep.onPlanChange('messages', announce);
 
 // The operators' console, behind the app's own sign-in.
 const basePath = '/admin/billing';

@@ -2,13 +2,16 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { createHandler } from 'instep';
 import { createConsole } from 'instep-console';
-import { consoleUser, dashboard, signIn } from 'instep-example-app';
+import { announce, consoleUser, dashboard, signIn } from 'instep-example-app';
 
 const app = new Hono();
 
 const instep = createHandler();
 app.all('/api/user', (context) => instep(context.req.raw));
 app.all('/api/stripe/webhook', (context) => instep(context.req.raw));
+
+// Every change of a plan, also those that were made while the app was not running.
+instep.onPlanChange('messages', announce);
 
 // The operators' console, behind the app's own sign-in.
 const basePath = '/admin/billing';

@@ -1,9 +1,12 @@
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { createNodeHandler } from 'instep/node';
-import { dashboard, signIn } from 'instep-example-app';
+import { announce, dashboard, signIn } from 'instep-example-app';
 
 const instep = createNodeHandler();
+
+// Every change of a plan, also those that were made while the app was not running.
+instep.onPlanChange('messages', announce);
 
 async function app(request, response) {
   if (request.method === 'POST' && request.url === '/sign-in') {
