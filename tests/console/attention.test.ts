@@ -3,7 +3,6 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
-import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -123,7 +122,6 @@ test('what Stripe charges twice is listed with what the team has, until it is di
   await arrange('Acme');
   const other = { customerId: 'cus_Acme', subscriptionId: 'sub_other', productId: 'prod_base' };
   await account.happen({ ...other, createdSeconds: secondsAgo(60) });
-  await findDoubleBilled(query);
   const text = await list('/attention?issue=double-billed');
   expect(text).toContain('Stripe charges the customer for 2 subscriptions:');
   expect(text).toMatch(/sub_other[^.]*\. The team has this one\./);

@@ -1,4 +1,3 @@
-import { findDoubleBilled } from 'instep/src/maintenance/double-billing.ts';
 import { describe, expect, test } from 'vitest';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
@@ -126,7 +125,6 @@ test('a customer that Stripe charges twice is a warning', async () => {
   const account = await openAccount();
   await account.deliver(eventBody());
   await account.deliver(eventBody({ subscriptionId: 'sub_2' }));
-  await findDoubleBilled(account.database.query);
   expect(issuesOf(await account.examine())).toEqual([
     'warning payments: 1 customer with several subscriptions that Stripe charges at once',
   ]);

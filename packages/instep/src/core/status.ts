@@ -58,6 +58,11 @@ export const ENDED_STATUSES: readonly string[] = Object.entries(STATUSES)
   .filter(([, { hasEnded }]) => hasEnded)
   .map(([status]) => status);
 
+/** Whether Stripe charges for a subscription with this status, or will after a trial. */
+export function isCharged(status: string): boolean {
+  return RULES.get(status)?.isCharged ?? false;
+}
+
 /** The statuses of subscriptions that Stripe charges for. */
 export const CHARGED_STATUSES: readonly string[] = Object.entries(STATUSES)
   .filter(([, rule]) => 'isCharged' in rule)

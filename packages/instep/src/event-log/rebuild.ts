@@ -21,6 +21,7 @@ import { haveSameFields, type SubscriptionChange } from '../core/subscription-ev
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
+import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readDismissals } from '../postgres/statements/findings.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
@@ -98,7 +99,10 @@ async function rebuildCustomer(
   const customer = customerAfter(changes, planSelection);
   const known = (await readLatestStates(query, [customerId])).get(customerId) ?? NO_LATEST_STATES;
   const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
-  if (!isDryRun) await writeLatestStates(query, latestStates);
+  if (!isDryRun && latestStates.length > 0) {
+    await writeLatestStates(query, latestStates);
+    await noteDoubleBilled(query, [customerId]);
+  }
   const { customers, names: knownNames, grants } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);

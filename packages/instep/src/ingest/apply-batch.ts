@@ -13,6 +13,7 @@ import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, databaseError, reactionTo } from '../postgres/errors.ts';
+import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
   deleteRepeated,
   type LogEntry,
@@ -261,6 +262,9 @@ async function decideAndWrite(
       latest: nameless ? { ...latest, planName: null } : latest,
     });
     atCommit(writeLatestStates(query, decision.latestStates.map(stateOf)));
+  }
+  if (decision.withOtherCharges.length > 0) {
+    atCommit(noteDoubleBilled(query, decision.withOtherCharges));
   }
   if (changes.length > 0) {
     atCommit(writePlans(query, names === 'everywhere' ? changes : changes.map(withoutPlanName)));

@@ -18,6 +18,7 @@ import {
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
+import { isCharged } from '../core/status.ts';
 import {
   haveSameFields,
   type LoggedEvent,
@@ -60,6 +61,8 @@ export type Decision = {
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
   readonly subscriptions: readonly DecidedSubscription[];
   readonly latestStates: readonly LatestState[];
+  /** The customers with several subscriptions, of which Stripe charges others than before. */
+  readonly withOtherCharges: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /** The events beside which others are needed: their order, or the latest state, depends on these. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
@@ -171,9 +174,19 @@ export function decide(
     latestStates: [...latestStates.values()].flatMap((states) =>
       [...states.values()].filter(({ after }) => after !== null),
     ),
+    withOtherCharges: [...latestStates].flatMap(([customerId, states]) =>
+      hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
+    ),
     withUncertainOrder,
     withUnknownLatest,
   };
+}
+
+function hasOtherCharges(states: LatestStates, before = NO_LATEST_STATES): boolean {
+  if (states === before || states.size < 2) return false;
+  const isChargedIn = (one: LatestStates, id: string | null) =>
+    isCharged(one.get(id)?.latest.status ?? '');
+  return [...states.keys()].some((id) => isChargedIn(states, id) !== isChargedIn(before, id));
 }
 
 /** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */

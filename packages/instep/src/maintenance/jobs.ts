@@ -14,7 +14,6 @@ import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
-import { findDoubleBilled } from './double-billing.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { createGrantsJob } from './grants.ts';
 import { createLatestStatesJob } from './latest-states.ts';
@@ -125,10 +124,6 @@ export function createJobs(options: JobsOptions): Job[] {
           withLease(query, { name: 'grants', holder, dueAfterMs: 0, share: 0.02 }, read),
       }),
     },
-    leased('double-billing', READS_ALL_CUSTOMERS, async (run) => {
-      await findDoubleBilled(query);
-      await run.complete({});
-    }),
     {
       name: 'dismissed-events',
       intervalMs: 3_600_000,

@@ -4,6 +4,7 @@ import { parseLog } from '../event-log/decisions.ts';
 import { outdatedStates } from '../event-log/rebuild.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
+import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import {
   noteStatesFromLog,
@@ -68,5 +69,6 @@ export async function readLatestStatesFromLog(query: Query, customerId: string):
   const changes = log.map(({ change }) => change);
   const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES, null));
+  await noteDoubleBilled(query, [customerId]);
   return true;
 }

@@ -12,12 +12,12 @@ import {
   type Severity,
   type SubjectIssueCode,
 } from '../health/issues.ts';
+import type { Query } from '../postgres/database.ts';
 import {
   type ChargedSubscription,
   type DoubleBilled,
   readDoubleBilled,
-} from '../maintenance/double-billing.ts';
-import type { Query } from '../postgres/database.ts';
+} from '../postgres/statements/double-billing.ts';
 import {
   countFindings,
   MAX_COUNTED_FINDINGS,

@@ -49,7 +49,6 @@ export {
   type TeamIssueCode,
   type Verdict,
 } from '../health/issues.ts';
-export type { ChargedSubscription } from '../maintenance/double-billing.ts';
 export type { ConsumerState, FeedStart, SetAsideChange } from '../maintenance/plan-change-feed.ts';
 export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
@@ -64,6 +63,7 @@ export {
   type StatisticsRow,
 } from '../maintenance/statistics.ts';
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
+export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, Problem } from '../postgres/statements/findings.ts';
 export type {
   PlanChange,

@@ -1,7 +1,7 @@
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
-import { DOUBLE_BILLED } from '../maintenance/double-billing.ts';
 import type { Query } from '../postgres/database.ts';
+import { DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/findings.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';

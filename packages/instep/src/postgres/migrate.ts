@@ -15,6 +15,7 @@ import { sql as evidence } from './migrations/0010-evidence.ts';
 import { sql as grants } from './migrations/0011-grants.ts';
 import { sql as planChangeFeed } from './migrations/0012-plan-change-feed.ts';
 import { sql as dismissals } from './migrations/0013-dismissals.ts';
+import { sql as doubleBillingOfEvents } from './migrations/0014-double-billing-of-events.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -199,4 +200,10 @@ export const MIGRATIONS: readonly Migration[] = [
   { version: 11, name: '0011_grants', sql: grants, compatibleFrom: 8 },
   { version: 12, name: '0012_plan_change_feed', sql: planChangeFeed, compatibleFrom: 8 },
   { version: 13, name: '0013_dismissals', sql: dismissals, compatibleFrom: 8 },
+  {
+    version: 14,
+    name: '0014_double_billing_of_events',
+    sql: doubleBillingOfEvents,
+    compatibleFrom: 8,
+  },
 ];

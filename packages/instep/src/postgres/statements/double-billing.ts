@@ -1,40 +1,47 @@
-import { CHARGED_STATUSES } from '../core/status.ts';
-import type { Query } from '../postgres/database.ts';
+import { CHARGED_STATUSES } from '../../core/status.ts';
+import type { Query } from '../database.ts';
+import { ASKED_CUSTOMERS } from '../statement.ts';
 
 const IS_CHARGED = `
   subscription_id <> ''
   and status in (${CHARGED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
-/** With more of them, the subscriptions are probably on purpose. */
-const MAX_FOUND = 1_000;
-
 /**
- * Finds the customers with several subscriptions that Stripe charges. It reads all latest states, so it is a job, and
- * what it found is counted and shown.
+ * Notes which of these customers have several subscriptions that Stripe charges, after their latest states were written
+ * in the same transaction. Their lock guards it.
  */
-export async function findDoubleBilled(query: Query): Promise<void> {
+export async function noteDoubleBilled(
+  query: Query,
+  customerIds: readonly string[],
+): Promise<void> {
   await query({
-    name: 'find_double_billed',
+    name: 'note_double_billed',
     text: `
-      with found as (
-        select customer_id
-          from instep.latest_states
-         where ${IS_CHARGED}
-         group by customer_id
-        having count(*) > 1
-         order by customer_id
-         limit ${MAX_FOUND}
+      with counted as (
+        select asked.customer_id,
+               (
+                 select count(*)
+                   from instep.latest_states
+                  where customer_id = asked.customer_id
+                    and ${IS_CHARGED}
+               ) > 1 as is_double
+          from ${ASKED_CUSTOMERS}
       ), gone as (
-        delete from instep.double_billed
-         where customer_id not in (select customer_id from found)
+        delete from instep.double_billed as found
+         using counted
+         where found.customer_id = counted.customer_id
+           and not is_double
       )
       insert into instep.double_billed (customer_id)
-      select customer_id from found
+      select customer_id
+        from counted
+       where is_double
           on conflict do nothing`,
+    values: [customerIds],
   });
 }
 
-// Customer by customer, and as they are now: the job ran some seconds ago.
+// As they are now: a state can have been written by an instance of an earlier version.
 export const DOUBLE_BILLED = `
         from instep.double_billed as found
        cross join lateral (
