@@ -15,7 +15,7 @@ import {
   PHONE,
   useBrowser,
 } from '../support/browser/browser.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import { OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useConsole } from '../support/service/console-service.ts';
 
 const AT_MS = Date.UTC(2026, 1, 3, 23, 30);
@@ -93,7 +93,7 @@ const extend = (app: ReturnType<typeof createPages>) => {
   app.get('/part', (context) => context.render(Time({ ms: AT_MS })));
 };
 
-const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });
+const guarded = useConsole({ tokens: [SHARED_TOKEN], extend });
 const local = useConsole({ extend });
 const browser = useBrowser();
 

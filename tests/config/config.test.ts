@@ -1,7 +1,10 @@
-import { resolve } from 'node:path';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
 import {
   ConfigInvalid,
   configWarnings,
+  type Environment,
   readAuthSecrets,
   readConfig,
   readDatabaseConfig,
@@ -9,7 +12,7 @@ import {
   readWebhookTarget,
 } from 'instep/src/config/config.ts';
 import { problemText } from 'instep/src/config/environment.ts';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 const REQUIRED = {
   STRIPE_SECRET_KEY: 'sk_test_1',
@@ -49,7 +52,7 @@ test('needs three secrets and has defaults for the rest', () => {
     requestDeadlineMs: 5_000,
     shutdownDelayMs: 0,
     shutdownDeadlineMs: 10_000,
-    operations: { host: '127.0.0.1', port: 3_001, token: null },
+    operations: { host: '127.0.0.1', port: 3_001, tokens: [] },
   });
 });
 
@@ -97,7 +100,11 @@ test('reads every variable', () => {
     requestDeadlineMs: 250,
     shutdownDelayMs: 200,
     shutdownDeadlineMs: 300,
-    operations: { host: '0.0.0.0', port: 0, token: 'a-token-of-32-characters-or-more' },
+    operations: {
+      host: '0.0.0.0',
+      port: 0,
+      tokens: [{ name: 'OPS_TOKEN', role: 'operator', token: 'a-token-of-32-characters-or-more' }],
+    },
   });
   expect(config.database.databaseUrls.map(({ href }) => href)).toEqual([
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=verify-full',
@@ -115,7 +122,7 @@ describe('the operations listener', () => {
 
   test.each(['127.0.0.1', '127.1.2.3', '::1', 'localhost'])('needs no token at %s', (OPS_HOST) => {
     const { operations } = readConfig({ ...REQUIRED, OPS_HOST });
-    expect(operations).toEqual({ host: OPS_HOST, port: 3_001, token: null });
+    expect(operations).toEqual({ host: OPS_HOST, port: 3_001, tokens: [] });
   });
 
   test.each(['0.0.0.0', '::', '10.0.0.1', 'db.example', '127.0.0.1.example', '1127.0.0.1'])(
@@ -140,6 +147,54 @@ describe('the operations listener', () => {
     const [problem] = problemsOf({ ...REQUIRED, OPS_TOKEN });
     expect(problem).toContain(`OPS_TOKEN ${reason}`);
     expect(problem).toContain('openssl rand -base64 32');
+    expect(problem).not.toContain('canary');
+  });
+
+  test('has a token for each person, and OPS_TOKEN beside them', () => {
+    const [ada, grace] = ['canary-of-ada'.padEnd(32, 'x'), '/+:canary-of-grace='.padEnd(32, 'x')];
+    const listed = [
+      { name: 'ada', role: 'operator', token: ada },
+      { name: 'grace_2', role: 'viewer', token: grace },
+    ];
+    const text = ` ada:operator:${ada},\n grace_2:viewer:${grace}\n`;
+    const tokensOf = (environment: Environment) =>
+      readConfig({ ...REQUIRED, OPS_HOST: '0.0.0.0', ...environment }).operations?.tokens;
+    expect(tokensOf({ OPS_TOKENS: text })).toEqual(listed);
+    const folder = mkdtempSync(join(tmpdir(), 'instep-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const path = join(folder, 'tokens');
+    writeFileSync(path, text);
+    expect(tokensOf({ OPS_TOKENS: path })).toEqual(listed);
+    const shared = { name: 'OPS_TOKEN', role: 'operator', token: grace };
+    expect(tokensOf({ OPS_TOKENS: text, OPS_TOKEN: grace })).toEqual([...listed, shared]);
+  });
+
+  test.each([
+    ['', 'is empty'],
+    ['canary', 'has a malformed entry 1'],
+    [`canary:canary`, 'has a malformed entry 1'],
+    [`ada:operator:${'canary'.repeat(6)} ben`, 'has a malformed entry 2'],
+    [`:operator:${'canary'.repeat(6)}`, 'has a name in entry 1 that is not 1 to 40 letters'],
+    [`a\u00e9:operator:${'canary'.repeat(6)}`, 'has a name in entry 1'],
+    [`ada:owner:${'canary'.repeat(6)}`, 'has a role in entry 1 that is not operator or viewer'],
+    ['ada:viewer:canary', 'has a token in entry 1 that is a placeholder or shorter than 32'],
+    [`ada:viewer:<${'canary'.repeat(6)}>`, 'has a token in entry 1 that is a placeholder'],
+    [
+      `ada:viewer:${'canary'.repeat(6)},ada:viewer:${'canary'.repeat(7)}`,
+      'in entry 2 that is taken',
+    ],
+    [
+      `ada:viewer:${'canary'.repeat(6)},ben:viewer:${'canary'.repeat(6)}`,
+      'in entry 2 that is taken',
+    ],
+    [`OPS_TOKEN:viewer:${'canary'.repeat(6)}`, 'in entry 1 that is taken'],
+    ['/canary/nothing', "names a file that can't be read (ENOENT)"],
+  ])('refuses the tokens %j, and quotes none', (OPS_TOKENS, reason) => {
+    const [problem, ...others] = problemsOf({ ...REQUIRED, OPS_TOKENS });
+    expect(others).toEqual([]);
+    expect(problem).toMatch(/^OPS_TOKENS /);
+    expect(problem).toContain(reason);
+    expect(problem).toContain('name:role:token');
     expect(problem).not.toContain('canary');
   });
 

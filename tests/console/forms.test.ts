@@ -3,7 +3,7 @@ import { PostForm } from 'instep-console/src/components/form.tsx';
 import { Panel } from 'instep-console/src/components/panels.tsx';
 import type { createPages } from 'instep-console/src/pages.tsx';
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import { OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
 import { csrfIn, type Operator, useConsole } from '../support/service/console-service.ts';
 
 const FORM = '/a-form';
@@ -12,7 +12,7 @@ const extend = (app: ReturnType<typeof createPages>) => {
     context.render(Panel({ title: 'Form', id: 'form', children: jsx(PostForm, { action: FORM }) })),
   );
 };
-const guarded = useConsole({ token: OPERATIONS_TOKEN, extend });
+const guarded = useConsole({ tokens: [SHARED_TOKEN], extend });
 const local = useConsole({ extend });
 
 const OTHER = 'https://evil.example';

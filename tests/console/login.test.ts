@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import { OPERATIONS_TOKEN, SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useConsole } from '../support/service/console-service.ts';
 
 const HOUR_MS = 3_600_000;
 const service = useConsole({
-  token: OPERATIONS_TOKEN,
+  tokens: [SHARED_TOKEN, VIEWER_TOKEN],
   metrics: { contentType: 'text/plain; version=0.0.4', expose: async () => 'up 1\n' },
 });
 

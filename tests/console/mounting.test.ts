@@ -238,6 +238,8 @@ test.each<[string, ConsoleOptions['authorize']]>([
   ['rejects', () => Promise.reject(new RangeError('no session store'))],
   ['knows another role', () => JSON.parse('{"name":"user:1","role":"owner"}')],
   ['names nobody', () => ({ name: '', role: 'operator' })],
+  ['has a name that the audit refuses', () => ({ name: 'user\0', role: 'operator' })],
+  ['has a name of two lines', () => ({ name: 'user:1\noperator acted', role: 'operator' })],
 ])('when authorize %s, nobody gets in and the log says why', async (_, authorize) => {
   const lines: string[] = [];
   const log = createLogger('info', { write: (line) => lines.push(line) });

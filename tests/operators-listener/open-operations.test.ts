@@ -7,7 +7,7 @@ import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import { API_KEY, OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
 
 test.each([
   ['on this machine', null],
@@ -22,7 +22,7 @@ test.each([
   const lines: string[] = [];
   const operations = await openOperations({
     config: {
-      operations: { host: '127.0.0.1', port: 0, token },
+      operations: { host: '127.0.0.1', port: 0, tokens: token === null ? [] : [SHARED_TOKEN] },
       stripeApi: { secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:9') },
       planSelection: 'newest',
       maxQueuedEvents: 1_000,
@@ -45,7 +45,8 @@ test.each([
 });
 
 test('without the console, the metrics are served, and the page at / says how to install it', async () => {
-  const checkToken = async (token: string) => (token === OPERATIONS_TOKEN ? 'right' : 'wrong');
+  const checkToken = async (token: string) =>
+    token === OPERATIONS_TOKEN ? ({ name: 'ada', role: 'operator' } as const) : 'wrong';
   const listener = await listenForOperators({
     host: '127.0.0.1',
     port: 0,
@@ -57,7 +58,7 @@ test('without the console, the metrics are served, and the page at / says how to
   expect((await ask('/')).status).toBe(503);
 
   const metrics = { contentType: 'text/plain', expose: async () => 'up 1\n' };
-  listener.show({ metrics, pages: null, syncApi: () => undefined });
+  listener.show({ metrics, pages: null, syncApi: () => () => undefined });
   const page = await ask('/');
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(await page.text()).toContain('npm install instep-console');
@@ -79,7 +80,7 @@ test('metrics that cannot be read are an error, and the listener goes on', async
   listener.show({
     metrics: { contentType: 'text/plain', expose },
     pages: null,
-    syncApi: () => undefined,
+    syncApi: () => () => undefined,
   });
   for (const _ of [1, 2]) expect((await fetch(`${listener.url}/metrics`)).status).toBe(500);
 });

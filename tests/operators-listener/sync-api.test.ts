@@ -1,3 +1,4 @@
+import type { NamedToken } from 'instep/src/config/config.ts';
 import { createExposition } from 'instep/src/metrics/series.ts';
 import { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
@@ -7,14 +8,19 @@ import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';
-import { API_KEY, OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
+import {
+  API_KEY,
+  OPERATIONS_TOKEN,
+  SHARED_TOKEN,
+  VIEWER_TOKEN,
+} from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
 const { query } = account.database;
 
-/** The operations port of a process, with this token. */
-async function listen(token: string | null): Promise<string> {
+/** The operations port of a process, with these tokens. */
+async function listen(tokens: readonly NamedToken[]): Promise<string> {
   const { DATABASE_URL, STRIPE_API_BASE } = account.environment;
   const server = await connectToServer({
     databaseUrls: [new URL(DATABASE_URL ?? '')],
@@ -23,7 +29,7 @@ async function listen(token: string | null): Promise<string> {
   });
   const operations = await openOperations({
     config: {
-      operations: { host: '127.0.0.1', port: 0, token },
+      operations: { host: '127.0.0.1', port: 0, tokens },
       stripeApi: { secretKey: API_KEY, baseUrl: new URL(STRIPE_API_BASE ?? '') },
       planSelection: 'newest',
       maxQueuedEvents: 1_000,
@@ -38,7 +44,7 @@ async function listen(token: string | null): Promise<string> {
   return operations.url;
 }
 
-const url = await listen(OPERATIONS_TOKEN);
+const url = await listen([SHARED_TOKEN, VIEWER_TOKEN]);
 const authorization = `Bearer ${OPERATIONS_TOKEN}`;
 
 const post = (path: string, body?: unknown, init: RequestInit = {}) =>
@@ -138,9 +144,36 @@ test('only the token gives access, and without one nothing does', async () => {
     const response = await post(path, undefined, { headers: { authorization: wrong } });
     expect(response.status).toBe(401);
   }
-  const open = await listen(null);
+  const open = await listen([]);
   expect((await fetch(new URL(path, open), { method: 'POST' })).status).toBe(403);
   expect(await query('select from instep.operator_actions')).toEqual([]);
+});
+
+test('a viewer can call nothing, and an operator calls under the name of the token', async () => {
+  const headers = { authorization: `Bearer ${VIEWER_TOKEN.token}` };
+  await newTeam('cus_1');
+  for (const [method, path] of [
+    ['POST', '/v1/customers/cus_1/sync'],
+    ['POST', '/v1/checkouts/cs_1/complete'],
+    ['GET', '/v1/plan-changes?consumer=viewer'],
+    ['POST', '/v1/plan-changes/ack'],
+  ] as const) {
+    const response = await post(path, method === 'POST' ? '{}' : undefined, { headers, method });
+    expect(response.status).toBe(403);
+  }
+  expect(await query('select from instep.operator_actions')).toEqual([]);
+  expect(await query("select from instep.plan_change_consumers where name = 'viewer'")).toEqual([]);
+  const ada = { ...SHARED_TOKEN, name: 'ada', token: 'canaryAdaToken-of-32-characters-or-more' };
+  const other = await listen([ada]);
+  const authorization = `Bearer ${ada.token}`;
+  const synced = await fetch(new URL('/v1/customers/cus_1/sync', other), {
+    method: 'POST',
+    headers: { authorization },
+  });
+  expect(synced.status).toBe(200);
+  expect(await query('select operator from instep.operator_actions')).toEqual([
+    { operator: 'ada' },
+  ]);
 });
 
 type Answer = {

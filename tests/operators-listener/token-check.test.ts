@@ -3,6 +3,8 @@ import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 
 const TOKEN = 'the token of 32 characters or more';
+const ADA = { name: 'ada', role: 'operator', token: TOKEN } as const;
+const GRACE = { name: 'grace', role: 'viewer', token: `another ${TOKEN}` } as const;
 
 /** A check whose clock and delays the test controls. */
 function check() {
@@ -11,7 +13,7 @@ function check() {
   const ends: (() => void)[] = [];
   const lines: string[] = [];
   const checkToken = createTokenCheck({
-    token: TOKEN,
+    tokens: [ADA, GRACE],
     clockMs: () => clock.nowMs,
     wait: (delayMs) => {
       waits.push(delayMs);
@@ -29,8 +31,16 @@ test('the right token never waits, not even after wrong ones', async () => {
   const { checkToken, waits } = check();
   void checkToken('wrong');
   void checkToken('wrong');
-  expect(await checkToken(TOKEN)).toBe('right');
+  expect(await checkToken(TOKEN)).toEqual({ name: 'ada', role: 'operator' });
   expect(waits).toHaveLength(2);
+});
+
+test('each person has a token', async () => {
+  const { checkToken, endWaits } = check();
+  expect(await checkToken(GRACE.token)).toEqual({ name: 'grace', role: 'viewer' });
+  const neither = checkToken(`another another ${TOKEN}`);
+  endWaits();
+  expect(await neither).toBe('wrong');
 });
 
 test('each wrong token waits twice as long, up to 4 seconds', async () => {
@@ -57,7 +67,7 @@ test('at most 20 wrong tokens wait; more are rejected, but never the right one',
   const { checkToken, waits, endWaits } = check();
   const answers = Array.from({ length: 20 }, () => checkToken('wrong'));
   expect(await checkToken('wrong')).toBe('too many');
-  expect(await checkToken(TOKEN)).toBe('right');
+  expect(await checkToken(TOKEN)).toEqual({ name: 'ada', role: 'operator' });
   endWaits();
   expect(await Promise.all(answers)).toEqual(Array.from({ length: 20 }, () => 'wrong'));
   void checkToken('wrong');

@@ -3,6 +3,7 @@ import { getRequestListener } from '@hono/node-server';
 import {
   type ConsoleHandler,
   type ConsoleLogin,
+  type ConsoleUser,
   createLogger,
   type Environment,
   type Logger,
@@ -10,12 +11,11 @@ import {
   type Operated,
   openContext,
 } from 'instep/operate';
-import { type Access, type ConsoleUser, isConsoleUser } from './access/access.tsx';
+import { type Access, isConsoleUser } from './access/access.tsx';
 import { checkBasePath, pathBelow } from './base-path.ts';
 import { createPages, type Pages } from './pages.tsx';
 
-export type { ConsoleHandler } from 'instep/operate';
-export type { ConsoleUser } from './access/access.tsx';
+export type { ConsoleHandler, ConsoleUser } from 'instep/operate';
 
 export type ConsoleOptions = {
   /** What `createHandler` or `openInstep` returned; without it, the environment says where to connect. */
@@ -32,7 +32,7 @@ export type ConsoleOptions = {
 
 /**
  * The operators' pages, for a route of your app. The first request of an authorized user connects to the database.
- * An operator sees and does everything; the actions of a viewer get a 403.
+ * An operator sees and does everything. The actions of a viewer get a 403, and payloads come without personal data.
  *
  * @throws TypeError when `basePath` is not a path
  * @example

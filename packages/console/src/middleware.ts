@@ -69,7 +69,10 @@ export function logActions(logger: Logger): MiddlewareHandler<ConsoleEnv> {
     const { method } = req;
     if (method === 'GET' || method === 'HEAD') return;
     const path = req.path.slice(0, MAX_PATH_LENGTH);
-    const viewer = context.var.viewer.kind;
-    logger.info({ method, path, status: res.status, viewer }, 'operator acted');
+    const { kind, name } = context.var.requester;
+    logger.info(
+      { method, path, status: res.status, viewer: kind, operator: name },
+      'operator acted',
+    );
   };
 }

@@ -6,6 +6,8 @@ import { Notice } from './components/panels.tsx';
 import { plainText, Zone } from './components/text.tsx';
 import { currentRequest } from './request-context.ts';
 
+export const LOGOUT_PATH = '/logout';
+
 /** The navigation. */
 const AREAS = [
   { name: 'Overview', path: '/' },
@@ -94,11 +96,12 @@ export function Page({ title, heading = title, area, search, children }: PagePro
 }
 
 function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
-  const { viewer } = currentRequest();
+  const { requester } = currentRequest();
+  const isVisitor = requester.kind === 'visitor';
   return (
     <header class="bar">
       <span class="brand">Instep</span>
-      {viewer.kind !== 'visitor' && (
+      {!isVisitor && (
         <nav aria-label="Areas">
           {AREAS.map(({ name, path }) => (
             <a href={path} aria-current={name === area ? 'page' : undefined}>
@@ -107,7 +110,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
           ))}
         </nav>
       )}
-      {viewer.kind !== 'visitor' && (
+      {!isVisitor && (
         <search aria-label="Console">
           <form method="get" action="/search">
             <input
@@ -123,7 +126,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
           </form>
         </search>
       )}
-      {viewer.kind !== 'visitor' && (
+      {!isVisitor && (
         <p class="zones">
           Times in <Zone />{' '}
           <button id="zone" type="button" hidden>
@@ -131,9 +134,11 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
           </button>
         </p>
       )}
-      {viewer.kind === 'session' && (
-        <PostForm action="/logout">
-          <Button>Log out</Button>
+      {requester.kind === 'session' && (
+        <PostForm action={LOGOUT_PATH} isForEveryone>
+          <Button>
+            Log out <bdi>{requester.name}</bdi>
+          </Button>
         </PostForm>
       )}
     </header>

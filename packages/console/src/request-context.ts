@@ -1,23 +1,22 @@
 import type { MiddlewareHandler } from 'hono';
 import { useRequestContext } from 'hono/jsx-renderer';
-import type { Mode, Operator } from 'instep/operate';
+import type { ConsoleUser, Mode, Operator } from 'instep/operate';
 
-/** Who sent the request. A `visitor` has not logged in and sees nothing but the login. */
-type Viewer =
-  | { readonly kind: 'visitor' }
-  | { readonly kind: 'local' }
-  | { readonly kind: 'session'; readonly id: string }
-  | { readonly kind: 'bearer' }
-  /** A user of the app that the console is mounted in. */
-  | { readonly kind: 'user'; readonly name: string; readonly role: 'operator' | 'viewer' };
+/** Who sent the request, and how we know. */
+type Requester = ConsoleUser & {
+  /** A `visitor` has not logged in and sees nothing but the login. A `user` is one of the app that the console is mounted in. */
+  readonly kind: 'visitor' | 'local' | 'session' | 'bearer' | 'user';
+  /** What the token of a form is bound to; `null`: a visit. */
+  readonly session: string | null;
+};
 
 export type ConsoleEnv = {
   Bindings: {
     /** The user of the app, where the console is mounted in one. */
-    user?: { readonly name: string; readonly role: 'operator' | 'viewer' };
+    user?: ConsoleUser;
   };
   Variables: {
-    viewer: Viewer;
+    requester: Requester;
     csrfToken: string;
     /** For links to Stripe's dashboard: the mode of the API key, or of the event that is shown. */
     mode: Mode | null;
@@ -25,20 +24,19 @@ export type ConsoleEnv = {
 };
 
 /** Who acts, for the audit. */
-export function operatorOf({ viewer }: ConsoleEnv['Variables']): Operator {
-  if (viewer.kind === 'user') return { name: viewer.name, how: 'console' };
-  return { name: viewer.kind === 'local' ? 'localhost' : 'token', how: 'console' };
+export function operatorOf({ requester: { name } }: ConsoleEnv['Variables']): Operator {
+  return { name, how: 'console' };
 }
 
-/** Whether the viewer can change something. A viewer of the app sees no form, since each would get a 403. */
-export function canAct({ viewer } = currentRequest()): boolean {
-  return viewer.kind !== 'user' || viewer.role === 'operator';
+/** Whether somebody can change something and see personal data. A viewer sees no form, since each would get a 403. */
+export function canAct({ requester } = currentRequest()): boolean {
+  return requester.role === 'operator';
 }
 
 /** Every request starts as a visitor's. */
 export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
   return async (context, next) => {
-    context.set('viewer', { kind: 'visitor' });
+    context.set('requester', { kind: 'visitor', name: 'visitor', role: 'viewer', session: null });
     context.set('csrfToken', '');
     context.set('mode', mode);
     await next();

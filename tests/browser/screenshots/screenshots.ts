@@ -7,7 +7,7 @@ import { PHONE, useBrowser } from '../../support/browser/browser.ts';
 import { openConsole } from '../../support/browser/console-pages.ts';
 import { layoutProblems } from '../../support/browser/layout.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { OPERATIONS_TOKEN } from '../../support/secrets/test-secrets.ts';
+import { SHARED_TOKEN } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { receivedEvent } from '../../support/stripe/events.ts';
@@ -63,7 +63,7 @@ beforeAll(async () => {
     demo: await openConsole(demo.database, options),
     guarded: await openConsole(demo.database, {
       apiBase: stripe.url,
-      access: { kind: 'login', secret: OPERATIONS_TOKEN, checkToken: async () => 'wrong' },
+      access: { kind: 'login', tokens: [SHARED_TOKEN], checkToken: async () => 'wrong' },
     }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),

@@ -7,6 +7,17 @@ export const API_KEY = 'sk_test_canaryApiKey';
 export const WEBHOOK_SECRET = 'whsec_canaryWebhookSecret';
 export const AUTH_SECRET = 'canaryAuthSecret that is longer than 32 bytes';
 export const OPERATIONS_TOKEN = 'canaryOperationsToken-of-32-characters';
+/** The token of all operators, as the configuration has it. */
+export const SHARED_TOKEN = {
+  name: 'OPS_TOKEN',
+  role: 'operator',
+  token: OPERATIONS_TOKEN,
+} as const;
+export const VIEWER_TOKEN = {
+  name: 'grace',
+  role: 'viewer',
+  token: 'canaryViewerToken-of-32-characters-',
+} as const;
 export const DATABASE_PASSWORD = 'canaryDatabasePassword';
 
 export const PROFILE = {

@@ -1,3 +1,4 @@
+import type { NamedToken } from 'instep/src/config/config.ts';
 import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
 import { createContext } from 'instep/src/operate/context.ts';
 import {
@@ -15,7 +16,8 @@ import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
 
 type ConsoleServiceOptions = {
-  readonly token?: string;
+  /** None by default: everyone on this machine is an operator. */
+  readonly tokens?: readonly NamedToken[];
   readonly metrics?: Exposition;
   /** Adds routes for the test. */
   readonly extend?: (app: ReturnType<typeof createPages>) => void;
@@ -25,7 +27,7 @@ type ConsoleServiceOptions = {
 
 /** The console over HTTP for the tests of a suite, with a clock that the tests set. */
 export function useConsole({
-  token,
+  tokens = [],
   metrics = createExposition(async () => []),
   extend,
   databaseUrl,
@@ -57,19 +59,16 @@ export function useConsole({
     const clockMs = () => performance.now();
     const wait = async (delayMs: number) => void waits.push(delayMs);
     const checkToken =
-      token === undefined ? null : createTokenCheck({ token, logger, clockMs, wait });
+      tokens.length === 0 ? null : createTokenCheck({ tokens, logger, clockMs, wait });
     const app = createPages({
       ...context,
       basePath: '',
-      access:
-        token === undefined || checkToken === null
-          ? { kind: 'local' }
-          : { kind: 'login', secret: token, checkToken },
+      access: checkToken === null ? { kind: 'local' } : { kind: 'login', tokens, checkToken },
     });
     extend?.(app);
     const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
     const pages = toNodeListener(async (request) => await app.fetch(request));
-    listener.show({ metrics, pages, syncApi: () => undefined });
+    listener.show({ metrics, pages, syncApi: () => () => undefined });
     server = listener;
   });
   afterAll(async () => {

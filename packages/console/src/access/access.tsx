@@ -1,33 +1,34 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { raw } from 'hono/html';
-import type { ConsoleLogin, OperateContext } from 'instep/operate';
+import {
+  type ConsoleLogin,
+  type ConsoleUser,
+  type OperateContext,
+  ROLES,
+  type Role,
+} from 'instep/operate';
+import { LOGOUT_PATH } from '../page.tsx';
 import { loginNeeded, notFound, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import { createCookieSessions, deriveKey } from './cookie-sessions.ts';
+import { createCookieSessions, deriveKey, VISIT } from './cookie-sessions.ts';
 import { onlyOwnForms, protectForms } from './form-protection.tsx';
 import { KeptFormPage, readForm, sealForm, unsealForm } from './kept-form.tsx';
-import { isRight, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
+import { holderOf, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
 /** Who has access. */
 export type Access =
   /** Users of the app, each with a role. The app decides before a page is requested. */
   | { readonly kind: 'application' }
-  /** Operators with the token. */
+  /** Everyone with a token. */
   | ({ readonly kind: 'login' } & ConsoleLogin)
   /** Everyone on this machine. */
   | { readonly kind: 'local' };
 
-/** A user of the app. The audit keeps the name, so use an id rather than a name or an e-mail address. */
-export type ConsoleUser = {
-  readonly name: string;
-  readonly role: (typeof ROLES)[number];
-};
+/** A longer or a binary name would be refused by the audit, after the action. */
+const NAME = /^\P{Cc}{1,200}$/u;
 
-const ROLES = ['operator', 'viewer'] as const;
-
-export function isConsoleUser(user: ConsoleUser): boolean {
-  const { name, role } = user;
-  return typeof name === 'string' && name !== '' && ROLES.includes(role);
+export function isConsoleUser({ name, role }: ConsoleUser): boolean {
+  return typeof name === 'string' && NAME.test(name) && ROLES.includes(role);
 }
 
 type AccessOptions = Pick<OperateContext, 'now' | 'nonce' | 'logger' | 'formSecret'> & {
@@ -43,22 +44,22 @@ export function access({
   formSecret,
 }: AccessOptions): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
-  if (access.kind === 'application') {
-    return app.use(asUser, onlyOperatorsAct, protectForms({ secret: formSecret, visits: null }));
-  }
-  // Without a login, the secret lives as long as the process.
-  const secret = access.kind === 'login' ? access.secret : nonce();
-  const shared = { secret, now, nonce };
-  const visits = createCookieSessions({ ...shared, cookie: 'instep_visit', sameSite: 'Lax' });
-  if (access.kind === 'local') return app.use(asLocal, protectForms({ secret, visits }));
-  const sessions = createCookieSessions({
-    ...shared,
-    cookie: 'instep_operator',
-    sameSite: 'Strict',
+  const shared = { now, nonce };
+  const visits = createCookieSessions({
+    ...{ ...shared, cookie: 'instep_visit', sameSite: 'Lax' },
+    secrets: new Map([[VISIT, formSecret]]),
   });
-  const { checkToken } = access;
-  const formKey = deriveKey(secret, 'kept form');
-  app.use(requireLogin({ checkToken, sessions, formKey }), protectForms({ secret, visits }));
+  const forms = protectForms({ secret: formSecret, visits });
+  if (access.kind === 'application') return app.use(asUser, onlyOperatorsAct, forms);
+  if (access.kind === 'local') return app.use(asLocal, forms);
+  const { tokens, checkToken } = access;
+  const sessions = createCookieSessions({
+    ...{ ...shared, cookie: 'instep_operator', sameSite: 'Strict' },
+    secrets: new Map(tokens.map(({ name, token }) => [name, token])),
+  });
+  const roles = new Map(tokens.map(({ name, role }) => [name, role]));
+  const formKey = deriveKey(formSecret, 'kept form');
+  app.use(requireLogin({ checkToken, sessions, roles, formKey }), onlyOperatorsAct, forms);
   app.get(KEPT_FORM_PATH, ({ req, render }) => {
     const form = unsealForm(req.query('form') ?? '', formKey);
     if (form === null) throw notFound();
@@ -71,37 +72,48 @@ const KEPT_FORM_PATH = '/kept-form';
 
 const asUser: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   const { user } = context.env;
-  if (user !== undefined) context.set('viewer', { kind: 'user', ...user });
+  if (user === undefined) throw loginNeeded();
+  context.set('requester', { ...user, kind: 'user', session: user.name });
   await next();
 };
 
+/** A login and a logout change nothing but the session. */
+const OF_EVERYONE = [LOGIN_PATH, LOGOUT_PATH];
+
 const onlyOperatorsAct: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
-  const isReading = ['GET', 'HEAD'].includes(context.req.method);
-  const isUser = context.var.viewer.kind === 'user';
-  if (!isUser || !(isReading || canAct(context.var))) throw operatorsOnly();
+  const { method, path } = context.req;
+  const isReading = ['GET', 'HEAD'].includes(method);
+  if (!isReading && !canAct(context.var) && !OF_EVERYONE.includes(path)) throw operatorsOnly();
   await next();
 };
 
 const asLocal: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
-  context.set('viewer', { kind: 'local' });
+  context.set('requester', { kind: 'local', name: 'localhost', role: 'operator', session: null });
   await next();
 };
 
-type LoginCheck = Pick<LoginOptions, 'checkToken' | 'sessions'> & { readonly formKey: Uint8Array };
+type LoginCheck = Pick<LoginOptions, 'checkToken' | 'sessions'> & {
+  /** By the names of the sessions. */
+  readonly roles: ReadonlyMap<string, Role>;
+  readonly formKey: Uint8Array;
+};
 
 /** Serves only the login to requests without a session or the token. */
 function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
-  const { checkToken, sessions, formKey } = options;
+  const { checkToken, sessions, roles, formKey } = options;
   return async (context, next) => {
     const bearer = bearerOf(context);
     if (bearer !== null) {
-      if (!(await isRight(checkToken, bearer))) throw loginNeeded();
-      context.set('viewer', { kind: 'bearer' });
+      const holder = await holderOf(checkToken, bearer);
+      if (holder === null) throw loginNeeded();
+      context.set('requester', { ...holder, kind: 'bearer', session: null });
       return await next();
     }
-    const id = await sessions.find(context);
-    if (id !== null) context.set('viewer', { kind: 'session', id });
-    else if (context.req.path !== LOGIN_PATH) return await askToLogIn(context, formKey);
+    const found = await sessions.find(context);
+    const role = roles.get(found?.name ?? '');
+    if (found !== null && role !== undefined) {
+      context.set('requester', { name: found.name, role, kind: 'session', session: found.id });
+    } else if (context.req.path !== LOGIN_PATH) return await askToLogIn(context, formKey);
     return await next();
   };
 }

@@ -1,40 +1,48 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Context } from 'hono';
-import { deleteCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
+import { deleteCookie, getCookie, getSignedCookie, setSignedCookie } from 'hono/cookie';
 
 type CookieSessionsOptions = {
   readonly cookie: string;
   readonly sameSite: 'Strict' | 'Lax';
-  /** Signs the cookie. */
-  readonly secret: string;
+  /** By the name of the holder: what signs the holder's cookies. Without it, a session has ended. */
+  readonly secrets: ReadonlyMap<string, string>;
   /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
 };
 
-/** Sessions that only the browser stores: a signed id and expiry. */
+/** Sessions that only the browser stores: the holder's name, an id and an expiry, signed. */
 export type CookieSessions = {
-  /** The session's id; `null` without a valid one. */
-  find(context: Context): Promise<string | null>;
-  /** Starts a new session. Returns its id. */
-  begin(context: Context): Promise<string>;
+  /** `null` without a valid session. */
+  find(context: Context): Promise<{ readonly name: string; readonly id: string } | null>;
+  /** Starts a new session. Returns its id. @throws RangeError without a secret for this name */
+  begin(context: Context, name: string): Promise<string>;
   end(context: Context): void;
 };
+
+/** The holder of a session without a login. */
+export const VISIT = 'visit';
 
 const LIFETIME_MS = 12 * 60 * 60 * 1_000;
 
 export function createCookieSessions(options: CookieSessionsOptions): CookieSessions {
-  const { cookie, sameSite, secret, now, nonce } = options;
-  const key = deriveKey(secret, cookie);
+  const { cookie, sameSite, secrets, now, nonce } = options;
+  const keys = new Map([...secrets].map(([name, secret]) => [name, deriveKey(secret, cookie)]));
   return {
     async find(context) {
+      const [name = ''] = getCookie(context, cookie)?.split('.') ?? [];
+      const key = keys.get(name);
+      if (key === undefined) return null;
       const value = await getSignedCookie(context, key, cookie);
-      const [, id, endsAtMs] = /^([\w-]{1,64})\.(\d{1,15})$/.exec(value || '') ?? [];
-      return id !== undefined && Number(endsAtMs) > now() ? id : null;
+      const [, id, endsAtMs] = /^[\w-]+\.([\w-]{1,64})\.(\d{1,15})$/.exec(value || '') ?? [];
+      return id !== undefined && Number(endsAtMs) > now() ? { name, id } : null;
     },
-    async begin(context) {
+    async begin(context, name) {
+      const key = keys.get(name);
+      if (key === undefined) throw new RangeError('no secret for this name');
       const id = nonce();
-      await setSignedCookie(context, cookie, `${id}.${now() + LIFETIME_MS}`, key, {
+      await setSignedCookie(context, cookie, `${name}.${id}.${now() + LIFETIME_MS}`, key, {
         httpOnly: true,
         sameSite,
         secure: isSecure(context),

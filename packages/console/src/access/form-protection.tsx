@@ -2,16 +2,16 @@ import { timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 import { CSRF_FIELD } from '../components/form.tsx';
-import { badRequest, formExpired, loginNeeded, notAForm } from '../problems.tsx';
+import { badRequest, formExpired, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
-import { type CookieSessions, deriveKey, sign } from './cookie-sessions.ts';
+import { type CookieSessions, deriveKey, sign, VISIT } from './cookie-sessions.ts';
 import { KeptFormPage, readForm } from './kept-form.tsx';
 import { LOGIN_PATH } from './login.tsx';
 
 type FormProtectionOptions = {
   readonly secret: string;
-  /** The sessions of viewers who have not logged in; `null` where everyone is a user of the app. */
-  readonly visits: CookieSessions | null;
+  /** The sessions of those who have not logged in. */
+  readonly visits: CookieSessions;
 };
 
 /** Behind a proxy our own scheme is unknown, so only the host of the form's origin is compared. */
@@ -37,9 +37,9 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
   const { secret, visits } = options;
   const key = deriveKey(secret, 'csrf');
   return async (context, next) => {
-    const { viewer } = context.var;
-    if (viewer.kind === 'bearer') return await next();
-    const token = sign(key, await identityOf(context, visits));
+    const { kind, session } = context.var.requester;
+    if (kind === 'bearer') return await next();
+    const token = sign(key, session ?? (await visitOf(context, visits)));
     context.set('csrfToken', token);
     if (['GET', 'HEAD'].includes(context.req.method)) return await next();
     return await onlyOwnForms(context, async () => {
@@ -59,16 +59,9 @@ function isSameToken(one: string, other: string): boolean {
   return bytes.length === otherBytes.length && timingSafeEqual(bytes, otherBytes);
 }
 
-/** What a form's token is bound to. */
-async function identityOf(
-  context: Context<ConsoleEnv>,
-  visits: CookieSessions | null,
-): Promise<string> {
-  const { viewer } = context.var;
-  if (viewer.kind === 'user') return viewer.name;
-  if (viewer.kind === 'session') return viewer.id;
-  if (visits === null) throw loginNeeded();
-  return (await visits.find(context)) ?? (await visits.begin(context));
+async function visitOf(context: Context, visits: CookieSessions): Promise<string> {
+  const visit = await visits.find(context);
+  return visit?.id ?? (await visits.begin(context, VISIT));
 }
 
 async function readToken({ req }: Context): Promise<string> {

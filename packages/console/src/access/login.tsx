@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
-import type { Logger, TokenVerdict } from 'instep/operate';
+import type { ConsoleUser, Logger, TokenVerdict } from 'instep/operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
-import { Page } from '../page.tsx';
+import { LOGOUT_PATH, Page } from '../page.tsx';
 import { tooManyAttempts } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import type { CookieSessions } from './cookie-sessions.ts';
@@ -14,11 +14,14 @@ export type LoginOptions = {
   readonly logger: Logger;
 };
 
-/** @throws PageProblem 429 when too many wrong tokens are waiting */
-export async function isRight(check: LoginOptions['checkToken'], token: string): Promise<boolean> {
+/** Whose token it is; `null` if it is wrong. @throws PageProblem 429 when too many wrong tokens are waiting */
+export async function holderOf(
+  check: LoginOptions['checkToken'],
+  token: string,
+): Promise<ConsoleUser | null> {
   const verdict = await check(token);
   if (verdict === 'too many') throw tooManyAttempts();
-  return verdict === 'right';
+  return verdict === 'wrong' ? null : verdict;
 }
 
 /** `/login` and `/logout`. */
@@ -26,23 +29,24 @@ export function loginPages({ checkToken, sessions, logger }: LoginOptions): Hono
   const app = new Hono<ConsoleEnv>();
   app.get(LOGIN_PATH, (context) => {
     const next = ownPath(context.req.query('next'));
-    if (context.var.viewer.kind !== 'visitor') return context.redirect(next, 303);
+    if (context.var.requester.kind !== 'visitor') return context.redirect(next, 303);
     return context.render(<LoginPage next={next} />);
   });
   app.post(LOGIN_PATH, async (context) => {
     const { token, next: wanted } = await context.req.parseBody();
     const next = ownPath(wanted);
-    if (typeof token !== 'string' || !(await isRight(checkToken, token.trim()))) {
+    const holder = typeof token === 'string' ? await holderOf(checkToken, token.trim()) : null;
+    if (holder === null) {
       context.status(401);
       return context.render(<LoginPage next={next} error="Wrong token." />);
     }
-    await sessions.begin(context);
-    logger.info('operator logged in');
+    await sessions.begin(context, holder.name);
+    logger.info({ operator: holder.name }, 'operator logged in');
     return context.redirect(next, 303);
   });
-  app.post('/logout', (context) => {
+  app.post(LOGOUT_PATH, (context) => {
     sessions.end(context);
-    logger.info('operator logged out');
+    logger.info({ operator: context.var.requester.name }, 'operator logged out');
     return context.redirect(LOGIN_PATH, 303);
   });
   return app;
@@ -62,13 +66,13 @@ function ownPath(wanted: unknown): string {
 function LoginPage({ next, error }: { readonly next: string; readonly error?: string }) {
   return (
     <Page title="Log in" area={null}>
-      <PostForm action={LOGIN_PATH} class="narrow">
+      <PostForm action={LOGIN_PATH} class="narrow" isForEveryone>
         <input type="hidden" name="next" value={next} />
         <Field
           label="Token"
           name="token"
           type="password"
-          hint="OPS_TOKEN of this server"
+          hint="OPS_TOKEN of this server, or your own token"
           error={error}
           maxlength={600}
           autocomplete="current-password"

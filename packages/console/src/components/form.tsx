@@ -8,11 +8,13 @@ export const CSRF_FIELD = 'csrf';
 type PostFormProps = PropsWithChildren<{
   readonly action: string;
   readonly class?: string;
+  /** By default, viewers don't see it. */
+  readonly isForEveryone?: boolean;
 }>;
 
-/** A form that changes something. It carries the token without which it is refused. Viewers don't see it. */
-export function PostForm({ children, ...rest }: PostFormProps) {
-  if (!canAct()) return null;
+/** A form that changes something. It carries the token without which it is refused. */
+export function PostForm({ children, isForEveryone = false, ...rest }: PostFormProps) {
+  if (!isForEveryone && !canAct()) return null;
   return (
     <form method="post" {...rest}>
       <input type="hidden" name={CSRF_FIELD} value={currentRequest().csrfToken} />

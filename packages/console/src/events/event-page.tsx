@@ -10,6 +10,7 @@ import {
   findActions,
   type OperateContext,
   type RecordedAction,
+  redactedBody,
 } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
@@ -22,9 +23,9 @@ import { CustomerFact, eventUrl, ReasonText } from '../links/event-links.tsx';
 import { issuesUrl, LinkCustomerForm } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { notFound } from '../problems.tsx';
+import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { Payload } from './payload.tsx';
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
@@ -45,7 +46,8 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const explained = await explainEvent(options, event);
     context.set('mode', explained.mode ?? options.keyMode);
     const acted = await findActions(options, { formId: queryText(context.req.query('done')) });
-    return context.render(<EventPage {...{ event, explained, acted }} />);
+    const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
+    return context.render(<EventPage {...{ event, explained, acted, body }} />);
   });
 
   // After a session has ended, a form that is sent again leads here.
@@ -71,6 +73,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
   });
 
   app.get('/:position/body', async (context) => {
+    if (!canAct(context.var)) throw operatorsOnly();
     const { body, position } = await readEvent(context);
     return context.body(new Uint8Array(body), 200, {
       'Content-Type': 'application/octet-stream',
@@ -85,10 +88,16 @@ type EventPageProps = {
   readonly event: EventRow;
   readonly explained: ExplainedEvent;
   readonly acted: readonly RecordedAction[];
+  /** `null`: not for this person. */
+  readonly body: Uint8Array | null;
 };
 
-function EventPage({ event, explained, acted }: EventPageProps) {
-  const { position, eventId, customerId, outcome, body } = event;
+/** Without personal data. An unreadable body can have it anywhere. */
+const bodyForViewers = (event: EventRow, key: string) =>
+  event.outcome === 'unreadable' ? null : redactedBody(event, key);
+
+function EventPage({ event, explained, acted, body }: EventPageProps) {
+  const { position, eventId, customerId, outcome } = event;
   const [first, ...remarks] = explained.reasons;
   const plans = planRows(explained);
   const isUndecided = outcome === 'parked' || outcome === 'unreadable';
@@ -137,14 +146,20 @@ function EventPage({ event, explained, acted }: EventPageProps) {
       </Panel>
       <Panel title="Payload" id="payload">
         <details>
-          <summary>All {countText(body.byteLength)} bytes</summary>
+          <summary>All {countText(event.body.byteLength)} bytes</summary>
           <p class="quiet">
-            May contain personal data.{' '}
-            <a href={`${eventUrl(position)}/body`} download>
-              Download the original
-            </a>
+            {canAct() ? (
+              <>
+                May contain personal data.{' '}
+                <a href={`${eventUrl(position)}/body`} download>
+                  Download the original
+                </a>
+              </>
+            ) : (
+              'Only operators see personal data.'
+            )}
           </p>
-          <Payload body={body} />
+          {body !== null && <Payload body={body} />}
         </details>
       </Panel>
     </Page>

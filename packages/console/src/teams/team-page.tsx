@@ -27,9 +27,9 @@ import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { sendFile } from '../export.ts';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { notFound } from '../problems.tsx';
+import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { exportTeam } from './export-team.ts';
 import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
@@ -84,6 +84,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const limit = historyLimit(undefined);
     const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
     const isOriginal = context.req.query('bodies') === 'original';
+    if (isOriginal && !canAct(context.var)) throw operatorsOnly();
     // The key is discarded afterward.
     const parts = exportTeam(options, { explained, redactionKey: isOriginal ? null : nonce() });
     const name = `team-${encodeURIComponent(explained.team.id)}.json`;
@@ -168,10 +169,15 @@ function TeamPage(props: TeamPageProps) {
           Export for support
         </a>{' '}
         <span class="quiet">
-          without personal data, or{' '}
-          <a href={`${teamUrl(id)}/export?bodies=original`} download>
-            with original events
-          </a>
+          without personal data
+          {canAct() && (
+            <>
+              , or{' '}
+              <a href={`${teamUrl(id)}/export?bodies=original`} download>
+                with original events
+              </a>
+            </>
+          )}
         </span>
       </p>
       <TeamStatusPanel

@@ -15,9 +15,11 @@ import {
   wholeNumber,
   withRemedy,
 } from './environment.ts';
+import { MAKE_TOKEN, type NamedToken, opsToken, opsTokens, toTokens } from './ops-tokens.ts';
 
 export { type DatabaseConfig, describeDatabase } from './database.ts';
 export { ConfigInvalid, type ConfigProblem, type Environment } from './environment.ts';
+export { type NamedToken, ROLES, type Role } from './ops-tokens.ts';
 
 const webhookVariables = {
   STRIPE_WEBHOOK_SECRET: secrets(
@@ -116,13 +118,9 @@ export type OperationsConfig = {
   readonly host: string;
   /** 0 picks a free port. */
   readonly port: number;
-  /** `null` gives every user of this machine access, and is allowed on a loopback address only. */
-  readonly token: string | null;
+  /** None gives every user of this machine access, and is allowed on a loopback address only. */
+  readonly tokens: readonly NamedToken[];
 };
-
-const MIN_TOKEN_LENGTH = 32;
-
-const MAKE_TOKEN = `set ${MIN_TOKEN_LENGTH} characters or more, for example the output of \`openssl rand -base64 32\``;
 
 const noPort = v.pipe(
   v.literal('off'),
@@ -138,7 +136,8 @@ const operationsVariables = {
     '3001',
   ),
   OPS_HOST: v.optional(v.string(), '127.0.0.1'),
-  OPS_TOKEN: v.optional(secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), MAKE_TOKEN)),
+  OPS_TOKEN: opsToken,
+  OPS_TOKENS: opsTokens,
 };
 
 type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariables, undefined>>;
@@ -146,9 +145,9 @@ type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariabl
 /** An address that other machines reach needs a token. */
 const protection = {
   /** The check runs together with all others, unless one of these variables is itself invalid. */
-  concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN']],
-  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN }: OperationsVariables) =>
-    OPS_PORT === null || OPS_TOKEN !== undefined || isLoopback(OPS_HOST),
+  concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN'], ['OPS_TOKENS']],
+  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN, OPS_TOKENS }: OperationsVariables) =>
+    OPS_PORT === null || toTokens(OPS_TOKEN, OPS_TOKENS).length > 0 || isLoopback(OPS_HOST),
   problem: withRemedy('is not a loopback address, so OPS_TOKEN is required', MAKE_TOKEN),
   problemOf: ['OPS_HOST'],
 } as const;
@@ -327,8 +326,8 @@ function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, un
 }
 
 function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {
-  const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN: token = null } = value;
-  return port === null ? null : { host, port, token };
+  const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN, OPS_TOKENS } = value;
+  return port === null ? null : { host, port, tokens: toTokens(OPS_TOKEN, OPS_TOKENS) };
 }
 
 /** Whether only this machine can reach the address. */

@@ -135,7 +135,9 @@ function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
   return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
 }
 
-function checkOperations({ host, port, token }: NonNullable<Settings['operations']>): Check {
-  const access = token === null ? 'open to every user of this machine' : 'protected by OPS_TOKEN';
+function checkOperations({ host, port, tokens }: NonNullable<Settings['operations']>): Check {
+  const count = tokens.length > 1 ? ` (${tokens.length} tokens)` : '';
+  const access =
+    tokens.length === 0 ? 'open to every user of this machine' : `protected by OPS_TOKEN${count}`;
   return ok('operators', `at ${host}:${port}, ${access}`);
 }

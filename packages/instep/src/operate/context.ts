@@ -3,6 +3,8 @@ import type { RequestListener } from 'node:http';
 import {
   ConfigInvalid,
   type Environment,
+  type NamedToken,
+  type Role,
   readApiConfig,
   readDatabaseConfig,
   readLinkByMetadata,
@@ -222,13 +224,19 @@ export function formSecretOf(secretKey: string): string {
   return createHmac('sha256', secretKey).update('instep forms').digest('base64url');
 }
 
-/** `too many` when so many wrong tokens wait for their answer that this one was not looked at. */
-export type TokenVerdict = 'right' | 'wrong' | 'too many';
+/** Somebody who uses the console. The audit keeps the name, so use an id rather than a name or an e-mail address. */
+export type ConsoleUser = {
+  readonly name: string;
+  readonly role: Role;
+};
 
-/** How operators log in to the console of `instep serve`. */
+/** Whose token it is. `too many` when so many wrong ones wait for their answer that this one was not looked at. */
+export type TokenVerdict = ConsoleUser | 'wrong' | 'too many';
+
+/** How people log in to the console of `instep serve`. */
 export type ConsoleLogin = {
-  /** Signs the cookies. */
-  readonly secret: string;
+  /** Each one signs the cookies of its holder. */
+  readonly tokens: readonly NamedToken[];
   readonly checkToken: (token: string) => Promise<TokenVerdict>;
 };
 

@@ -7,7 +7,7 @@
  */
 export type { GrantRequest, TeamGrant } from '../access/grants.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
-export type { Environment } from '../config/config.ts';
+export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
 export type { ApplicationId } from '../core/application.ts';
 export type { Json, JsonObject } from '../core/json.ts';
 export type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
@@ -121,6 +121,7 @@ export {
   type Check,
   type ConsoleHandler,
   type ConsoleLogin,
+  type ConsoleUser,
   type OpenContextOptions,
   type OperateContext,
   type Operated,

@@ -1,9 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config } from '../config/config.ts';
+import type { Config, NamedToken } from '../config/config.ts';
 import type { Exposition } from '../metrics/series.ts';
 import {
   type ConsoleHandler,
+  type ConsoleUser,
   createContext,
   importConsole,
   type OperateContext,
@@ -59,11 +60,13 @@ export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
   const { config, logger, now } = options;
   if (config.operations === null) return null;
-  const { host, port, token } = config.operations;
+  const { host, port, tokens } = config.operations;
   const clockMs = () => performance.now();
   const wait = (delayMs: number) => sleep(delayMs);
-  const checkToken = token === null ? null : createTokenCheck({ token, logger, clockMs, wait });
-  const login = token === null || checkToken === null ? null : { secret: token, checkToken };
+  const [first] = tokens;
+  const checkToken =
+    first === undefined ? null : createTokenCheck({ tokens, logger, clockMs, wait });
+  const login = checkToken === null ? null : { tokens, checkToken };
   let database: Database | undefined;
   let pages: ConsoleHandler | undefined;
   let prepared = Promise.resolve();
@@ -97,10 +100,11 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       pages = console?.createConsoleWithLogin({ instep: { operateContext }, login });
       const shown = pages === undefined ? null : console?.toNodeListener(pages);
       const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
-      const syncApi = createNodeListener(createSyncApi(context), onFailure);
+      const syncApi = ({ name }: ConsoleUser) =>
+        createNodeListener(createSyncApi(context, { name, how: 'application' }), onFailure);
       listener.show({ metrics, pages: shown ?? null, syncApi });
       logger.info({ url: listener.url }, 'operations listening');
-      if (pages !== undefined) prepared = preparePages(pages, token);
+      if (pages !== undefined) prepared = preparePages(pages, first);
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
@@ -117,15 +121,15 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
  */
 async function preparePages(
   pages: (request: Request) => Promise<Response>,
-  token: string | null,
+  holder: NamedToken | undefined,
 ): Promise<void> {
-  const headers = token === null ? {} : { Authorization: `Bearer ${token}` };
+  const headers = holder === undefined ? {} : { Authorization: `Bearer ${holder.token}` };
   const response = await pages(new Request('http://localhost/', { headers }));
   await response.text();
 }
 
 type TokenCheckOptions = {
-  token: string;
+  tokens: readonly NamedToken[];
   logger: Logger;
   clockMs: () => number;
   wait: (delayMs: number) => Promise<void>;
@@ -137,18 +141,20 @@ const FORGOTTEN_AFTER_MS = 60_000;
 const MAX_WAITING = 20;
 
 /**
- * Checks a token. Each wrong one waits twice as long as the one before, no matter who sends it. The right one
+ * Finds out whose token it is. Each wrong one waits twice as long as the one before, no matter who sends it. A right one
  * never waits, so the attempts of others can't lock an operator out. While 20 wrong ones wait, others are `too many`,
  * which bounds the memory.
  */
-export function createTokenCheck({ token, clockMs, wait, logger }: TokenCheckOptions) {
+export function createTokenCheck({ tokens, clockMs, wait, logger }: TokenCheckOptions) {
   let failures = 0;
   let failedAtMs = 0;
   let waiting = 0;
   const write = limitLines((members) => logger.warn(members, 'wrong operations token'));
 
   return async (text: string): Promise<TokenVerdict> => {
-    if (isSameSecret(text, token)) return 'right';
+    // All are compared: the time must not reveal which one is the right one.
+    const [holder] = tokens.filter(({ token }) => isSameSecret(text, token));
+    if (holder !== undefined) return { name: holder.name, role: holder.role };
     if (clockMs() - failedAtMs > FORGOTTEN_AFTER_MS) failures = 0;
     failedAtMs = clockMs();
     failures += 1;
@@ -172,8 +178,8 @@ type Shown = {
   metrics: Exposition;
   /** The console, which has its own login; `null` when it is not installed. */
   pages: RequestListener | null;
-  /** The calls of `createSyncApi`. */
-  syncApi: RequestListener;
+  /** The calls of `createSyncApi`, for an operator. */
+  syncApi: (operator: ConsoleUser) => RequestListener;
 };
 
 type OperatorsListener = RunningServer & {
@@ -220,7 +226,11 @@ export async function listenForOperators({
     if (path?.startsWith(SYNC_API_PATH)) {
       // Without a token, any page that a browser shows could send these requests to `localhost`.
       if (checkToken === null) return send(response, 403, 'Set OPS_TOKEN to use this call.\n');
-      if (await hasToken(request, response)) syncApi(request, response);
+      const user = await holderOf(request, response);
+      // Even reading changes adds a consumer.
+      if (user?.role === 'viewer')
+        send(response, 403, 'Only the token of an operator can call this.\n');
+      else if (user !== null) syncApi(user)(request, response);
       return;
     }
     if (pages !== null) pages(request, response);
@@ -236,21 +246,26 @@ export async function listenForOperators({
       response.setHeader('Allow', 'GET, HEAD');
       return send(response, 405, 'Metrics can only be read.\n');
     }
-    if (!(await hasToken(request, response))) return;
+    if (checkToken !== null && (await holderOf(request, response)) === null) return;
     send(response, 200, await metrics.expose(), metrics.contentType);
   }
 
-  /** Whether the request has the token, or needs none. Otherwise it is answered. */
-  async function hasToken(request: IncomingMessage, response: ServerResponse): Promise<boolean> {
+  /** Whose token the request has. With `null`, it is answered. */
+  async function holderOf(
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): Promise<ConsoleUser | null> {
     // The scheme is case-insensitive (RFC 9110, 11.1).
     const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
-    const verdict =
-      checkToken === null ? 'right' : token === undefined ? 'wrong' : await checkToken(token);
-    if (verdict === 'right') return true;
+    const verdict = token === undefined ? 'wrong' : await checkToken?.(token);
+    if (typeof verdict === 'object') return verdict;
     response.setHeader('WWW-Authenticate', 'Bearer');
-    if (verdict === 'wrong') send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
-    else send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
-    return false;
+    if (verdict === 'too many') {
+      send(response, 429, 'Too many wrong tokens. Wait 1 minute, then try again.\n');
+    } else {
+      send(response, 401, 'Send OPS_TOKEN as a bearer token.\n');
+    }
+    return null;
   }
 
   return {

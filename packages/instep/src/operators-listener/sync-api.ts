@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { ApplicationId } from '../core/application.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
-import type { OperateContext } from '../operate/context.ts';
+import type { OperateContext, Operator } from '../operate/context.ts';
 import { acknowledgeChanges, readNewChanges } from '../operate/plan-changes.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
@@ -19,8 +19,6 @@ export const SYNC_API_PATH = '/v1/';
 
 /** Larger than any id. */
 const MAX_BODY_BYTES = 4_096;
-
-const OPERATOR = { name: 'OPS_TOKEN', how: 'application' } as const;
 
 /** The statuses of expected errors. All others are 503: another call can succeed. */
 const STATUSES: Readonly<Partial<Record<InstepErrorCode, number>>> = {
@@ -50,11 +48,11 @@ const changesShape = v.object({
   limit: v.optional(v.pipe(v.string(), v.regex(/^[1-9]\d{0,3}$/), v.transform(Number)), '100'),
 });
 
-/** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown the token. */
-export function createSyncApi(context: OperateContext): Handler {
+/** Answers the calls for apps in other languages (openapi.yaml), whose callers have shown an operator's token. */
+export function createSyncApi(context: OperateContext, operator: Operator): Handler {
   return async (request) => {
     try {
-      return await answer(request, context);
+      return await answer(request, context, operator);
     } catch (error) {
       if (error instanceof Problem) return error.toResponse(request.path);
       if (!(error instanceof InstepError)) throw error;
@@ -66,7 +64,11 @@ export function createSyncApi(context: OperateContext): Handler {
   };
 }
 
-async function answer(request: HttpRequest, context: OperateContext): Promise<HttpResponse> {
+async function answer(
+  request: HttpRequest,
+  context: OperateContext,
+  operator: Operator,
+): Promise<HttpResponse> {
   if (request.path === '/v1/plan-changes') return await answerChanges(request, context);
   if (request.path === '/v1/plan-changes/ack') {
     if (request.method !== 'POST') throw methodNotAllowed('POST');
@@ -79,10 +81,10 @@ async function answer(request: HttpRequest, context: OperateContext): Promise<Ht
   if (customerId === undefined && sessionId === undefined) throw notFound();
   if (request.method !== 'POST') throw methodNotAllowed('POST');
   if (customerId !== undefined) {
-    return jsonResponse(await syncCustomer(context, OPERATOR, customerId));
+    return jsonResponse(await syncCustomer(context, operator, customerId));
   }
   const teamId = await readTeamId(request);
-  return jsonResponse(await completeCheckout(context, OPERATOR, sessionId ?? '', { teamId }));
+  return jsonResponse(await completeCheckout(context, operator, sessionId ?? '', { teamId }));
 }
 
 /** The changes that a consumer has not acknowledged yet. */

@@ -107,7 +107,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
 /** Secrets that are valid for one run. */
 function demoConfig(dataFolder: string, apiBase: string): Config {
   const random = () => randomBytes(24).toString('hex');
-  const { PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN } = process.env;
+  const { PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN, OPS_TOKENS } = process.env;
   return readConfig({
     STRIPE_SECRET_KEY: `sk_test_${random()}`,
     STRIPE_WEBHOOK_SECRET: `whsec_${random()}`,
@@ -117,7 +117,7 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
     RECONCILE_INTERVAL: 'off',
     DATABASE_URL: 'embedded',
     INSTEP_DATA: dataFolder,
-    ...{ PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN },
+    ...{ PORT, HOST, OPS_PORT, OPS_HOST, OPS_TOKEN, OPS_TOKENS },
   });
 }
 

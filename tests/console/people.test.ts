@@ -1,0 +1,156 @@
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { SHARED_TOKEN, VIEWER_TOKEN } from '../support/secrets/test-secrets.ts';
+import { csrfIn, type Operator, useConsole } from '../support/service/console-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+const ADA = {
+  name: 'ada',
+  role: 'operator',
+  token: 'canaryAdaToken-of-32-characters-or-more',
+} as const;
+
+const { url: databaseUrl } = await createDatabase();
+const tokens = [ADA, VIEWER_TOKEN, SHARED_TOKEN];
+/** The paths that a form can be sent to. */
+const actions: string[] = [];
+const service = useConsole({
+  databaseUrl,
+  tokens,
+  extend({ routes }) {
+    actions.push(...routes.filter(({ method }) => method === 'POST').map(({ path }) => path));
+  },
+});
+
+let position: number;
+beforeAll(async () => {
+  const { database } = service;
+  await addTeam(database.query, { name: 'Acme', customerId: 'cus_1' });
+  const ingest = openPipeline(database);
+  await ingest([receivedEvent({ customerId: 'cus_1' })]);
+  await ingest([receivedEvent({ customerId: 'cus_2' })]);
+  const [event] = await database.query<{ position: number }>(
+    "select position from instep.events where customer_id = 'cus_1'",
+  );
+  position = event?.position ?? 0;
+});
+
+async function logIn({ token }: { token: string }, at = service): Promise<Operator> {
+  const person = at.newOperator();
+  expect((await person.logIn(token)).status).toBe(303);
+  return person;
+}
+
+const htmlOf = async (person: Operator, path: string) => await (await person.get(path)).text();
+const audit = () => service.database.query('select operator from instep.operator_actions');
+
+test('an operator acts under the name of the token, also in the log', async () => {
+  const ada = await logIn(ADA);
+  const html = await htmlOf(ada, '/teams/1');
+  expect(html).toContain('<bdi>ada</bdi>');
+  await ada.post('/teams/1/dismiss', { csrf: csrfIn(html) });
+  expect(await audit()).toEqual([{ operator: 'ada' }]);
+  expect(await htmlOf(ada, '/actions')).toContain('>ada<');
+  expect(service.lines).toEqual(
+    expect.arrayContaining([
+      expect.objectContaining({ msg: 'operator logged in', operator: 'ada' }),
+      expect.objectContaining({ msg: 'operator acted', operator: 'ada' }),
+    ]),
+  );
+});
+
+describe('a viewer', () => {
+  test('sees the pages, without a form that changes something', async () => {
+    const grace = await logIn(VIEWER_TOKEN);
+    for (const path of ['/', '/attention', '/teams/1', '/reconcile', '/actions', '/events']) {
+      const answer = await grace.get(path);
+      expect(answer.status).toBe(200);
+      const forms = (await answer.text()).match(/<form method="post"[^>]*>/g);
+      expect(forms).toEqual([expect.stringContaining('action="/logout"')]);
+    }
+  });
+
+  test('changes nothing with a form that was forged', async () => {
+    const before = await audit();
+    const grace = await logIn(VIEWER_TOKEN);
+    // The form of the logout has it.
+    const csrf = await grace.csrfOn('/');
+    const others = actions.filter((path) => path !== '/login' && path !== '/logout');
+    expect(others).toContain('/teams/:id/:action');
+    for (const pattern of others) {
+      const path = pattern.replace(':id', '1').replace(':position', String(position));
+      for (const action of ['link', 'unlink', 'dismiss', 'repair']) {
+        const fields = { csrf, customer: 'cus_2', one: 'dismiss customer:cus_2', confirmed: 'yes' };
+        const { status } = await grace.post(path.replace(':action', action), fields);
+        expect({ path, status }).toEqual({ path, status: 403 });
+      }
+    }
+    const authorization = `Bearer ${VIEWER_TOKEN.token}`;
+    expect((await grace.post('/teams/1/unlink', {}, { authorization })).status).toBe(403);
+    expect(await audit()).toEqual(before);
+  });
+
+  test('sees payloads without personal data', async () => {
+    const [grace, ada] = [await logIn(VIEWER_TOKEN), await logIn(ADA)];
+    expect(await htmlOf(ada, `/events/${position}`)).toContain('canaryMetadata');
+    expect(await htmlOf(ada, `/events/${position}/body`)).toContain('canaryMetadata');
+    const html = await htmlOf(grace, `/events/${position}`);
+    expect(html).toContain('redacted_');
+    expect(html).not.toContain('canary');
+    expect(html).not.toContain(`/events/${position}/body`);
+    expect((await grace.get(`/events/${position}/body`)).status).toBe(403);
+    expect((await grace.get('/teams/1/export?bodies=original')).status).toBe(403);
+    expect(await htmlOf(grace, '/teams/1/export')).not.toContain('canary');
+    expect(await htmlOf(grace, '/teams/1')).not.toContain('bodies=original');
+  });
+
+  test('reads the metrics and logs out', async () => {
+    const grace = await logIn(VIEWER_TOKEN);
+    const authorization = `Bearer ${VIEWER_TOKEN.token}`;
+    expect((await grace.get('/metrics', { authorization })).status).toBe(200);
+    await grace.post('/logout', { csrf: await grace.csrfOn('/') });
+    expect((await grace.get('/')).status).toBe(303);
+  });
+});
+
+describe('after a restart', () => {
+  const others = { databaseUrl };
+  const same = useConsole({ ...others, tokens });
+  const removed = useConsole({ ...others, tokens: [VIEWER_TOKEN, SHARED_TOKEN] });
+  const changed = useConsole({ ...others, tokens: [{ ...ADA, token: VIEWER_TOKEN.token }] });
+  const demoted = useConsole({ ...others, tokens: [{ ...ADA, role: 'viewer' }] });
+
+  /** A session of Ada's from before, in a browser at another service. */
+  async function sessionAt(at: typeof service): Promise<Operator> {
+    const ada = await logIn(ADA);
+    const person = at.newOperator();
+    for (const [name, value] of ada.cookies) person.cookies.set(name, value);
+    return person;
+  }
+
+  test('a session goes on while its token stays', async () => {
+    expect((await (await sessionAt(same)).get('/')).status).toBe(200);
+  });
+
+  test('a session ends when its token was removed or replaced', async () => {
+    for (const at of [removed, changed]) {
+      const person = await sessionAt(at);
+      expect((await person.get('/')).headers.get('location')).toBe('/login?next=%2F');
+    }
+  });
+
+  test('nobody takes over the session of another person', async () => {
+    const grace = await logIn(VIEWER_TOKEN);
+    const cookie = grace.cookies.get('instep_operator') ?? '';
+    grace.cookies.set('instep_operator', cookie.replace('grace', 'ada'));
+    expect((await grace.get('/')).status).toBe(303);
+  });
+
+  test('a new role counts at once', async () => {
+    const person = await sessionAt(demoted);
+    const csrf = await person.csrfOn('/');
+    expect((await person.post('/teams/1/dismiss', { csrf })).status).toBe(403);
+  });
+});
