@@ -13,6 +13,7 @@ const FOLDERS = [
   'examples/nextjs-saas-starter',
   'mutation',
   'publishing',
+  'website',
 ];
 
 test.each(FOLDERS)('the lockfile of %s names no registry', (folder) => {
