@@ -46,7 +46,7 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     ...searches(row, teams),
     { name: 'reconcile', path: '/reconcile' },
     { name: '… repair', path: '/reconcile/repair' },
-    { name: '… findings as a file', path: '/reconcile/findings?format=csv', isFile: true },
+    { name: '… issues as a file', path: '/reconcile/issues?format=csv', isFile: true },
   ];
 }
 

@@ -56,10 +56,10 @@ export async function reconcileCustomers(
   for (const { history, loss } of customers) {
     const { customerId } = history;
     const isDryRun = loss.kind !== 'forgotten';
-    const onFinding = () => void (isDryRun && drifting.add(customerId));
+    const onIssue = () => void (isDryRun && drifting.add(customerId));
     const reconciling = { ...options, nameOf };
     await untilAvailable(() =>
-      reconcileCustomer(customerId, { ...reconciling, isDryRun, onFinding }, signal),
+      reconcileCustomer(customerId, { ...reconciling, isDryRun, onIssue }, signal),
     );
   }
   return drifting;

@@ -123,10 +123,10 @@ test.each([
     'at 0.0.0.0:9000, protected by OPS_TOKEN',
   ],
   [{ OPS_PORT: 'off' }, undefined],
-])('shows where the operators’ listener is: %j', async (settings, finding) => {
+])('shows where the operators’ listener is: %j', async (settings, result) => {
   const { examine } = await openHealthyAccount();
   const { checks } = await examine(settings);
-  expect(checks.find(({ name }) => name === 'operators')?.finding).toBe(finding);
+  expect(checks.find(({ name }) => name === 'operators')?.result).toBe(result);
 });
 
 test('an operators’ address that other machines reach needs a token', async () => {
@@ -144,9 +144,9 @@ test('shows the number of secrets and the kind of the key', async () => {
     STRIPE_SECRET_KEY: 'rk_live_canaryRestricted',
     STRIPE_WEBHOOK_SECRET: 'whsec_canaryNew,whsec_canaryOld',
   });
-  const findings = Object.fromEntries(checks.map(({ name, finding }) => [name, finding]));
-  expect(findings['API key']).toMatch(/^a restricted key in live mode, for 127\.0\.0\.1/);
-  expect(findings['signing secret']).toBe('2 secrets');
+  const results = Object.fromEntries(checks.map(({ name, result }) => [name, result]));
+  expect(results['API key']).toMatch(/^a restricted key in live mode, for 127\.0\.0\.1/);
+  expect(results['signing secret']).toBe('2 secrets');
 });
 
 test('creates nothing when there is no configuration and no database', async () => {

@@ -85,7 +85,7 @@ test('reports drift with its cause, and repairs it', async () => {
   expect(left).toEqual({ count: 0 });
 });
 
-test('--json prints a line for each finding and one for the counts', async () => {
+test('--json prints a line for each issue and one for the counts', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 10), 'missed');

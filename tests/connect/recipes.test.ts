@@ -68,7 +68,7 @@ test('a late redirect that writes an old plan is repaired by the reconciliation'
     logger: createLogger('silent'),
     now: Date.now,
     nonce: () => 'nonce',
-    onFinding: () => undefined,
+    onIssue: () => undefined,
   } as const;
   await reconcileCustomer('cus_late', options, new AbortController().signal);
   expect(await readTeam(database.query, teamId)).toMatchObject({

@@ -8,9 +8,9 @@ let runs = 0;
 
 async function* examine(): AsyncGenerator<Check> {
   runs += 1;
-  yield { name: 'clock', state: 'ok', finding: "agrees with Stripe's", advice: null };
-  yield { name: 'API key', state: 'warning', finding: 'names no mode', advice: 'copy all of it' };
-  yield { name: 'endpoint', state: 'failure', finding: 'is <disabled>', advice: 'enable it' };
+  yield { name: 'clock', state: 'ok', result: "agrees with Stripe's", advice: null };
+  yield { name: 'API key', state: 'warning', result: 'names no mode', advice: 'copy all of it' };
+  yield { name: 'endpoint', state: 'failure', result: 'is <disabled>', advice: 'enable it' };
 }
 
 test('the overview loads what the doctor finds, failures first, and asks Stripe once', async () => {

@@ -91,7 +91,7 @@ test('anyone can send requests without a signature, which are counted but are no
 });
 
 test('20 teams that came after a comparison of no team were never compared', async () => {
-  const options = { isDryRun: false, resume: 'no' as const, onFinding: () => undefined };
+  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
   for (let number = 1; number <= 20; number += 1) {
     await addTeam(query, { name: `Team ${number}`, customerId: `cus_${number}` });
@@ -129,7 +129,7 @@ test('a reconciliation that failed with 503 is no comparison, and says when it i
 });
 
 test('teams that come later are compared one by one', async () => {
-  const options = { isDryRun: false, resume: 'no' as const, onFinding: () => undefined };
+  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
   await addTeam(query, { name: 'Later', customerId: 'cus_1' });
   // Its event is known before anyone has asked Stripe.

@@ -403,7 +403,7 @@ describe('an issue has a remedy', () => {
     ['changed by hand', 'changed-by-hand'],
     ['plan refused', 'plan-refused'],
     ['unknown customer', 'unknown-customer'],
-  ] as const)('a finding of a comparison: %s', async (problem, code) => {
+  ] as const)('an issue that a comparison found: %s', async (problem, code) => {
     await run(
       `insert into instep.findings (customer_id, team_id, problem)
        select provider_customer_id, id::text, $1 from teams`,

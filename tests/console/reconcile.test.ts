@@ -65,12 +65,12 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   );
   expect(await statusOf(account, teamId)).toBe('active');
 
-  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
-  expect(findings).toMatchObject([
-    { finding: 'drift', team: teamId, cause: 'missed event', is_repaired: false },
-    { finding: 'customer without a team', team: null, customer: 'cus_teamless' },
+  const issues = await (await pages.fetch('/reconcile/issues?format=json')).json();
+  expect(issues).toMatchObject([
+    { issue: 'drift', team: teamId, cause: 'missed event', is_repaired: false },
+    { issue: 'customer without a team', team: null, customer: 'cus_teamless' },
   ]);
-  const csv = await (await pages.fetch('/reconcile/findings?format=csv')).text();
+  const csv = await (await pages.fetch('/reconcile/issues?format=csv')).text();
   expect(csv.split('\r\n')[2]).toBe('customer without a team,,cus_teamless,,,,,,');
 
   const asked = await pages.get('/reconcile/repair');
@@ -189,7 +189,7 @@ test('a forged form token starts nothing', async () => {
   expect(account.calls).toEqual([]);
 });
 
-test('findings are escaped', async () => {
+test('issues are escaped', async () => {
   const { account, pages } = await arrange();
   const customerId = '<script>alert(1)</script>\u202e';
   await account.happen({ customerId, createdSeconds: BEGIN_SECONDS }, 'missed');
@@ -199,7 +199,7 @@ test('findings are escaped', async () => {
   expect(text).toContain(customerId);
 });
 
-test('more findings than are shown are exported', async () => {
+test('more issues than are shown are exported', async () => {
   const { account, pages } = await arrange();
   for (let number = 0; number < 201; number += 1) {
     const made = { customerId: `cus_${number}`, subscriptionId: `sub_${number}` };
@@ -207,6 +207,6 @@ test('more findings than are shown are exported', async () => {
   }
   await pages.post('/reconcile', { mode: 'dry run' });
   expect((await settled(pages)).text).toContain('Showing the first 200 of 201.');
-  const findings = await (await pages.fetch('/reconcile/findings?format=json')).json();
-  expect(findings).toHaveLength(201);
+  const issues = await (await pages.fetch('/reconcile/issues?format=json')).json();
+  expect(issues).toHaveLength(201);
 });

@@ -14,8 +14,8 @@ async function openAccount() {
 
 test('shows the policy', async () => {
   const { checkOf } = await openAccount();
-  const finding = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
-  expect(await checkOf()).toMatchObject({ state: 'ok', finding });
+  const result = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
+  expect(await checkOf()).toMatchObject({ state: 'ok', result });
 });
 
 test('warns of another policy than that of the environment', async () => {
@@ -38,7 +38,7 @@ test('warns of two instances with different policies', async () => {
   }
   expect(await checkOf({}, 'policies')).toMatchObject({
     ...{ state: 'warning', code: 'different-policies' },
-    finding: expect.stringContaining('another; one'),
+    result: expect.stringContaining('another; one'),
   });
 });
 

@@ -87,8 +87,8 @@ describe('the clock', () => {
     [20_100, 'warning', /^20 s behind Stripe's$/],
     [-600_000, 'failure', /^10 min ahead of .*refused/],
     [600_000, 'failure', /^10 min behind .*refused/],
-  ])('%d ms behind Stripe’s is %s', (aheadMs, state, finding) =>
-    expect(at(began + aheadMs)).toMatchObject({ state, finding: expect.stringMatching(finding) }),
+  ])('%d ms behind Stripe’s is %s', (aheadMs, state, result) =>
+    expect(at(began + aheadMs)).toMatchObject({ state, result: expect.stringMatching(result) }),
   );
 
   describe('of the database', () => {
@@ -107,10 +107,10 @@ describe('the clock', () => {
       [0, 60_000, 'warning', "agrees with ours, 60 s behind Stripe's"],
     ])(
       '%d ms ahead of ours, with Stripe’s %s ms ahead, is %s',
-      (aheadMs, stripeMs, state, finding) => {
+      (aheadMs, stripeMs, state, result) => {
         const stripe = stripeMs === null ? null : reading(stripeMs);
         const check = checkDatabaseClock(reading(aheadMs), stripe);
-        expect(check).toMatchObject({ state, finding: expect.stringContaining(finding) });
+        expect(check).toMatchObject({ state, result: expect.stringContaining(result) });
       },
     );
   });

@@ -83,7 +83,7 @@ describe('privileges', () => {
         'subscription_status) on public.teams',
         'select on public.users',
       ]) {
-        expect(lacking?.finding).toContain(privilege);
+        expect(lacking?.result).toContain(privilege);
       }
       // Running the advised grants solves the problem.
       const [, grants = ''] = /^as the owner: (.*)$/.exec(lacking?.advice ?? '') ?? [];
@@ -157,7 +157,7 @@ describe('the schema', () => {
     );
     const schema = checks.find(({ name }) => name === 'schema');
     expect(schema).toMatchObject({ state: 'failure' });
-    expect(schema?.finding).toMatch(/^the database lacks \d{4}_/);
+    expect(schema?.result).toMatch(/^the database lacks \d{4}_/);
     expect(schema?.advice).toMatch(/instep migrate/);
   });
 

@@ -26,7 +26,7 @@ describe('the last event', () => {
     const { checks } = await account.examine();
     expect(checks.find(({ name }) => name === 'last event')).toMatchObject({
       state: 'ok',
-      finding: '3 h ago',
+      result: '3 h ago',
     });
   });
 

@@ -13,7 +13,7 @@ afterAll(async () => {
 
 async function linesOf(role?: string): Promise<string[]> {
   const urls = pair.map(({ url }) => Object.assign(new URL(url), role && { username: role }));
-  return (await checkHosts(urls)).map(({ state, finding }) => `${state}: ${finding}`);
+  return (await checkHosts(urls)).map(({ state, result }) => `${state}: ${result}`);
 }
 
 test('reports a primary with its standby, even to a role without privileges', async () => {

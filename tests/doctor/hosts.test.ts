@@ -26,9 +26,9 @@ const STANDBY: Replication = {
 const one = (answer: Host['answer'] = PRIMARY): Host => ({ name: 'one:5432', answer });
 const two = (answer: Host['answer'] = STANDBY): Host => ({ name: 'two:5432', answer });
 
-/** `state: finding` of each check. */
+/** `state: result` of each check. */
 const linesOf = (...hosts: Host[]) =>
-  judgeHosts(hosts).map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
+  judgeHosts(hosts).map(({ name, state, result }) => `${state} ${name}: ${result}`);
 
 test('lists each host with its role, its timeline and how far a standby is behind', () => {
   expect(linesOf(one(), two())).toEqual([

@@ -9,7 +9,7 @@ import {
   openExaminedAccount,
 } from '../support/stripe/examined-account.ts';
 
-/** The doctor's findings about Stripe. */
+/** The doctor's results about Stripe. */
 async function examineStripe(
   account: Awaited<ReturnType<typeof openExaminedAccount>>,
   more: Readonly<Record<string, string>> = {},
@@ -40,7 +40,7 @@ describe('the API', () => {
         `${state} Stripe's API: the key lacks permission to read ${resource.replace('_', ' ')}: `,
       );
       expect(hasFailure).toBe(state === 'failure');
-      expect(checks.find(({ name }) => name === "Stripe's API")?.finding).toMatch(
+      expect(checks.find(({ name }) => name === "Stripe's API")?.result).toMatch(
         /^answers; .* read /,
       );
     },
@@ -183,8 +183,8 @@ describe('webhook endpoints', () => {
     account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
     const right = await examineStripe(account, {}, url);
     expect(right).toMatchObject({ hasFailure: false, issues: [] });
-    const { finding } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
-    expect(finding).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
+    const { result } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
+    expect(result).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
   });
 
   test.each([
@@ -218,7 +218,7 @@ describe('event destinations', () => {
     webhook_endpoint: { url: ENDPOINT.url },
   };
 
-  /** The doctor's findings about the endpoints when these are all destinations. */
+  /** The doctor's results about the endpoints when these are all destinations. */
   async function endpointsWith(...destinations: (ApiObject & Record<string, unknown>)[]) {
     const account = await openExaminedAccount();
     account.webhookEndpoints.delete('we_1');
@@ -226,7 +226,7 @@ describe('event destinations', () => {
     const { checks } = await examineStripe(account);
     return checks
       .filter(({ name }) => name === 'webhook endpoint')
-      .map(({ state, finding }) => `${state} ${finding}`);
+      .map(({ state, result }) => `${state} ${result}`);
   }
 
   const { url } = ENDPOINT;
@@ -261,8 +261,8 @@ describe('event destinations', () => {
     ],
     ['that leads to Amazon EventBridge', { type: 'amazon_eventbridge' }, /registered: none$/],
     ['that can’t be read', { event_payload: 'new' }, /^warning 1 could not be read/],
-  ])('one %s', async (_, otherwise, finding) => {
+  ])('one %s', async (_, otherwise, result) => {
     const found = await endpointsWith({ ...THIN, ...otherwise });
-    expect(found).toEqual(expect.arrayContaining([expect.stringMatching(finding)]));
+    expect(found).toEqual(expect.arrayContaining([expect.stringMatching(result)]));
   });
 });

@@ -1,7 +1,7 @@
 import { IngestPipeline, type IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
-import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
@@ -73,10 +73,10 @@ test('a team whose trigger waits delays no other team, and again not when its ev
   };
   await settleAll();
   await settleAll();
-  const page = { problems: null, afterCustomerId: '', limit: 10 };
+  const page = { causes: null, afterCustomerId: '', limit: 10 };
   await vi.waitFor(async () =>
-    expect(await readFindings(query, page)).toMatchObject([
-      { problem: 'plan refused', teamId: slow.teamId },
+    expect(await readStoredIssues(query, page)).toMatchObject([
+      { cause: 'plan refused', teamId: slow.teamId },
     ]),
   );
   await query('drop trigger wait on teams');

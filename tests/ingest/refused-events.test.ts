@@ -3,7 +3,7 @@ import { RefusedPlans } from 'instep/src/ingest/pipeline.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
-import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test, vi } from 'vitest';
 import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
@@ -187,10 +187,10 @@ describe.each(postgresServers)('$name', (server) => {
         status: 'rejected',
         reason: { code: expect.stringMatching(/^DATABASE_(REFUSED|UNUSABLE)$/) },
       });
-      const findings = { problems: null, afterCustomerId: '', limit: 10 };
+      const issues = { causes: null, afterCustomerId: '', limit: 10 };
       await vi.waitFor(async () =>
-        expect(await readFindings(query, findings)).toMatchObject([
-          { problem: 'plan refused', teamId },
+        expect(await readStoredIssues(query, issues)).toMatchObject([
+          { cause: 'plan refused', teamId },
         ]),
       );
       await query(withdrawal);
@@ -232,7 +232,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a refused plan is listed for the operators, until it is written', async () => {
     const { query } = store.database;
-    const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });
+    const open = () => readStoredIssues(query, { causes: null, afterCustomerId: '', limit: 10 });
     const ingest = openPipeline(store.database);
     const { teamId, customerId } = await store.addTeam();
     await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
@@ -246,7 +246,7 @@ describe.each(postgresServers)('$name', (server) => {
     await vi.waitFor(async () => expect(await open()).toHaveLength(1));
     expect(await open()).toMatchObject([
       {
-        problem: 'plan refused',
+        cause: 'plan refused',
         customerId,
         teamId,
         plan: { providerProductId: 'prod_1' },

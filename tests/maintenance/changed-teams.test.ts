@@ -1,7 +1,7 @@
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
-import type { Finding } from 'instep/src/maintenance/reconcile/drift.ts';
+import type { ReconciliationIssue } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ async function runJob(): Promise<void> {
   await job(signal);
 }
 
-const open = () => readFindings(query, { problems: null, afterCustomerId: '', limit: 10 });
+const open = () => readStoredIssues(query, { causes: null, afterCustomerId: '', limit: 10 });
 
 const services = {
   database,
@@ -39,7 +39,7 @@ const services = {
   logger: createLogger('silent'),
   now: Date.now,
   nonce: () => String(Math.random()),
-  onFinding: () => undefined,
+  onIssue: () => undefined,
 } as const;
 
 const change = (columns: string, teamId: unknown) =>
@@ -71,7 +71,7 @@ describe('a row that was changed by hand', () => {
     await runJob();
     expect(await open()).toEqual([
       {
-        problem: 'changed by hand',
+        cause: 'changed by hand',
         customerId: 'cus_1',
         teamId,
         plan: expect.objectContaining({ subscriptionStatus: 'trialing', planName: 'Pro' }),
@@ -83,7 +83,7 @@ describe('a row that was changed by hand', () => {
     expect(account.calls).toEqual([]);
   });
 
-  test('is found once, with the time of the first finding', async () => {
+  test('is found once, with the time of the first issue', async () => {
     const teamId = await arrange();
     await change('provider_product_id = null', teamId);
     await runJob();
@@ -130,12 +130,12 @@ test.each([true, false])(
     await change("plan_name = 'Professional'", teamId);
     await runJob();
     const cause = 'another plan name';
-    expect(await open()).toMatchObject(isApplied ? [{ problem: cause }] : []);
-    const findings: Finding[] = [];
-    const onFinding = (finding: Finding) => void findings.push(finding);
-    await reconcileCustomer('cus_1', { ...services, isDryRun: true, onFinding }, signal);
-    expect(findings).toMatchObject([{ cause }]);
-    expect(await open()).toMatchObject([{ problem: cause }]);
+    expect(await open()).toMatchObject(isApplied ? [{ cause }] : []);
+    const issues: ReconciliationIssue[] = [];
+    const onIssue = (issue: ReconciliationIssue) => void issues.push(issue);
+    await reconcileCustomer('cus_1', { ...services, isDryRun: true, onIssue }, signal);
+    expect(issues).toMatchObject([{ cause }]);
+    expect(await open()).toMatchObject([{ cause }]);
   },
 );
 
@@ -148,14 +148,14 @@ test.each([
   expect(await open()).toEqual([]);
 });
 
-test('the finding of a wrong plan name is kept until the name is repaired', async () => {
+test('the issue of a wrong plan name is kept until the name is repaired', async () => {
   const teamId = await arrange();
   await change("plan_name = 'Professional'", teamId);
   await reconcileCustomer('cus_1', { ...services, isDryRun: true }, signal);
   await runJob();
   expect(await open()).toMatchObject([
     {
-      problem: 'another plan name',
+      cause: 'another plan name',
       plan: { planName: 'Professional' },
       shouldBe: { planName: 'Pro' },
     },

@@ -130,18 +130,18 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
         nonce: () => 'one',
         isDryRun: false,
         resume: 'no',
-        onFinding: () => undefined,
+        onIssue: () => undefined,
       },
       signal,
     );
     expect(counts).toMatchObject({ drifts: CUSTOMERS.length, repaired: OTHERS.length });
     expect(await withPlan()).toEqual(OTHERS);
-    // A pipeline stores a finding after its answer, so one of an earlier test's teams can be there, too.
-    const findings = () =>
+    // A pipeline stores an issue after its answer, so one of an earlier test's teams can be there, too.
+    const issues = () =>
       run(
         'select customer_id, problem from instep.findings where team_id in (select id::text from teams)',
       );
-    await expect.poll(findings).toEqual([{ customer_id: REFUSING, problem: 'plan refused' }]);
+    await expect.poll(issues).toEqual([{ customer_id: REFUSING, problem: 'plan refused' }]);
   });
 });
 

@@ -5,7 +5,7 @@ import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
-import { readFindings } from 'instep/src/postgres/statements/findings.ts';
+import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { lockAvailableTeams, lockTeams } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { findHiddenRows } from 'instep/src/postgres/tables/privileges.ts';
@@ -119,7 +119,7 @@ describe.each(postgresServers)('$name', (server) => {
       create view public.teams ${options} as select * from behind.teams;
       grant select, update on public.teams to ${role}`);
     const hidden = await findHidden();
-    expect(hidden.map(({ finding }) => finding)).toEqual(
+    expect(hidden.map(({ text }) => text)).toEqual(
       expected === 'none' ? [] : [expect.stringContaining('behind.teams')],
     );
     const updated = await app.query('update teams set plan_name = plan_name returning id');
@@ -247,14 +247,14 @@ describe.each(postgresServers)('$name', (server) => {
         nonce: () => 'one',
         isDryRun: false,
         resume: 'no',
-        onFinding: () => undefined,
+        onIssue: () => undefined,
       },
       new AbortController().signal,
     );
     expect(counts).toMatchObject({ drifts: 3, repaired: 2 });
-    const findings = { problems: null, afterCustomerId: '', limit: 10 };
-    expect(await readFindings(app.query, findings)).toMatchObject([
-      { problem: 'plan refused', customerId: 'cus_2' },
+    const issues = { causes: null, afterCustomerId: '', limit: 10 };
+    expect(await readStoredIssues(app.query, issues)).toMatchObject([
+      { cause: 'plan refused', customerId: 'cus_2' },
     ]);
   });
 

@@ -65,8 +65,8 @@ export const reconcile: Scenario = {
     await database.close();
 
     const drifted = Array.from({ length: times }, (_, number) => number).filter(causeOf);
-    for (const { findings } of [shown, repaired]) expectExactly(findings, drifted);
-    expectExactly(after.findings, []);
+    for (const { issues } of [shown, repaired]) expectExactly(issues, drifted);
+    expectExactly(after.issues, []);
     if (calls > Math.ceil(times / PAGE)) throw new Error(`${calls} calls for ${times}`);
     const callsPerSecond = (calls - 1) / listedSeconds;
     if (calls >= ENOUGH_CALLS && callsPerSecond < MIN_CALLS_PER_SECOND) {
@@ -76,7 +76,7 @@ export const reconcile: Scenario = {
     if (megabytes > MAX_MEGABYTES) throw new Error(`${megabytes} MB`);
     return {
       drifted: drifted.length,
-      'found and repaired': repaired.findings.length,
+      'found and repaired': repaired.issues.length,
       'false positives': 0,
       'calls for 100 subscriptions each': calls,
       'calls/s': Math.round(callsPerSecond * 10) / 10,
@@ -155,18 +155,16 @@ async function run(args: readonly string[], environment: Readonly<Record<string,
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => JSON.parse(line));
-  const findings = lines.filter(({ kind }) => kind !== 'counts');
-  const expected = args.length > 0 && findings.length > 0 ? DRIFT : 0;
+  const issues = lines.filter(({ kind }) => kind !== 'counts');
+  const expected = args.length > 0 && issues.length > 0 ? DRIFT : 0;
   if (code !== expected) throw new Error(`exit ${code}: ${spawned.stderr}`);
-  return { findings, megabytes, seconds: (performance.now() - startedAtMs) / 1_000 };
+  return { issues, megabytes, seconds: (performance.now() - startedAtMs) / 1_000 };
 }
 
 /** @throws Error unless exactly the drifted subscriptions were found, with their causes */
-function expectExactly(findings: readonly Found[], drifted: readonly number[]): void {
-  const found = new Map(findings.map((finding) => [finding.customerId, finding.cause]));
+function expectExactly(issues: readonly Found[], drifted: readonly number[]): void {
+  const found = new Map(issues.map((issue) => [issue.customerId, issue.cause]));
   const wrong = drifted.filter((number) => found.get(`cus_${number}`) !== causeOf(number));
-  if (wrong.length === 0 && findings.length === drifted.length) return;
-  throw new Error(
-    `${findings.length} found of ${drifted.length}, ${wrong.length} wrong or missing`,
-  );
+  if (wrong.length === 0 && issues.length === drifted.length) return;
+  throw new Error(`${issues.length} found of ${drifted.length}, ${wrong.length} wrong or missing`);
 }

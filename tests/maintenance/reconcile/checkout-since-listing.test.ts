@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { Finding } from 'instep/src/maintenance/reconcile/drift.ts';
+import type { ReconciliationIssue } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi, type StripeApi } from 'instep/src/stripe/api.ts';
@@ -15,8 +15,8 @@ const api = createStripeApi({
 });
 
 /** Reconciles all teams; `afterListing` runs between the complete list and the comparison. */
-async function reconcileAll(afterListing: () => Promise<void>): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function reconcileAll(afterListing: () => Promise<void>): Promise<ReconciliationIssue[]> {
+  const issues: ReconciliationIssue[] = [];
   const listSubscriptions: StripeApi['listSubscriptions'] = async (from, signal) => {
     const page = await api.listSubscriptions(from, signal);
     if (from.customerId === undefined) await afterListing();
@@ -34,11 +34,11 @@ async function reconcileAll(afterListing: () => Promise<void>): Promise<Finding[
       nonce: () => 'holder',
       isDryRun: false,
       resume: 'no',
-      onFinding: (finding) => findings.push(finding),
+      onIssue: (issue) => issues.push(issue),
     },
     new AbortController().signal,
   );
-  return findings;
+  return issues;
 }
 
 const CHECKOUT = {
@@ -74,8 +74,8 @@ test.each(['delivered', 'missed'] as const)(
     const former = { customerId, subscriptionId: 'sub_old', createdSeconds: 1_000 };
     await account.happen({ ...former, status: 'active' });
     await account.happen({ ...former, status: 'canceled', createdSeconds: 2_000 }, how);
-    const findings = await reconcileAll(() => checkOut(customerId, teamId));
+    const issues = await reconcileAll(() => checkOut(customerId, teamId));
     expect(await account.planOf(teamId)).toMatchObject({ plan: CHECKOUT });
-    expect(findings.filter(({ kind }) => kind === 'drift')).toEqual([]);
+    expect(issues.filter(({ kind }) => kind === 'drift')).toEqual([]);
   },
 );

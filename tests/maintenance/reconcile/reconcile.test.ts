@@ -42,7 +42,7 @@ function reconcileWith(
       nonce: () => 'holder',
       isDryRun,
       resume: 'no',
-      onFinding: () => undefined,
+      onIssue: () => undefined,
     },
     new AbortController().signal,
   );
@@ -92,7 +92,7 @@ function failingFor(customerId: string, error: Error): Ingest {
   };
 }
 
-const problemsOf = async (customerId: string) =>
+const issuesOf = async (customerId: string) =>
   await store.database.query('select problem from instep.findings where customer_id = $1', [
     customerId,
   ]);
@@ -104,18 +104,18 @@ test('a team that stays locked delays no others, and is neither repaired nor ref
   await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
     expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
   });
-  expect(await problemsOf(locked.customerId)).toEqual([{ problem: 'never seen' }]);
+  expect(await issuesOf(locked.customerId)).toEqual([{ problem: 'never seen' }]);
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('a dry run keeps the finding that the database refused a plan', async () => {
+test('a dry run keeps the issue that the database refused a plan', async () => {
   const [refused] = await twoTeams();
   const ingest = failingFor(refused.customerId, new DatabaseRefused('a constraint'));
   const list = async () => page([subscriptionOf(refused.customerId)]);
   expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 1, repaired: 0 });
-  expect(await problemsOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+  expect(await issuesOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
   expect(await reconcileWith(list, { isDryRun: true })).toMatchObject({ drifts: 1 });
-  expect(await problemsOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
+  expect(await issuesOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
 });
 
 test('a locked team delays no others', async () => {

@@ -2,7 +2,7 @@ import { NOTHING_COUNTED, type Progress } from 'instep/src/maintenance/reconcile
 import type { Query } from 'instep/src/postgres/database.ts';
 import { countTeamsNow } from './leased-jobs.ts';
 
-/** Records that all teams were compared with Stripe, without a finding. */
+/** Records that all teams were compared with Stripe, without an issue. */
 export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {
   await query(`
     insert into instep.new_customers (customer_id, due_at)

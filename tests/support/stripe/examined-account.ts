@@ -26,7 +26,7 @@ type ExaminedAccount = {
   readonly environment: Readonly<Record<string, string>>;
   /** Ingests an event, received now or at the given time. */
   deliver(body: string, receivedAtMs?: number): Promise<void>;
-  /** The doctor's findings for an endpoint at this URL, with these additional settings. */
+  /** The doctor's results for an endpoint at this URL, with these additional settings. */
   examine(more?: Readonly<Record<string, string>>, url?: string): Promise<Examined>;
 };
 
@@ -105,5 +105,5 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
 export function issuesOf({ checks }: Pick<Examined, 'checks'>): string[] {
   return checks
     .filter(({ state }) => state !== 'ok')
-    .map(({ name, state, finding }) => `${state} ${name}: ${finding}`);
+    .map(({ name, state, result }) => `${state} ${name}: ${result}`);
 }

@@ -1,14 +1,14 @@
 import {
   type ActionResult,
   counted,
-  type Problem,
+  type IssueCause,
   type ReplayOutcomes,
   type Subject,
 } from 'instep/operate';
 import { quoted } from '../components/text.tsx';
 
-/** A sentence for each problem. */
-export const REASONS: Readonly<Record<Problem, string>> = {
+/** A sentence for each cause. */
+export const REASONS: Readonly<Record<IssueCause, string>> = {
   'missed event': 'An event was missed.',
   'never seen': 'No event of the subscription has been received.',
   'changed by hand': 'The team was changed by hand, not by an event.',

@@ -3,8 +3,8 @@ import {
   ACTIONS,
   type Action,
   type ApplicationId,
+  type ComparisonIssue,
   countText,
-  type FoundIssue,
   MAX_COUNTED_OF_CUSTOMER,
   type NamedTeam,
   type OpenIssue,
@@ -24,7 +24,7 @@ import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
-import { Changes } from '../reconcile/finding-table.tsx';
+import { Changes } from '../reconcile/issue-table.tsx';
 import { canAct } from '../request-context.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
@@ -287,7 +287,7 @@ function Subscription({ id }: { readonly id: string | null }) {
 
 type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
 
-function WhyFound({ evidence: { cause, is, shouldBe } }: FoundIssue) {
+function WhyFound({ evidence: { cause, is, shouldBe } }: ComparisonIssue) {
   return (
     <>
       {REASONS[cause]}

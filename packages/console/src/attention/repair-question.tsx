@@ -5,7 +5,7 @@ import { OptionalText } from '../components/text.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { Changes } from '../reconcile/finding-table.tsx';
+import { Changes } from '../reconcile/issue-table.tsx';
 
 type Repaired = {
   readonly count: number;

@@ -73,12 +73,12 @@ function Checks({ checks }: { readonly checks: readonly Check[] }) {
   const tableOf = (label: string, shown: readonly Check[]) => (
     <Table
       label={label}
-      columns={['Check', 'State', { name: 'Finding', class: 'wide' }]}
-      rows={shown.map(({ name, state, finding, advice }) => [
+      columns={['Check', 'State', { name: 'Result', class: 'wide' }]}
+      rows={shown.map(({ name, state, result, advice }) => [
         name,
         <Badge tone={TONES[state]}>{state}</Badge>,
         <>
-          {finding}
+          {result}
           {advice !== null && <div class="quiet">→ {advice}</div>}
         </>,
       ])}
@@ -86,10 +86,10 @@ function Checks({ checks }: { readonly checks: readonly Check[] }) {
   );
   return (
     <Panel title="Checks" id="panel-checks">
-      {found.length > 0 && tableOf('Findings', found)}
+      {found.length > 0 && tableOf('Issues', found)}
       <details>
-        <summary>{counted(rows.length - found.length, 'check')} without a finding</summary>
-        {tableOf('Without a finding', rows.slice(found.length))}
+        <summary>{counted(rows.length - found.length, 'check')} without an issue</summary>
+        {tableOf('Without an issue', rows.slice(found.length))}
       </details>
     </Panel>
   );

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
-import { type Finding, type OperateContext, readReconciliation } from 'instep/operate';
+import { type OperateContext, type ReconciliationIssue, readReconciliation } from 'instep/operate';
 import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { readTeamsOfFindings } from './finding-table.tsx';
+import { readTeamsOfIssues } from './issue-table.tsx';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { isDryRunDone, type ReconcileRun } from './run.ts';
 import { RunStatus, shownOf } from './run-status.tsx';
@@ -29,7 +29,7 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
 
   async function runStatus() {
     const { state } = run;
-    const teams = await readTeamsOfFindings(
+    const teams = await readTeamsOfIssues(
       options,
       state.kind === 'none' ? [] : isDryRunDone(state) ? state.found.first : shownOf(state.found),
     );
@@ -48,17 +48,17 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
     return context.redirect('/reconcile', 303);
   });
 
-  app.get('/findings', (context) => {
-    const findings = run.state.kind === 'none' ? [] : run.state.found.first;
+  app.get('/issues', (context) => {
+    const issues = run.state.kind === 'none' ? [] : run.state.found.first;
     const format = exportFormatOf(context) ?? 'json';
-    return exportList(context, format, () => exportedFindings(findings), options);
+    return exportList(context, format, () => exportedIssues(issues), options);
   });
 
   return app;
 }
 
 const EXPORTED = [
-  'finding',
+  'issue',
   'team',
   'customer',
   'cause',
@@ -71,20 +71,20 @@ const EXPORTED = [
 
 type Column = (typeof EXPORTED)[number];
 
-function exportedFindings(findings: readonly Finding[]): ExportedList<Column> {
-  return { name: 'findings', columns: EXPORTED, rows: findingRows(findings) };
+function exportedIssues(issues: readonly ReconciliationIssue[]): ExportedList<Column> {
+  return { name: 'issues', columns: EXPORTED, rows: issueRows(issues) };
 }
 
-async function* findingRows(findings: readonly Finding[]) {
-  for (const finding of findings) {
-    const drift = finding.kind === 'drift' ? finding : null;
+async function* issueRows(issues: readonly ReconciliationIssue[]) {
+  for (const issue of issues) {
+    const drift = issue.kind === 'drift' ? issue : null;
     const { sinceSeconds = null, isRepaired = null } = drift ?? {};
     yield {
-      finding: finding.kind,
-      team: 'teamId' in finding ? finding.teamId : null,
-      customer: finding.customerId,
+      issue: issue.kind,
+      team: 'teamId' in issue ? issue.teamId : null,
+      customer: issue.customerId,
       cause: drift?.cause ?? null,
-      subscriptions: 'subscriptionIds' in finding ? finding.subscriptionIds.join(' ') : null,
+      subscriptions: 'subscriptionIds' in issue ? issue.subscriptionIds.join(' ') : null,
       is: drift && JSON.stringify(drift.is),
       should_be: drift && JSON.stringify(drift.shouldBe),
       since: exportedTime(sinceSeconds === null ? null : sinceSeconds * 1_000),

@@ -1,17 +1,17 @@
 import type { Child } from 'hono/jsx';
-import { counted, type DriftFinding, type OperateContext } from 'instep/operate';
+import { counted, type DriftIssue, type OperateContext } from 'instep/operate';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { CauseText, Changes, readTeamsOfFindings, type TeamsById } from './finding-table.tsx';
+import { CauseText, Changes, readTeamsOfIssues, type TeamsById } from './issue-table.tsx';
 import { isDryRunDone, type RunState } from './run.ts';
 import { openDrifts, StartForm } from './run-status.tsx';
 
 /** The teams that a repair would change, according to the last dry run. */
 type ToRepair = {
   /** The first ones. */
-  readonly first: readonly DriftFinding[];
+  readonly first: readonly DriftIssue[];
   readonly teams: TeamsById;
   readonly count: number;
 };
@@ -24,7 +24,7 @@ export async function readToRepair(
   state: RunState,
 ): Promise<ToRepair | null> {
   if (!isDryRunDone(state)) return null;
-  const teams = await readTeamsOfFindings(context, state.found.first);
+  const teams = await readTeamsOfIssues(context, state.found.first);
   const { open, count } = openDrifts(state, teams);
   return { first: open.slice(0, MAX_LISTED), teams, count };
 }
@@ -71,11 +71,11 @@ function TeamsToRepair({ first, teams, count }: ToRepair) {
   );
 }
 
-function driftCells(drift: DriftFinding, teams: TeamsById): Child[] {
+function driftCells(drift: DriftIssue, teams: TeamsById): Child[] {
   return [
     <TeamLink id={drift.teamId} team={teams.get(drift.teamId)} />,
     <CustomerLink customerId={drift.customerId} />,
     <Changes {...drift} />,
-    <CauseText finding={drift} />,
+    <CauseText issue={drift} />,
   ];
 }

@@ -14,7 +14,7 @@ import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { canAct } from '../request-context.ts';
-import { FindingTable, isStillWrong, type TeamsById } from './finding-table.tsx';
+import { IssueTable, isStillWrong, type TeamsById } from './issue-table.tsx';
 import { type Found, isDryRunDone, type RunState } from './run.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
@@ -36,7 +36,7 @@ export function StartForm({ mode, isDisabled }: StartFormProps) {
 
 type RunStatusProps = {
   readonly state: RunState;
-  /** The teams of the findings on the page. */
+  /** The teams of the issues on the page. */
   readonly teams: TeamsById;
   /** The last reconciliation that this process did not start. */
   readonly others: Reconciliation;
@@ -91,7 +91,7 @@ function OwnRun({ state, teams }: OwnRunProps) {
       {state.kind === 'running' && <ProgressBar progress={state.progress} />}
       {state.kind === 'failed' && (
         <Notice kind="error" title="Reconciliation failed">
-          {state.error === null ? FAILED : failureText(state.error)} The findings so far are below.
+          {state.error === null ? FAILED : failureText(state.error)} The issues so far are below.
         </Notice>
       )}
       {state.kind === 'done' && (
@@ -102,7 +102,7 @@ function OwnRun({ state, teams }: OwnRunProps) {
         />
       )}
       {isDryRunDone(state) && <RepairLink count={open} />}
-      <Findings found={found} teams={teams} isOver={state.kind !== 'running'} />
+      <Issues found={found} teams={teams} isOver={state.kind !== 'running'} />
     </Panel>
   );
 }
@@ -122,7 +122,7 @@ type FinishedRun = Extract<RunState, { kind: 'done' }>;
 
 /** The drifts of a dry run whose teams have not changed since, and how many there are with those not kept. */
 export function openDrifts({ found, counts }: FinishedRun, teams: TeamsById) {
-  const all = found.first.filter((finding) => finding.kind === 'drift');
+  const all = found.first.filter((issue) => issue.kind === 'drift');
   const drifts = all.filter(({ isDismissed }) => !isDismissed);
   const open = drifts.filter((drift) => isStillWrong(drift, teams));
   return { open, count: counts.drifts - (drifts.length - open.length) };
@@ -142,23 +142,23 @@ function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
 
 const MAX_SHOWN = 200;
 
-/** The findings that the page shows. */
+/** The issues that the page shows. */
 export const shownOf = ({ first }: Found) => first.slice(0, MAX_SHOWN);
 
-type FindingsProps = Pick<RunStatusProps, 'teams'> & {
+type IssuesProps = Pick<RunStatusProps, 'teams'> & {
   readonly found: Found;
   readonly isOver: boolean;
 };
 
-function Findings({ found, teams, isOver }: FindingsProps) {
+function Issues({ found, teams, isOver }: IssuesProps) {
   const { first, count } = found;
-  if (count === 0) return isOver ? null : <p class="quiet">No findings yet.</p>;
+  if (count === 0) return isOver ? null : <p class="quiet">No issues yet.</p>;
   return (
     <>
       {isOver && count === first.length && (
-        <ExportLinks what={counted(count, 'finding')} url="/reconcile/findings" />
+        <ExportLinks what={counted(count, 'issue')} url="/reconcile/issues" />
       )}
-      <FindingTable findings={shownOf(found)} teams={teams} />
+      <IssueTable issues={shownOf(found)} teams={teams} />
       {count > MAX_SHOWN && (
         <p>
           Showing the first {countText(MAX_SHOWN)} of {countText(count)}.
@@ -197,7 +197,7 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
         {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.startedAtMs} />
         {isFinished ? (
           <>
-            , finished <Time ms={endedAtMs} />. Its open findings are under{' '}
+            , finished <Time ms={endedAtMs} />. Its open issues are under{' '}
             <a href="/attention">Attention</a>.
           </>
         ) : (

@@ -1,15 +1,15 @@
 import {
   type Counts,
-  type Finding,
   type OperateContext,
   type Operator,
+  type ReconciliationIssue,
   reconcileTeams,
   type StepProgress,
 } from 'instep/operate';
 import { codeOf } from '../problems.tsx';
 
-/** All findings are counted, but only the first ones are kept. */
-export type Found = { readonly first: readonly Finding[]; readonly count: number };
+/** All issues are counted, but only the first ones are kept. */
+export type Found = { readonly first: readonly ReconciliationIssue[]; readonly count: number };
 
 /** The reconciliation that was started in this process. */
 export type RunState =
@@ -30,7 +30,7 @@ export function isDryRunDone(state: RunState): state is Extract<RunState, { kind
   return state.kind === 'done' && state.isDryRun;
 }
 
-/** If there are more findings, the configuration is wrong and not the teams. */
+/** If there are more issues, the configuration is wrong and not the teams. */
 const MAX_FOUND = 10_000;
 
 /** Listing ten million subscriptions takes half of this. */
@@ -70,7 +70,7 @@ export class ReconcileRun {
     const { now, logger } = this.#context;
     const request = {
       isDryRun,
-      onFinding: (finding: Finding) => this.#find(finding),
+      onIssue: (issue: ReconciliationIssue) => this.#find(issue),
       onProgress: (progress: StepProgress) => this.#update({ progress }),
       signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
     };
@@ -85,10 +85,10 @@ export class ReconcileRun {
     }
   }
 
-  #find(finding: Finding): void {
+  #find(issue: ReconciliationIssue): void {
     if (this.#state.kind !== 'running') return;
     const { first, count } = this.#state.found;
-    const kept = count < MAX_FOUND ? [...first, finding] : first;
+    const kept = count < MAX_FOUND ? [...first, issue] : first;
     this.#update({ found: { first: kept, count: count + 1 } });
   }
 

@@ -6,7 +6,7 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
-import { CauseText } from '../reconcile/finding-table.tsx';
+import { CauseText } from '../reconcile/issue-table.tsx';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -92,11 +92,11 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
 
 type DifferencesProps = Extract<Comparison, { readonly code: 'out-of-sync' }>;
 
-function Differences({ is, shouldBe, sinceSeconds, ...finding }: DifferencesProps) {
+function Differences({ is, shouldBe, sinceSeconds, ...issue }: DifferencesProps) {
   return (
     <>
       <p>
-        The team is out of sync with Stripe. <CauseText finding={finding} />
+        The team is out of sync with Stripe. <CauseText issue={issue} />
         {sinceSeconds !== null && (
           <>
             {' '}

@@ -2,11 +2,11 @@ import { type Context, Hono } from 'hono';
 import {
   act,
   type Comparison,
+  type ComparisonIssue,
   compareTeam,
   countText,
   type ExplainedTeam,
   explainTeam,
-  type FoundIssue,
   findActions,
   findEvents,
   type NamedTeam,
@@ -141,7 +141,7 @@ function noTeam(): never {
 type TeamPageProps = {
   readonly explained: ExplainedTeam;
   /** What the last comparison found, if it still holds. */
-  readonly issue: FoundIssue | null;
+  readonly issue: ComparisonIssue | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** The customer that was entered to be linked. */

@@ -1,5 +1,5 @@
 import {
-  type FoundIssue,
+  type ComparisonIssue,
   GRANTING_STATUSES,
   type NamedTeam,
   type PlanSelection,
@@ -24,7 +24,7 @@ import { shortPlan } from './timeline.ts';
 type TeamStatusPanelProps = {
   readonly team: NamedTeam;
   /** What the last comparison found, if it still holds. */
-  readonly issue: FoundIssue | null;
+  readonly issue: ComparisonIssue | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** Whether the page shows a comparison with Stripe. */
@@ -76,7 +76,7 @@ const BADGES = {
   'changed by hand': { word: 'changed by hand', tone: 'bad' },
 } as const satisfies Record<TeamStatus['kind'], { readonly word: string; readonly tone: Tone }>;
 
-type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: FoundIssue };
+type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: ComparisonIssue };
 
 /** What the last comparison found, and where to resolve it. */
 function Found({ issue: { code, severity, evidence }, isCompared }: FoundProps) {

@@ -254,7 +254,7 @@ async function follow(
   }
   // What a comparison found about the plan was about the row without the grant.
   await query({
-    name: 'forget_findings_about_plan',
+    name: 'forget_issues_about_plan',
     text: `delete from instep.findings where team_id = $1 and plan is not null`,
     values: [String(id)],
   });

@@ -5,7 +5,7 @@ import { replayEvents } from '../event-log/replay.ts';
 import { readEvents } from '../event-log/search-events.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
-import { driftOf, type Finding } from '../maintenance/reconcile/drift.ts';
+import { driftOf, type ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
@@ -133,8 +133,8 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
     }
     // Only a complete reconciliation clears a plan that the application wrote.
     if (listed.subscriptions.length === 0) return;
-    const onFinding = (finding: Finding) => services.logger.info(finding, 'customer synced');
-    const options = { ...services, isDryRun: false, onFinding };
+    const onIssue = (issue: ReconciliationIssue) => services.logger.info(issue, 'customer synced');
+    const options = { ...services, isDryRun: false, onIssue };
     await reconcileTeams(teams, listed.subscriptions, options, signal);
   };
   await askStripe(ask, services, async () => customerId);

@@ -48,8 +48,8 @@ const COLUMNS: Columns = [
 ];
 
 /** `ok       clock              agrees with Stripe's`, followed by a line of advice, if any. */
-function lineOf({ name, state, finding, advice }: Check): string {
-  const line = tableLine(COLUMNS, [paint(COLORS[state], state), name, finding]);
+function lineOf({ name, state, result, advice }: Check): string {
+  const line = tableLine(COLUMNS, [paint(COLORS[state], state), name, result]);
   if (advice === null) return line;
   return `${line}\n${tableLine(COLUMNS, ['', '', `${paint('bold', '→')} ${advice}`])}`;
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
   NothingToResume,
@@ -30,7 +30,7 @@ export function reconcileCommand(): Command {
     .option('--dry-run', 'report drift without repairing it')
     .option('--customer <id>', 'only this customer')
     .option('--resume', 'continue an interrupted reconciliation')
-    .option('--json', 'print a JSON line for each finding, and one for the counts')
+    .option('--json', 'print a JSON line for each issue, and one for the counts')
     .action(run);
 }
 
@@ -43,9 +43,9 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       isDryRun: dryRun,
       resume: resume ? ('required' as const) : ('no' as const),
       signal,
-      onFinding(finding: Finding) {
+      onIssue(issue: ReconciliationIssue) {
         bars.clear();
-        process.stdout.write(`${json ? JSON.stringify(finding) : describeFinding(finding)}\n`);
+        process.stdout.write(`${json ? JSON.stringify(issue) : describeIssue(issue)}\n`);
       },
       onProgress: bars.show,
     };
@@ -93,27 +93,27 @@ function createBars() {
   };
 }
 
-/** A finding in one line. */
-export function describeFinding(finding: Finding): string {
-  switch (finding.kind) {
+/** An issue in one line. */
+export function describeIssue(issue: ReconciliationIssue): string {
+  switch (issue.kind) {
     case 'drift':
-      return describeDrift(finding);
+      return describeDrift(issue);
     case 'unrecorded': {
-      const { teamId, customerId, subscriptionIds } = finding;
+      const { teamId, customerId, subscriptionIds } = issue;
       const ids = subscriptionIds.join(', ');
       return `team ${teamId} (${customerId}) has the right plan, but an event of ${ids} is missing`;
     }
     case 'customer without a team': {
-      const { customerId, statuses } = finding;
+      const { customerId, statuses } = issue;
       return `customer ${customerId} has no team (${statuses.join(', ')})`;
     }
     case 'unknown customer':
-      return `team ${finding.teamId}: Stripe does not know its customer ${finding.customerId}`;
+      return `team ${issue.teamId}: Stripe does not know its customer ${issue.customerId}`;
   }
 }
 
 /** `team 7 (cus_1): planName Pro → - (sub_1: missed event, since 2026-10-02 08:15:03Z)` */
-function describeDrift(drift: DriftFinding): string {
+function describeDrift(drift: DriftIssue): string {
   const { teamId, customerId, is, shouldBe, subscriptionIds, cause, sinceSeconds } = drift;
   const changes = planChanges(is, shouldBe).join(', ');
   const why = subscriptionIds.length === 0 ? cause : `${subscriptionIds.join(', ')}: ${cause}`;

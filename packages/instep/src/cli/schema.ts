@@ -88,7 +88,7 @@ function textOf(
     return `${[title, ...lines.map((line) => `  ${line}`)].join('\n')}\n`;
   });
   const policies = hidden.map(
-    ({ finding, policy, bypass }) => `-- ${finding}\n${policy}\n-- or: ${bypass}\n`,
+    ({ text, policy, bypass }) => `-- ${text}\n${policy}\n-- or: ${bypass}\n`,
   );
   return [...blocks, grants.map((grant) => `${grant}\n`).join(''), ...policies].join('\n');
 }

@@ -3,16 +3,16 @@ import { InstepError } from '../runtime/errors.ts';
 
 export type { Check };
 
-export function ok(name: string, finding: string): Check {
-  return { name, state: 'ok', finding, advice: null };
+export function ok(name: string, result: string): Check {
+  return { name, state: 'ok', result, advice: null };
 }
 
-export function warning(name: string, finding: string, advice: string): Check {
-  return { name, state: 'warning', finding, advice };
+export function warning(name: string, result: string, advice: string): Check {
+  return { name, state: 'warning', result, advice };
 }
 
-export function failure(name: string, finding: string, advice: string): Check {
-  return { name, state: 'failure', finding, advice };
+export function failure(name: string, result: string, advice: string): Check {
+  return { name, state: 'failure', result, advice };
 }
 
 /** The result of a check, or the error of Instep that ended it. */

@@ -22,13 +22,13 @@ export function checkClock(stripe: ClockReading | null): Check {
     return warning('clock', "could not be compared with Stripe's", 'see the lines about the API');
   }
   const aheadMs = aheadOf(OURS, stripe);
-  const finding = describe(aheadMs, "Stripe's");
+  const result = describe(aheadMs, "Stripe's");
   const advice = 'synchronize the clock of this machine with a time server (NTP)';
-  if (isTolerated(aheadMs)) return ok('clock', finding);
-  if (Math.abs(aheadMs) < HARMFUL_MS) return warning('clock', finding, advice);
+  if (isTolerated(aheadMs)) return ok('clock', result);
+  if (Math.abs(aheadMs) < HARMFUL_MS) return warning('clock', result, advice);
   return failure(
     'clock',
-    `${finding}: webhooks are refused if the difference exceeds 300 s`,
+    `${result}: webhooks are refused if the difference exceeds 300 s`,
     advice,
   );
 }
@@ -42,8 +42,8 @@ export function checkDatabaseClock(database: ClockReading, stripe: ClockReading 
     return ok(name, `agrees with ours${stripe === null ? '' : " and Stripe's"}`);
   }
   const others = stripe === null ? '' : `, ${describe(stripesMs, "Stripe's")}`;
-  const finding = `${describe(oursMs, 'ours')}${others}: times in the event log are wrong`;
-  return warning(name, finding, 'synchronize the clocks with a time server (NTP)');
+  const result = `${describe(oursMs, 'ours')}${others}: times in the event log are wrong`;
+  return warning(name, result, 'synchronize the clocks with a time server (NTP)');
 }
 
 /** The least time by which one clock is ahead of the other, given the duration of the requests. */

@@ -60,9 +60,9 @@ async function fastestRoundTrip(query: Query, now: () => number): Promise<number
 }
 
 function checkLatency(roundTripMs: number): Check {
-  const finding = `answered in ${roundTripMs.toFixed(1)} ms`;
-  if (roundTripMs < SLOW_MS) return ok('database', finding);
-  const slow = `${finding}, and each event takes several round trips`;
+  const result = `answered in ${roundTripMs.toFixed(1)} ms`;
+  if (roundTripMs < SLOW_MS) return ok('database', result);
+  const slow = `${result}, and each event takes several round trips`;
   return warning('database', slow, 'run Instep closer to it');
 }
 
@@ -77,9 +77,9 @@ export function checkVersion({
 /** Response 200 promises that the event is stored permanently, which this setting can break. */
 export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
   if (fsync === 'off') {
-    const finding = 'fsync is off: a crash of the machine can corrupt the database';
+    const result = 'fsync is off: a crash of the machine can corrupt the database';
     const advice = 'set it to on, unless your provider stores the write-ahead log elsewhere';
-    return warning('durability', finding, advice);
+    return warning('durability', result, advice);
   }
   return ok('durability', 'a commit is on disk before it is confirmed');
 }
@@ -87,18 +87,18 @@ export function checkDurability({ fsync }: Pick<ServerState, 'fsync'>): Check {
 /** Stripe's texts are Unicode. */
 export function checkEncoding({ encoding }: Pick<ServerState, 'encoding'>): Check[] {
   if (encoding === 'UTF8') return [];
-  const finding = `the database's encoding is ${encoding}: plan names with other characters are left out`;
-  return [warning('encoding', finding, 'move to a database with the encoding UTF8')];
+  const result = `the database's encoding is ${encoding}: plan names with other characters are left out`;
+  return [warning('encoding', result, 'move to a database with the encoding UTF8')];
 }
 
 export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
   const used = `the database takes up ${sizeOf(databaseBytes)}`;
   if (freeBytes === null) return ok('disk space', used);
-  const finding = `${used}; ${sizeOf(freeBytes)} is free`;
+  const result = `${used}; ${sizeOf(freeBytes)} is free`;
   const advice = 'free some space: while the disk is full, events get a 503';
-  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', finding, advice);
-  if (freeBytes < LOW_FREE_BYTES) return warning('disk space', finding, advice);
-  return ok('disk space', finding);
+  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', result, advice);
+  if (freeBytes < LOW_FREE_BYTES) return warning('disk space', result, advice);
+  return ok('disk space', result);
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
@@ -199,8 +199,8 @@ function checkTimelines(reached: readonly Reached[]): Check[] {
   const [first] = unreadable;
   if (first === undefined) return [];
   const names = unreadable.map(({ name }) => name).join(', ');
-  const finding = `${names}: ${first.answer.role} can't read the timeline, so an old primary isn't recognized`;
-  return [warning('timeline', finding, `as a superuser: ${GRANT} to ${first.answer.role};`)];
+  const result = `${names}: ${first.answer.role} can't read the timeline, so an old primary isn't recognized`;
+  return [warning('timeline', result, `as a superuser: ${GRANT} to ${first.answer.role};`)];
 }
 
 const GRANT =
@@ -209,26 +209,26 @@ const GRANT =
 
 function severalPrimaries(primaries: readonly Reached[]): Check {
   const names = primaries.map(({ name }) => name).join(' and ');
-  const finding = `${names} accept writes at the same time: what an old primary commits is lost`;
-  return failure('host', finding, 'stop the one with the older timeline');
+  const result = `${names} accept writes at the same time: what an old primary commits is lost`;
+  return failure('host', result, 'stop the one with the older timeline');
 }
 
 function checkStandbys(primary: Replication, isOne: boolean): Check[] {
   const { synchronousNames, standbys, synchronousStandbys, seesStandbys, role } = primary;
   if (synchronousNames === '') {
     if (isOne) return [];
-    const finding = 'commits wait for no standby: the last events can be lost with the primary';
-    return [warning('standby', finding, 'set synchronous_standby_names on the primary')];
+    const result = 'commits wait for no standby: the last events can be lost with the primary';
+    return [warning('standby', result, 'set synchronous_standby_names on the primary')];
   }
   const setting = `synchronous_standby_names is ${synchronousNames}`;
   if (synchronousStandbys > 0)
     return [ok('standby', `${setting}, ${synchronousStandbys} of them connected`)];
   if (standbys > 0 && !seesStandbys) {
-    const finding = `${setting}, but ${role} can't see which standbys are connected`;
-    return [warning('standby', finding, `as a superuser: grant pg_read_all_stats to ${role};`)];
+    const result = `${setting}, but ${role} can't see which standbys are connected`;
+    return [warning('standby', result, `as a superuser: grant pg_read_all_stats to ${role};`)];
   }
-  const finding = `${setting}, and none of them is connected: no write is committed, and every event gets a 503`;
-  return [failure('standby', finding, 'start such a standby, or correct the names')];
+  const result = `${setting}, and none of them is connected: no write is committed, and every event gets a 503`;
+  return [failure('standby', result, 'start such a standby, or correct the names')];
 }
 
 /** The replication state of a server, whether primary or standby. */

@@ -79,10 +79,8 @@ function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
   return safely('database', READ_LOG, async () => {
     const { hasDataDirectory } = await importEmbeddedPostgres();
     if (await hasDataDirectory(dataFolder)) return [];
-    const finding = `the embedded database in ${dataFolder} does not exist yet`;
-    return [
-      warning('database', finding, 'start the server, which creates it, or set DATABASE_URL'),
-    ];
+    const result = `the embedded database in ${dataFolder} does not exist yet`;
+    return [warning('database', result, 'start the server, which creates it, or set DATABASE_URL')];
   });
 }
 
@@ -102,8 +100,8 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
-    const finding = 'not checked, because the schema does not match this version of Instep';
-    yield warning('event log', finding, 'correct the schema first');
+    const result = 'not checked, because the schema does not match this version of Instep';
+    yield warning('event log', result, 'correct the schema first');
     return;
   }
   if (tables.unfit !== null) {

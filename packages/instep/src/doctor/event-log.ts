@@ -29,15 +29,15 @@ export async function checkEventLog(options: EventLogOptions): Promise<Check[]> 
   function checksNamed(name: string): Check[] {
     const found = report.issues.filter(({ code }) => CHECKS[code].name === name);
     if (found.length > 0) return found.map((issue) => checkOf(issue, nowMs));
-    const finding = FINE[name]?.(report) ?? null;
-    return finding === null ? [] : [ok(name, finding)];
+    const result = FINE[name]?.(report) ?? null;
+    return result === null ? [] : [ok(name, result)];
   }
 }
 
 function checkOf(issue: Issue, nowMs: number): Check {
   const { severity, code } = issue;
   const { name, advice } = CHECKS[code];
-  const common = { name, code, finding: issueText(issue, nowMs) };
+  const common = { name, code, result: issueText(issue, nowMs) };
   if (severity === 'notice') return { ...common, state: 'ok', advice: null };
   return { ...common, state: severity, advice };
 }

@@ -99,7 +99,7 @@ function checkConfiguration(settings: Settings): Check[] {
   return [
     ...(problems.length === 0
       ? [ok('configuration', 'complete')]
-      : problems.map((problem) => failure('configuration', ...findingAndAdvice(problem)))),
+      : problems.map((problem) => failure('configuration', ...resultAndAdvice(problem)))),
     ...(api === null ? [] : [checkKey(api)]),
     ...(webhookSecrets === null
       ? []
@@ -111,7 +111,7 @@ function checkConfiguration(settings: Settings): Check[] {
 
 const WHERE = 'correct it in the environment, or in .env in the directory where the server starts';
 
-function findingAndAdvice({ variable, problem, remedy }: ConfigProblem): [string, string] {
+function resultAndAdvice({ variable, problem, remedy }: ConfigProblem): [string, string] {
   return [`${variable} ${problem}`, remedy ?? WHERE];
 }
 
@@ -130,7 +130,7 @@ function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
 function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
   const warnings = weakSecrets(authSecrets);
   if (warnings.length > 0) {
-    return warnings.map((problem) => warning('session secret', ...findingAndAdvice(problem)));
+    return warnings.map((problem) => warning('session secret', ...resultAndAdvice(problem)));
   }
   return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
 }

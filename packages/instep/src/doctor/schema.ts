@@ -18,16 +18,16 @@ export async function checkPrivileges(
   const lacking = [...own.privileges, ...tables.flatMap((table) => lackingPrivileges(table, use))];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
   const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
-  const finding = `${own.role} lacks ${lacking.join(', ')}`;
-  return [failure('privileges', finding, `as the owner: ${grants.join(' ')}`)];
+  const result = `${own.role} lacks ${lacking.join(', ')}`;
+  return [failure('privileges', result, `as the owner: ${grants.join(' ')}`)];
 }
 
 /** The tables on which policies hide rows from the role, or can hide some. */
 export async function checkRowSecurity(query: Query, tables: Recognition): Promise<Check[]> {
   const hidden = await findHiddenRows(query, tables);
-  return hidden.map(({ areAllHidden, finding, policy, bypass }) => {
+  return hidden.map(({ areAllHidden, text, policy, bypass }) => {
     const judge = areAllHidden ? failure : warning;
-    return judge('row security', finding, `as the owner: ${policy} or: ${bypass}`);
+    return judge('row security', text, `as the owner: ${policy} or: ${bypass}`);
   });
 }
 
@@ -38,12 +38,12 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
     return [ok('schema', 'up to date')];
   } catch (error) {
     if (error instanceof SchemaOutdated) {
-      const finding = `the database lacks ${error.pending.join(', ')}`;
-      return [failure('schema', finding, 'run `instep migrate`')];
+      const result = `the database lacks ${error.pending.join(', ')}`;
+      return [failure('schema', result, 'run `instep migrate`')];
     }
     if (!(error instanceof SchemaNewer)) throw error;
-    const finding = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
-    return [failure('schema', finding, 'run the newer version')];
+    const result = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
+    return [failure('schema', result, 'run the newer version')];
   }
 }
 
@@ -58,8 +58,8 @@ export async function checkTables(
   if (statement === null) {
     return [ok(name, `usable: ${users?.table.sql} and ${teams?.table.sql}`)];
   }
-  const finding = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
-  return [warning(name, finding, statement)];
+  const result = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
+  return [warning(name, result, statement)];
 }
 
 /**
@@ -187,13 +187,13 @@ export async function checkAccess(
   policy: AccessPolicy | null,
 ): Promise<Check[]> {
   if (!(await isAccessViewCurrent(query, tables))) {
-    const finding = 'the view instep.team_access is missing or does not fit the tables';
-    return [failure(NAME, finding, 'as the owner of the schema instep: `instep migrate`')];
+    const result = 'the view instep.team_access is missing or does not fit the tables';
+    return [failure(NAME, result, 'as the owner of the schema instep: `instep migrate`')];
   }
   const text = policyText(await readPolicy(query));
   if (policy !== null && policyText(policy) !== text) {
-    const finding = `the policy is ${text}, but this environment has ${policyText(policy)}`;
-    return [warning(NAME, finding, 'restart the server, or correct the environment')];
+    const result = `the policy is ${text}, but this environment has ${policyText(policy)}`;
+    return [warning(NAME, result, 'restart the server, or correct the environment')];
   }
   return [ok(NAME, text)];
 }

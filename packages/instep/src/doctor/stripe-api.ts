@@ -117,8 +117,8 @@ function checkAccess(answers: Answers): Check[] {
         return [warning(NAME, `has no ${resource} (404)`, advice)];
       }
       const [state, cost] = COSTS[resource];
-      const finding = `the key lacks permission to read ${resource}: ${cost}`;
-      return [{ name: NAME, state, finding, advice: `grant it (${DASHBOARD}, the key, Edit)` }];
+      const result = `the key lacks permission to read ${resource}: ${cost}`;
+      return [{ name: NAME, state, result, advice: `grant it (${DASHBOARD}, the key, Edit)` }];
     }),
   ];
 }

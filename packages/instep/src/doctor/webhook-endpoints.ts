@@ -34,11 +34,11 @@ export function checkWebhookEndpoints(
   const enabled = ours.filter(({ isEnabled }) => isEnabled).map((endpoint) => endpoint.url.href);
   const checks = ours.flatMap(checkEndpoint);
   if (new Set(enabled).size === enabled.length) return checks;
-  const finding =
+  const result =
     'one URL is registered more than once: Stripe delivers every event to it more than once';
   return [
     ...checks,
-    warning(NAME, finding, `delete all of its registrations but one (${DASHBOARD})`),
+    warning(NAME, result, `delete all of its registrations but one (${DASHBOARD})`),
   ];
 }
 
@@ -46,12 +46,12 @@ function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expecte
   const wanted = url === null ? 'ends with /api/stripe/webhook' : `is ${shown(url)}`;
   const known = endpoints.map((endpoint) => shown(endpoint.url)).join(', ') || 'none';
   const where = mode === null ? '' : ` in ${mode} mode`;
-  const finding = `no registered URL${where} ${wanted}; registered: ${known}`;
-  if (url !== null) return failure(NAME, finding, REGISTER);
+  const result = `no registered URL${where} ${wanted}; registered: ${known}`;
+  if (url !== null) return failure(NAME, result, REGISTER);
   // Without --url, another path can also lead to Instep.
-  if (endpoints.length > 0) return warning(NAME, finding, `name yours with --url, or ${REGISTER}`);
-  if (mode === 'live') return failure(NAME, finding, REGISTER);
-  return warning(NAME, finding, `${REGISTER}, unless \`stripe listen\` forwards the events`);
+  if (endpoints.length > 0) return warning(NAME, result, `name yours with --url, or ${REGISTER}`);
+  if (mode === 'live') return failure(NAME, result, REGISTER);
+  return warning(NAME, result, `${REGISTER}, unless \`stripe listen\` forwards the events`);
 }
 
 function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
@@ -59,20 +59,20 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
   const at = shown(endpoint.url);
   const checks: Check[] = [];
   if (!isEnabled) {
-    const finding = `${at} is disabled: Stripe sends no events to it`;
+    const result = `${at} is disabled: Stripe sends no events to it`;
     const advice = `enable it (${DASHBOARD}); Instep then catches up on the missed events`;
-    checks.push(failure(NAME, finding, advice));
+    checks.push(failure(NAME, result, advice));
   }
   if (PATH.exec(endpoint.url.pathname)?.groups?.slash) {
-    const finding = `${at} ends with a slash: the response to every event is 404`;
-    checks.push(failure(NAME, finding, `remove the slash (${DASHBOARD})`));
+    const result = `${at} ends with a slash: the response to every event is 404`;
+    checks.push(failure(NAME, result, `remove the slash (${DASHBOARD})`));
   }
   if (missingTypes.length > 0) {
-    const finding = `${at} does not receive ${missingTypes.join(' and ')}`;
+    const result = `${at} does not receive ${missingTypes.join(' and ')}`;
     checks.push(
       failure(
         NAME,
-        finding,
+        result,
         `add ${missingTypes.length === 1 ? 'this type' : 'both types'} (${DASHBOARD})`,
       ),
     );
@@ -81,19 +81,15 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     const ignored = Number.isFinite(otherTypes)
       ? `${counted(otherTypes, 'other type')}, which Instep ignores`
       : 'all types, and Instep ignores all but two';
-    const finding = `${at} receives events of ${ignored}`;
+    const result = `${at} receives events of ${ignored}`;
     checks.push(
-      warning(
-        NAME,
-        finding,
-        `leave only ${TYPES_BY_PAYLOAD[payload].join(' and ')} (${DASHBOARD})`,
-      ),
+      warning(NAME, result, `leave only ${TYPES_BY_PAYLOAD[payload].join(' and ')} (${DASHBOARD})`),
     );
   }
   if (apiVersion !== null && !isKnownVersion(apiVersion)) {
-    const finding = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this version of Instep knows`;
+    const result = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this version of Instep knows`;
     checks.push(
-      warning(NAME, finding, 'upgrade Instep, and watch for unreadable events until then'),
+      warning(NAME, result, 'upgrade Instep, and watch for unreadable events until then'),
     );
   }
   if (checks.length > 0) return checks;

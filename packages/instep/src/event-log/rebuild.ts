@@ -23,7 +23,7 @@ import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
-import { readDismissals } from '../postgres/statements/findings.ts';
+import { readDismissals } from '../postgres/statements/issues.ts';
 import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';

@@ -1,4 +1,4 @@
-import { PROBLEMS, type Problem } from '../postgres/statements/findings.ts';
+import { ISSUE_CAUSES, type IssueCause } from '../postgres/statements/issues.ts';
 import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { Health } from './health.ts';
 
@@ -180,7 +180,7 @@ export type SubjectIssueCode = {
 }[IssueCode];
 
 /** The issues that comparisons with Stripe and with the event log find. */
-export type FindingCode = Exclude<
+export type ComparisonIssueCode = Exclude<
   SubjectIssueCode,
   | 'parked-events'
   | 'second-customer'
@@ -200,7 +200,7 @@ export const CODE_OF_CAUSE = {
   'plan refused': 'plan-refused',
   'unknown customer': 'unknown-customer',
   'customer without a team': 'customer-without-team',
-} as const satisfies Record<Problem, FindingCode>;
+} as const satisfies Record<IssueCause, ComparisonIssueCode>;
 
 /** How many of each are open; `isMore` where counting stopped. */
 export type IssueCounts = Readonly<
@@ -522,13 +522,13 @@ export const TEAM_ISSUES = [
 
 export type TeamIssueCode = (typeof TEAM_ISSUES)[number];
 
-const isFound = (code: FindingCode) => `
+const isFound = (code: ComparisonIssueCode) => `
     exists (
       select
-        from instep.findings as finding
-       where finding.customer_id = teams.provider_customer_id
-         and finding.team_id = teams.id::text
-         and finding.problem in (${PROBLEMS.filter((cause) => CODE_OF_CAUSE[cause] === code)
+        from instep.findings as found
+       where found.customer_id = teams.provider_customer_id
+         and found.team_id = teams.id::text
+         and found.problem in (${ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code)
            .map((cause) => `'${cause}'`)
            .join(', ')})
     )`;

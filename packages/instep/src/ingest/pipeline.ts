@@ -7,7 +7,7 @@ import {
   isOfOneEvent,
   isUntranslatable,
 } from '../postgres/errors.ts';
-import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
+import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
@@ -361,7 +361,7 @@ const REFUSED_PLANS_PAUSE_MS = 1_000;
  * that a constraint that refuses every plan does not slow down the events of other teams.
  */
 export class RefusedPlans {
-  #batcher: Batcher<FoundProblem, undefined>;
+  #batcher: Batcher<FoundIssue, undefined>;
 
   constructor(query: Query) {
     this.#batcher = new Batcher({
@@ -371,7 +371,7 @@ export class RefusedPlans {
       async run(refused) {
         const newest = new Map(refused.map((one) => [one.teamId, one]));
         const customerIds = refused.map(({ customerId }) => customerId);
-        await storeFindings(query, customerIds, [...newest.values()], ['plan refused']);
+        await storeIssues(query, customerIds, [...newest.values()], ['plan refused']);
         await pause(REFUSED_PLANS_PAUSE_MS, { ref: false });
         return refused.map(() => undefined);
       },
@@ -382,7 +382,7 @@ export class RefusedPlans {
   note(changes: readonly TeamWrite[], createdSeconds: number): void {
     for (const { team, shouldBe } of changes) {
       const { id: teamId, customerId, plan } = team;
-      const refused = { problem: 'plan refused', teamId, customerId, plan, shouldBe } as const;
+      const refused = { cause: 'plan refused', teamId, customerId, plan, shouldBe } as const;
       this.#batcher.add({ ...refused, beganSeconds: createdSeconds }).catch(() => undefined);
     }
   }

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { canBeFromInstep, grantOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
-import { type FoundProblem, storeFindings } from '../postgres/statements/findings.ts';
+import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
@@ -38,15 +38,15 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
       const saved = v.safeParse(progressShape, run.progress);
       let afterId = saved.success ? saved.output.afterTeamId : null;
       do {
-        // Read the teams before their customers, so that a finding due to an event in between refers to a row
+        // Read the teams before their customers, so that an issue due to an event in between refers to a row
         // that no longer exists.
         const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
         const customerIds = teams.map(({ customerId }) => customerId);
         const known = await readCustomers(query, customerIds);
         const applied = await readAppliedNames(query, [...known.names.keys()]);
-        const found = teams.flatMap((team) => findingOf(team, known, applied, planSelection));
+        const found = teams.flatMap((team) => issueOf(team, known, applied, planSelection));
         // Only Stripe shows that a wrong name is right again.
-        await storeFindings(query, customerIds, found, ['changed by hand']);
+        await storeIssues(query, customerIds, found, ['changed by hand']);
         afterId = teams.length < PAGE ? null : (teams.at(-1)?.id ?? null);
       } while (afterId !== null && !signal.aborted && clockMs() - startedAtMs < BUDGET_MS);
       await run.complete({ afterTeamId: afterId });
@@ -58,22 +58,22 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
  * A row with a subscription of which no event is known may be right, and so may a row without a plan. A name is wrong
  * only if all teams of the product got another one: before, it can be a former name.
  */
-function findingOf(
+function issueOf(
   { id: teamId, customerId, plan }: LinkedTeam,
   { customers, names, grants }: StoredCustomers,
   applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
-): FoundProblem[] {
+): FoundIssue[] {
   const customer = customers.get(customerId);
   const { providerSubscriptionId: rowId } = plan;
   if (customer === undefined || (rowId !== null && !customer.has(rowId))) return [];
   const grant = grantOf(grants, teamId);
   const shouldBe = teamPlan(customer, planSelection, names, grant);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
-  if (!canBeFromInstep(plan, customer, grant)) return [{ ...found, problem: 'changed by hand' }];
+  if (!canBeFromInstep(plan, customer, grant)) return [{ ...found, cause: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;
   const isAnotherName = plan.planName !== null && name !== null && plan.planName !== name;
   return isAnotherName && shouldBe?.planName === name
-    ? [{ ...found, problem: 'another plan name' }]
+    ? [{ ...found, cause: 'another plan name' }]
     : [];
 }

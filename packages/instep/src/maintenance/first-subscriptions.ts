@@ -3,7 +3,7 @@ import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { READS_ALL_TEAMS, withLease } from './lease.ts';
-import type { Finding } from './reconcile/drift.ts';
+import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
@@ -26,8 +26,9 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
   const { database, logger, nonce } = services;
   const { query } = database;
   const lease = { name: FIRST_SUBSCRIPTIONS_JOB, holder: nonce(), ...READS_ALL_TEAMS };
-  const onFinding = (finding: Finding) => logger.info(finding, 'first subscription of a team');
-  const options = { ...services, isDryRun: false, onFinding };
+  const onIssue = (issue: ReconciliationIssue) =>
+    logger.info(issue, 'first subscription of a team');
+  const options = { ...services, isDryRun: false, onIssue };
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
     const listed = await listCustomer(customerId, services, signal);

@@ -12,7 +12,7 @@ import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling, forgetAcceptance } from '../postgres/statements/double-billing.ts';
-import { readFindingOf } from '../postgres/statements/findings.ts';
+import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
 import { InstepError } from '../runtime/errors.ts';
@@ -178,8 +178,8 @@ async function link(
   if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
   const team = await readNamedTeam(query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
-  const finding = await readFindingOf(query, team);
-  const isUnknown = finding?.problem === 'unknown customer';
+  const issue = await readStoredIssueOf(query, team);
+  const isUnknown = issue?.cause === 'unknown customer';
   return await linkAndReplay(team, linkTo, canReplace || isUnknown, context);
 }
 

@@ -3,7 +3,7 @@ import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
-import type { Problem } from '../postgres/statements/findings.ts';
+import type { IssueCause } from '../postgres/statements/issues.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
@@ -99,7 +99,7 @@ export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<TeamPlan, 'planNam
 export type ComparedPlans = {
   readonly is: TeamPlan;
   readonly shouldBe: TeamPlan;
-  readonly cause: Problem;
+  readonly cause: IssueCause;
 };
 
 /** How many events had each outcome when they were replayed. */

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
-import type { DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
   type Progress,
@@ -42,7 +42,7 @@ export type Comparison =
     >;
 
 type OutOfSync = Extract<ActionResult, { code: 'out-of-sync' }> &
-  Pick<DriftFinding, 'cause' | 'subscriptionIds' | 'sinceSeconds'>;
+  Pick<DriftIssue, 'cause' | 'subscriptionIds' | 'sinceSeconds'>;
 
 /** Shorter than the deadline of a request. */
 export const DEADLINE_MS = 8_000;
@@ -76,24 +76,24 @@ export async function compareOrRepair(
   const team = await readNamedTeam(context.database.query, teamId);
   if (team === null) return { code: 'no-such-team', text: String(teamId) };
   if (team.customerId === null) return { code: 'not-linked', teamId: team.id };
-  const findings: Finding[] = [];
-  const onFinding = (finding: Finding) => void findings.push(finding);
+  const issues: ReconciliationIssue[] = [];
+  const onIssue = (issue: ReconciliationIssue) => void issues.push(issue);
   const signal = AbortSignal.timeout(DEADLINE_MS);
   try {
     const services = { ...context, api: limitRate(context.api, context.database.query) };
-    await reconcileCustomer(team.customerId, { ...services, isDryRun, onFinding }, signal);
+    await reconcileCustomer(team.customerId, { ...services, isDryRun, onIssue }, signal);
   } catch (error) {
     if (signal.aborted) return { code: 'failed', error: 'DEADLINE_EXCEEDED' };
     const isOfStripe = error instanceof ReconciliationFailed || error instanceof StripeKeyForbidden;
     if (!isOfStripe) throw error;
     return { code: 'failed', error: error.code };
   }
-  const finding = findings.find((one) => 'teamId' in one && one.teamId === team.id);
-  if (finding?.kind === 'unknown customer') {
-    return { code: 'unknown-customer', customerId: finding.customerId };
+  const issue = issues.find((one) => 'teamId' in one && one.teamId === team.id);
+  if (issue?.kind === 'unknown customer') {
+    return { code: 'unknown-customer', customerId: issue.customerId };
   }
-  if (finding?.kind !== 'drift') return { code: 'in-sync' };
-  const { is, shouldBe, cause, isRepaired, isDismissed, subscriptionIds, sinceSeconds } = finding;
+  if (issue?.kind !== 'drift') return { code: 'in-sync' };
+  const { is, shouldBe, cause, isRepaired, isDismissed, subscriptionIds, sinceSeconds } = issue;
   if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
   const plans = { is, shouldBe, cause, isDismissed };
   return { code: 'out-of-sync', ...plans, subscriptionIds, sinceSeconds };
@@ -106,7 +106,7 @@ export type ReconcileRequest = {
   readonly isDryRun?: boolean;
   /** Whether to continue an interrupted reconciliation of all teams; `no` by default. */
   readonly resume?: Resume;
-  readonly onFinding?: (finding: Finding) => void;
+  readonly onIssue?: (issue: ReconciliationIssue) => void;
   readonly onProgress?: (progress: StepProgress) => void;
   readonly signal?: AbortSignal;
 };
@@ -139,7 +139,7 @@ export async function reconcileTeams(
     customerId,
     resume = 'no',
     isDryRun = false,
-    onFinding = () => undefined,
+    onIssue = () => undefined,
     onProgress,
     signal = new AbortController().signal,
   }: ReconcileRequest = {},
@@ -147,7 +147,7 @@ export async function reconcileTeams(
   const { database, nonce } = context;
   const api = limitRate(context.api, database.query);
   const acting = actingAs(context, operator);
-  const services = { ...acting, api, isDryRun, onFinding, ...(onProgress && { onProgress }) };
+  const services = { ...acting, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
   const counts =
     customerId === undefined
       ? await reconcile({ ...services, resume }, signal)

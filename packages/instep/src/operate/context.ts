@@ -62,8 +62,8 @@ export type Check = {
   readonly code?: IssueCode;
   /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
   readonly state: 'ok' | 'warning' | 'failure';
-  /** The finding, and its meaning. */
-  readonly finding: string;
+  /** The result, and its meaning. */
+  readonly result: string;
   /** What to do; `null` when there is nothing to do. */
   readonly advice: string | null;
 };

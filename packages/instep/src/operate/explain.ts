@@ -17,13 +17,17 @@ import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Dismissal, readDismissals, readFindingOf } from '../postgres/statements/findings.ts';
+import {
+  type Dismissal,
+  readDismissals,
+  readStoredIssueOf,
+} from '../postgres/statements/issues.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type Mode, originOfBody } from '../stripe/key-kind.ts';
 import { readLinkedMs } from './audit.ts';
 import type { ReadContext } from './context.ts';
-import { type FoundIssue, issueOf } from './find-issues.ts';
+import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
@@ -36,7 +40,7 @@ export type ExplainedTeam = {
   readonly subscriptions: readonly TeamSubscription[];
   readonly history: CustomerHistory;
   /** What the last comparison found, if that still holds; `null`: nothing. */
-  readonly issue: FoundIssue | null;
+  readonly issue: ComparisonIssue | null;
   /** What an operator has decided to leave as it is; `null`: nothing. */
   readonly dismissal: Dismissal | null;
   /** All of its grants, the newest first. */
@@ -127,13 +131,13 @@ export async function explainTeam(
   const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = decidingEvent(customer, planSelection);
-  const finding = await readFindingOf(query, team);
+  const issue = await readStoredIssueOf(query, team);
   const dismissals = await readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]);
   const grants = await readGrants(query, id);
   const record = { team, known, history, planSelection, linkedMs, grants };
   return {
     ...{ team, planSelection, history, grants },
-    issue: finding && issueOf(finding, [team]),
+    issue: issue && issueOf(issue, [team]),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],

@@ -5,7 +5,7 @@ import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
   CODE_OF_CAUSE,
-  type FindingCode,
+  type ComparisonIssueCode,
   ISSUES,
   type IssueCounts,
   type Remedy,
@@ -19,13 +19,13 @@ import {
   readDoubleBilled,
 } from '../postgres/statements/double-billing.ts';
 import {
-  countFindings,
-  MAX_COUNTED_FINDINGS,
-  type OpenFinding,
-  PROBLEMS,
-  type Problem,
-  readFindings,
-} from '../postgres/statements/findings.ts';
+  countStoredIssues,
+  ISSUE_CAUSES,
+  type IssueCause,
+  MAX_COUNTED_STORED,
+  readStoredIssues,
+  type StoredIssue,
+} from '../postgres/statements/issues.ts';
 import { changeOf } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
@@ -57,10 +57,10 @@ export type OpenIssue = {
 
 export type IssueEvidence =
   | {
-      readonly code: FindingCode;
-      /** What the team has and should have; `null` when the customer is the problem. */
+      readonly code: ComparisonIssueCode;
+      /** What the team has and should have; `null` if the issue is about the customer. */
       readonly evidence: {
-        readonly cause: Problem;
+        readonly cause: IssueCause;
         readonly is: TeamPlan | null;
         readonly shouldBe: TeamPlan | null;
       };
@@ -102,7 +102,7 @@ export type IssueEvidence =
     };
 
 /** What a comparison with Stripe or with the event log found. */
-export type FoundIssue = Extract<OpenIssue, { readonly code: FindingCode }>;
+export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
 
 /** The start of a page: after the last row of the previous page. */
 export type IssueCursor = { readonly source: number; readonly after: string };
@@ -135,10 +135,10 @@ const SOURCES: readonly Source[] = [
   {
     codes: [...new Set(Object.values(CODE_OF_CAUSE))],
     async read(query, { code, after: afterCustomerId, limit }) {
-      const problems =
-        code === null ? null : PROBLEMS.filter((problem) => CODE_OF_CAUSE[problem] === code);
-      const found = await readFindings(query, { problems, afterCustomerId, limit });
-      return await withTeams(query, found, (finding, teams) => issueOf(finding, teams));
+      const causes =
+        code === null ? null : ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
+      const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
+      return await withTeams(query, found, issueOf);
     },
   },
   {
@@ -185,9 +185,9 @@ const SOURCES: readonly Source[] = [
   },
 ];
 
-/** The issue of a finding about one of these teams, or about a customer without a team. */
-export function issueOf(finding: OpenFinding, teams: readonly NamedTeam[]): FoundIssue {
-  const { problem: cause, customerId, teamId, plan: is, shouldBe, sinceMs } = finding;
+/** The issue that a comparison found about one of these teams, or about a customer without a team. */
+export function issueOf(found: StoredIssue, teams: readonly NamedTeam[]): ComparisonIssue {
+  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs } = found;
   const code = CODE_OF_CAUSE[cause];
   const { severity, remedies } = kindOf(code);
   // Without a subscription, only the application can have written the plan.
@@ -429,25 +429,25 @@ export async function countOpenIssues(
   teamKey: string,
 ): Promise<IssueCounts> {
   const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
-  const [findings, { ambiguities, duePayments, unreadable, doubleBilled }, seconds] =
+  const [found, { ambiguities, duePayments, unreadable, doubleBilled }, seconds] =
     await Promise.all([
-      countFindings(query),
+      countStoredIssues(query),
       countOtherIssues(query),
       parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
     ]);
-  const total = [...findings.values()].reduce((sum, count) => sum + count, 0);
-  const found = (code: FindingCode) => {
-    const causes = PROBLEMS.filter((problem) => CODE_OF_CAUSE[problem] === code);
-    const count = causes.reduce((sum, cause) => sum + (findings.get(cause) ?? 0), 0);
-    return { count, isMore: total >= MAX_COUNTED_FINDINGS };
+  const total = [...found.values()].reduce((sum, count) => sum + count, 0);
+  const ofCode = (code: ComparisonIssueCode) => {
+    const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
+    const count = causes.reduce((sum, cause) => sum + (found.get(cause) ?? 0), 0);
+    return { count, isMore: total >= MAX_COUNTED_STORED };
   };
   const other = (count: number) => ({ count, isMore: count >= MAX_COUNTED_ISSUES });
   return {
-    'out-of-sync': found('out-of-sync'),
-    'changed-by-hand': found('changed-by-hand'),
-    'plan-refused': found('plan-refused'),
-    'unknown-customer': found('unknown-customer'),
-    'customer-without-team': found('customer-without-team'),
+    'out-of-sync': ofCode('out-of-sync'),
+    'changed-by-hand': ofCode('changed-by-hand'),
+    'plan-refused': ofCode('plan-refused'),
+    'unknown-customer': ofCode('unknown-customer'),
+    'customer-without-team': ofCode('customer-without-team'),
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'second-customer': {
       count: seconds.rows.length,

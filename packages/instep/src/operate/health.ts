@@ -260,8 +260,8 @@ export async function readTeamCounts({ database }: OperateContext): Promise<Team
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * for (const { state, name, finding } of (await examineInstallation(context)) ?? []) {
- *   if (state !== 'ok') console.log(state, name, finding);
+ * for (const { state, name, result } of (await examineInstallation(context)) ?? []) {
+ *   if (state !== 'ok') console.log(state, name, result);
  * }
  * await handler.close();
  * ```

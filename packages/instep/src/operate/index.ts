@@ -29,11 +29,11 @@ export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
 export {
   type Compared,
+  type ComparisonIssueCode,
   type Concern,
   type ConsumerProgress,
   type Evidence,
   type FailedJob,
-  type FindingCode,
   ISSUES,
   type Issue,
   type IssueCode,
@@ -50,7 +50,11 @@ export {
   type Verdict,
 } from '../health/issues.ts';
 export type { ConsumerState, FeedStart, SetAsideChange } from '../maintenance/plan-change-feed.ts';
-export type { DriftCause, DriftFinding, Finding } from '../maintenance/reconcile/drift.ts';
+export type {
+  DriftCause,
+  DriftIssue,
+  ReconciliationIssue,
+} from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { ResponsesRow } from '../maintenance/responses.ts';
 export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';
@@ -64,7 +68,7 @@ export {
 } from '../maintenance/statistics.ts';
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
-export type { Dismissal, Problem } from '../postgres/statements/findings.ts';
+export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
   PlanChange,
   PlanChangeCause,
@@ -160,10 +164,10 @@ export {
   type TimelineRequest,
 } from './explain.ts';
 export {
+  type ComparisonIssue,
   countIssues,
   exportIssues,
   type FindIssuesRequest,
-  type FoundIssue,
   findIssues,
   type IssueCursor,
   type IssueEvidence,

@@ -3,7 +3,7 @@ import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
-import { isNotDismissed } from '../postgres/statements/findings.ts';
+import { isNotDismissed } from '../postgres/statements/issues.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** A customer with parked events that were not dismissed. */

@@ -99,8 +99,8 @@ export async function prepareDatabase(
       async verify(query) {
         recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);
-        for (const { finding, policy, bypass } of await findHiddenRows(query, recognition)) {
-          onWarning(`${finding}: as the owner, run ${policy} or ${bypass}`);
+        for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
+          onWarning(`${text}: as the owner, run ${policy} or ${bypass}`);
         }
       },
     });

@@ -11,13 +11,13 @@ import {
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import { hasPlan, isSamePlan, type TeamPlan } from '../../core/transition.ts';
-import type { FoundProblem, Problem } from '../../postgres/statements/findings.ts';
+import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<
-  Problem,
+  IssueCause,
   'missed event' | 'never seen' | 'changed by hand' | 'another plan name' | 'no subscription'
 >;
 
@@ -188,7 +188,7 @@ function sinceOf(
 }
 
 /** A team has another plan than it should have. */
-export type DriftFinding = {
+export type DriftIssue = {
   readonly kind: 'drift';
   readonly teamId: ApplicationId;
   readonly customerId: string;
@@ -203,9 +203,9 @@ export type DriftFinding = {
   readonly isDismissed: boolean;
 };
 
-/** A finding of a reconciliation. */
-export type Finding =
-  | DriftFinding
+/** A issue of a reconciliation. */
+export type ReconciliationIssue =
+  | DriftIssue
   /** A team has the right plan already, but an event of its customer was missed or never sent. */
   | {
       readonly kind: 'unrecorded';
@@ -231,7 +231,11 @@ export function isRight({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
 
-export function findingOf(drift: Drift, isRepaired: boolean, isDismissed = false): Finding {
+export function issueOf(
+  drift: Drift,
+  isRepaired: boolean,
+  isDismissed = false,
+): ReconciliationIssue {
   const { team, snapshots: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
   const { subscriptionIds } = found;
@@ -240,15 +244,15 @@ export function findingOf(drift: Drift, isRepaired: boolean, isDismissed = false
 }
 
 /** Turns a drift into an entry of the list of issues. */
-export function problemOf(drift: Drift, isRefused: boolean): FoundProblem {
-  const { team, shouldBe, sinceSeconds, cause } = drift;
+export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {
+  const { team, shouldBe, sinceSeconds } = drift;
   const { id: teamId, customerId, plan } = team;
-  const problem = isRefused ? 'plan refused' : cause;
-  return { problem, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
+  const cause = isRefused ? 'plan refused' : drift.cause;
+  return { cause, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
 }
 
 /** A customer without a team, or a team whose customer Stripe does not know. */
-export function unmatched(customerId: string, teamId: ApplicationId | null): FoundProblem {
-  const problem = teamId === null ? 'customer without a team' : 'unknown customer';
-  return { problem, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null };
+export function unmatched(customerId: string, teamId: ApplicationId | null): FoundIssue {
+  const cause = teamId === null ? 'customer without a team' : 'unknown customer';
+  return { cause, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null };
 }

@@ -6,7 +6,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { NameOf } from '../../stripe/product-names.ts';
-import type { Finding } from './drift.ts';
+import type { ReconciliationIssue } from './drift.ts';
 
 /** The services that every reconciliation of a process uses. */
 export type ReconcileServices = {
@@ -26,7 +26,7 @@ export type ReconcileOptions = ReconcileServices & {
   readonly isDryRun: boolean;
   /** The name of the operator who asked for it. */
   readonly operator?: string;
-  readonly onFinding: (finding: Finding) => void;
+  readonly onIssue: (issue: ReconciliationIssue) => void;
   readonly onProgress?: (progress: StepProgress) => void;
   /** How often all teams are compared, if this run is one of those. */
   readonly intervalMs?: number;

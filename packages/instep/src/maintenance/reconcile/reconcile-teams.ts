@@ -7,11 +7,11 @@ import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
 import {
-  type FoundProblem,
-  PROBLEMS,
+  type FoundIssue,
+  ISSUE_CAUSES,
   readDismissals,
-  storeFindings,
-} from '../../postgres/statements/findings.ts';
+  storeIssues,
+} from '../../postgres/statements/issues.ts';
 import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import {
@@ -33,15 +33,15 @@ import {
   type DatedSubscription,
   type Drift,
   driftOf,
-  findingOf,
+  foundIssueOf,
   isRight,
-  problemOf,
+  issueOf,
 } from './drift.ts';
 import { listCustomer } from './listed-subscriptions.ts';
 import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
 
-/** The problems that comparing a team with its subscriptions finds. */
-const TEAM_PROBLEMS = PROBLEMS.filter(
+/** The causes that comparing a team with its subscriptions finds. */
+const TEAM_CAUSES = ISSUE_CAUSES.filter(
   (one) => one !== 'unknown customer' && one !== 'customer without a team',
 );
 
@@ -59,7 +59,7 @@ export async function reconcileTeams(
   if (!options.isDryRun) await noteApplicationChanges(teams, options);
   const dismissals = await readDismissals(
     options.database.query,
-    found.map((drift) => problemOf(drift, false)).filter(isOfTeam),
+    found.map((drift) => foundIssueOf(drift, false)).filter(isOfTeam),
   );
   const isDismissed = ({ team }: Drift) => dismissals.has(String(team.id));
   const open = found.filter((drift) => !isDismissed(drift));
@@ -68,16 +68,16 @@ export async function reconcileTeams(
   const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
   const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
   for (const drift of drifts)
-    options.onFinding(findingOf(drift, isRepaired(drift), isDismissed(drift)));
+    options.onIssue(issueOf(drift, isRepaired(drift), isDismissed(drift)));
   const wrong = drifts.filter((drift) => !isRight(drift));
-  await storeFindings(
+  await storeIssues(
     options.database.query,
     teams.map(({ customerId }) => customerId),
     wrong
       .filter((drift) => !isRepaired(drift))
-      .map((drift) => problemOf(drift, repairs?.get(drift.team.id) === 'refused')),
+      .map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
     // Only a repair shows whether the database still refuses a plan.
-    TEAM_PROBLEMS.filter((problem) => !options.isDryRun || problem !== 'plan refused'),
+    TEAM_CAUSES.filter((cause) => !options.isDryRun || cause !== 'plan refused'),
   );
   return {
     teams: teams.length,
@@ -104,9 +104,8 @@ async function noteApplicationChanges(
   });
 }
 
-const isOfTeam = (
-  problem: FoundProblem,
-): problem is FoundProblem & { readonly teamId: ApplicationId } => problem.teamId !== null;
+const isOfTeam = (issue: FoundIssue): issue is FoundIssue & { readonly teamId: ApplicationId } =>
+  issue.teamId !== null;
 
 /**
  * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not

@@ -1,10 +1,6 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
-import {
-  type FoundProblem,
-  forgetOldFindings,
-  storeFindings,
-} from '../../postgres/statements/findings.ts';
+import { type FoundIssue, forgetOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
 import {
   countLinkedTeams,
   type LinkedTeam,
@@ -21,7 +17,7 @@ import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
 import { restWithoutPermission } from '../worker.ts';
-import { type Finding, unmatched } from './drift.ts';
+import { type ReconciliationIssue, unmatched } from './drift.ts';
 import {
   countUnlistedCustomers,
   estimateListed,
@@ -82,10 +78,10 @@ export async function reconcile(
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
 export function createReconcileJob(services: ReconcileServices, intervalMs: number): Job['run'] {
   const { database, logger, nonce } = services;
-  const onFinding = ({ kind, ...finding }: Finding) =>
-    logger[kind === 'unrecorded' ? 'info' : 'warn'](finding, kind);
+  const onIssue = ({ kind, ...issue }: ReconciliationIssue) =>
+    logger[kind === 'unrecorded' ? 'info' : 'warn'](issue, kind);
   const options = {
-    ...{ ...services, intervalMs, onFinding },
+    ...{ ...services, intervalMs, onIssue },
     isDryRun: false,
     resume: 'if possible',
   } as const;
@@ -150,9 +146,9 @@ export async function reconcileAll(
   }
 
   const compared = new Set<ApplicationId>();
-  const onFinding = (finding: Finding) => {
-    if ('teamId' in finding) compared.add(finding.teamId);
-    options.onFinding(finding);
+  const onIssue = (issue: ReconciliationIssue) => {
+    if ('teamId' in issue) compared.add(issue.teamId);
+    options.onIssue(issue);
   };
   for (;;) {
     if (signal.aborted) throw new Stopped();
@@ -162,7 +158,7 @@ export async function reconcileAll(
     if (last === undefined) break;
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
-    const found = await reconcileTeams(teams, listed, { ...options, onFinding }, signal);
+    const found = await reconcileTeams(teams, listed, { ...options, onIssue }, signal);
     await noteAsked(query, customerIds);
     await save({ afterTeamId: last.id }, found);
     report('teams', progress.counts.teams);
@@ -180,7 +176,7 @@ export async function reconcileAll(
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
   await run.complete({ ...progress, counts, completed, phase: 'done' });
   await forgetListed(query);
-  await forgetOldFindings(query);
+  await forgetOldIssues(query);
   return counts;
 }
 
@@ -210,10 +206,10 @@ async function findUnmatchedSubscriptions(
   onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { onFinding } = options;
+  const { onIssue } = options;
   const { query } = options.database;
-  const store = (found: readonly FoundProblem[]) =>
-    storeFindings(
+  const store = (found: readonly FoundIssue[]) =>
+    storeIssues(
       query,
       found.map(({ customerId }) => customerId),
       found,
@@ -221,7 +217,7 @@ async function findUnmatchedSubscriptions(
   let customersWithoutTeam = 0;
   for (let afterId: string | undefined = ''; afterId !== undefined; ) {
     const page = await readTeamlessCustomers(query, { afterId, limit: PAGE });
-    for (const customer of page) onFinding({ kind: 'customer without a team', ...customer });
+    for (const customer of page) onIssue({ kind: 'customer without a team', ...customer });
     await store(page.map(({ customerId }) => unmatched(customerId, null)));
     customersWithoutTeam += page.length;
     afterId = page.at(-1)?.customerId;
@@ -243,7 +239,7 @@ async function findUnmatchedSubscriptions(
       else counts = added(counts, found);
     }
     for (const { id: teamId, customerId } of unknown) {
-      onFinding({ kind: 'unknown customer', teamId, customerId });
+      onIssue({ kind: 'unknown customer', teamId, customerId });
     }
     await store(unknown.map(({ id, customerId }) => unmatched(customerId, id)));
     counts = added(counts, { unknownCustomers: unknown.length });
@@ -254,7 +250,7 @@ async function findUnmatchedSubscriptions(
 
 /**
  * Compares a team with its customer's own list of subscriptions; `null` if Stripe does not know the customer. A team
- * with a finding was compared like this before.
+ * with a issue was compared like this before.
  */
 async function compareUnlisted(
   { id, customerId }: Pick<LinkedTeam, 'id' | 'customerId'>,
@@ -305,14 +301,14 @@ export async function reconcileCustomer(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { onFinding } = options;
+  const { onIssue } = options;
   const { query } = options.database;
   const teams = await readTeamsOf(query, [customerId]);
   const listed = await explainFailure(listCustomer(customerId, options, signal));
   if (listed === null) {
-    for (const { id: teamId } of teams) onFinding({ kind: 'unknown customer', teamId, customerId });
+    for (const { id: teamId } of teams) onIssue({ kind: 'unknown customer', teamId, customerId });
     const found = teams.map(({ id }) => unmatched(customerId, id));
-    await storeFindings(query, [customerId], found);
+    await storeIssues(query, [customerId], found);
     return { ...NOTHING_COUNTED, teams: teams.length, unknownCustomers: teams.length };
   }
   const { subscriptions, unreadable } = listed;
@@ -321,12 +317,12 @@ export async function reconcileCustomer(
     .filter(({ endedSeconds }) => endedSeconds === null)
     .map(({ status }) => status);
   if (teams.length === 0 && statuses.length > 0) {
-    onFinding({ kind: 'customer without a team', customerId, statuses });
-    await storeFindings(query, [customerId], [unmatched(customerId, null)]);
+    onIssue({ kind: 'customer without a team', customerId, statuses });
+    await storeIssues(query, [customerId], [unmatched(customerId, null)]);
     return { ...counts, customersWithoutTeam: 1 };
   }
   // Stripe knows the customer.
-  await storeFindings(query, [customerId], [], ['unknown customer']);
+  await storeIssues(query, [customerId], [], ['unknown customer']);
   return { ...counts, ...(await reconcileTeams(teams, subscriptions, options, signal)) };
 }
 
@@ -360,8 +356,8 @@ async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
 /** A function that reconciles a customer, and returns false if the key lacks permission to ask Stripe. */
 export function createComparison(services: ReconcileServices) {
   const { logger } = services;
-  const onFinding = ({ kind, ...finding }: Finding) => logger.info(finding, kind);
-  const options = { ...services, isDryRun: false, onFinding };
+  const onIssue = ({ kind, ...issue }: ReconciliationIssue) => logger.info(issue, kind);
+  const options = { ...services, isDryRun: false, onIssue };
   return async (customerId: string, signal: AbortSignal): Promise<boolean> => {
     try {
       await reconcileCustomer(customerId, options, signal);

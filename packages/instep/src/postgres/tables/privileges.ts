@@ -74,7 +74,7 @@ export type HiddenRows = {
   /** Whether every row is hidden: from reading, or from updates. Otherwise, policies decide. */
   readonly areAllHidden: boolean;
   /** What is wrong, such as `row level security hides public.teams from app`. */
-  readonly finding: string;
+  readonly text: string;
   /** Either of these statements of the table's owner, or of a superuser, shows all rows. */
   readonly policy: string;
   readonly bypass: string;
@@ -165,7 +165,7 @@ export async function findHiddenRows(
   });
   return rows.map(({ table, role, isUpdated, areAllHidden }) => ({
     areAllHidden,
-    finding: areAllHidden
+    text: areAllHidden
       ? `row level security hides all rows of ${table} from ${role}, or refuses their updates`
       : `policies of ${table} can hide rows from ${role}`,
     policy: isUpdated

@@ -5,8 +5,8 @@ import { columnArrays } from '../statement.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import type { Team } from './teams.ts';
 
-/** A problem of a team or a customer. */
-export const PROBLEMS = [
+/** Why a team or a customer has an issue. The table `instep.findings` has these in its column `problem`. */
+export const ISSUE_CAUSES = [
   'missed event',
   'never seen',
   'changed by hand',
@@ -16,34 +16,34 @@ export const PROBLEMS = [
   'unknown customer',
   'customer without a team',
 ] as const;
-export type Problem = (typeof PROBLEMS)[number];
+export type IssueCause = (typeof ISSUE_CAUSES)[number];
 
-/** A problem that a comparison found. */
-export type FoundProblem = {
-  readonly problem: Problem;
+/** An issue that a comparison found. */
+export type FoundIssue = {
+  readonly cause: IssueCause;
   readonly customerId: string;
   /** `null` for a customer without a team. */
   readonly teamId: ApplicationId | null;
-  /** The plan at the comparison, and the plan that it should be; `null` when the customer is the problem. */
+  /** The plan at the comparison, and the plan that it should be; `null` if the issue is about the customer. */
   readonly plan: TeamPlan | null;
   readonly shouldBe: TeamPlan | null;
-  /** When the problem began at the earliest, in seconds since 1970; `null`: unknown. */
+  /** When it began at the earliest, in seconds since 1970; `null`: unknown. */
   readonly beganSeconds: number | null;
 };
 
-/** With more findings, the configuration is wrong rather than the teams. */
+/** With more, the configuration is wrong rather than the teams. */
 const MAX_STORED = 10_000;
 
 /**
- * Stores the findings of a comparison of these customers, in place of earlier findings of the same problems.
- * A comparison without Stripe looks only for some problems, and keeps findings of other problems while the
+ * Stores the issues that a comparison of these customers found, in place of earlier ones with the same causes. A
+ * comparison without Stripe looks only for some causes, and keeps issues with other causes while the
  * team has the same plan.
  */
-export async function storeFindings(
+export async function storeIssues(
   query: Query,
   customerIds: readonly string[],
-  found: readonly FoundProblem[],
-  problems: readonly Problem[] = PROBLEMS,
+  found: readonly FoundIssue[],
+  causes: readonly IssueCause[] = ISSUE_CAUSES,
 ): Promise<void> {
   const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
     ...others,
@@ -52,7 +52,7 @@ export async function storeFindings(
     shouldBe: shouldBe && JSON.stringify(shouldBe),
   }));
   await query({
-    name: 'store_findings',
+    name: 'store_issues',
     text: `
       with found as (
         select *
@@ -97,19 +97,19 @@ export async function storeFindings(
           or known.plan is distinct from excluded.plan`,
     values: [
       customerIds,
-      problems,
-      ...columnArrays(rows, 'customerId', 'teamId', 'problem', 'plan', 'shouldBe', 'beganSeconds'),
+      causes,
+      ...columnArrays(rows, 'customerId', 'teamId', 'cause', 'plan', 'shouldBe', 'beganSeconds'),
     ],
   });
 }
 
 /**
- * Deletes the findings that the reconciliation that is ending has not found again, except those that other jobs
+ * Deletes the issues that the reconciliation that is ending has not found again, except those that other jobs
  * find as well. A dry run can't find again that the database refuses a plan.
  */
-export async function forgetOldFindings(query: Query): Promise<void> {
+export async function forgetOldIssues(query: Query): Promise<void> {
   await query({
-    name: 'forget_old_findings',
+    name: 'forget_old_issues',
     text: `
       delete from instep.findings
        where problem not in ('changed by hand', 'plan refused')
@@ -117,9 +117,9 @@ export async function forgetOldFindings(query: Query): Promise<void> {
   });
 }
 
-/** A finding that still holds. */
-export type OpenFinding = FoundProblem & {
-  /** When the problem began, or was found. */
+/** An issue that still holds. */
+export type StoredIssue = FoundIssue & {
+  /** When it began, or was found. */
   readonly sinceMs: number;
 };
 
@@ -128,98 +128,101 @@ const planOf = (row: string) =>
 
 /** The team still has the compared plan, or the customer still has no team. */
 const OPEN = ({ teams }: ApplicationTables) => `
-        from instep.findings as finding
+        from instep.findings as found
         left join lateral (
                select id, ${planOf('teams')} as plan
                  from ${teams.rows} as teams
-                where provider_customer_id = finding.customer_id
-                  and (finding.team_id = '' or id::text = finding.team_id)
+                where provider_customer_id = found.customer_id
+                  and (found.team_id = '' or id::text = found.team_id)
                 limit 1
              ) as team on true
        where ($1::text[] is null or problem = any ($1))
          and case
                when team_id = '' then team.id is null
-               else team.id is not null and team.plan = coalesce(finding.plan, team.plan)
+               else team.id is not null and team.plan = coalesce(found.plan, team.plan)
              end
          and (team_id <> '' or not exists (
                select
                  from instep.events
                 where outcome = 'parked'
-                  and customer_id = finding.customer_id
+                  and customer_id = found.customer_id
              ))
          and ${isNotDismissed(
            "case team_id when '' then 'customer:' || customer_id else 'team:' || team_id end",
            'found_at',
          )}`;
 
-const FINDING = `
-      select problem,
+const STORED_ISSUE = `
+      select problem as cause,
              customer_id as "customerId",
              team.id as "teamId",
-             finding.plan,
+             found.plan,
              should_be as "shouldBe",
              extract(epoch from began_at)::bigint as "beganSeconds",
              (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"`;
 
-const READ_FINDINGS = (tables: ApplicationTables) => `
-      ${FINDING}
+const READ_STORED_ISSUES = (tables: ApplicationTables) => `
+      ${STORED_ISSUE}
       ${OPEN(tables)}
          and customer_id > $2
        order by customer_id
        fetch first $3 rows with ties`;
 
-type FindingsPage = {
-  /** Only these problems; `null`: all. */
-  problems: readonly Problem[] | null;
+type StoredIssuesPage = {
+  /** Only these causes; `null`: all. */
+  causes: readonly IssueCause[] | null;
   afterCustomerId: string;
   /** A page ends with the last team of a customer, so it can have more. */
   limit: number;
 };
 
-/** The findings that still hold, ordered by customer. A customer with a parked event has its own issue. */
-export async function readFindings(query: Query, page: FindingsPage): Promise<OpenFinding[]> {
-  return await query<OpenFinding>({
-    name: 'read_findings',
-    text: READ_FINDINGS,
-    values: [page.problems, page.afterCustomerId, page.limit],
+/** The issues that still hold, ordered by customer. A customer with a parked event has its own issue. */
+export async function readStoredIssues(
+  query: Query,
+  page: StoredIssuesPage,
+): Promise<StoredIssue[]> {
+  return await query<StoredIssue>({
+    name: 'read_stored_issues',
+    text: READ_STORED_ISSUES,
+    values: [page.causes, page.afterCustomerId, page.limit],
   });
 }
 
-const READ_FINDING_OF = (tables: ApplicationTables) => `
-      ${FINDING}
+const READ_STORED_ISSUE_OF = (tables: ApplicationTables) => `
+      ${STORED_ISSUE}
       ${OPEN(tables)}
          and customer_id = $2
          and team_id = $3`;
 
 /** What is wrong with a team according to its last comparison, if that still holds. */
-export async function readFindingOf(
+export async function readStoredIssueOf(
   query: Query,
   { id, customerId }: Pick<Team, 'id' | 'customerId'>,
-): Promise<OpenFinding | null> {
-  const [finding = null] = await query<OpenFinding>({
-    name: 'read_finding_of',
-    text: READ_FINDING_OF,
+): Promise<StoredIssue | null> {
+  const [found = null] = await query<StoredIssue>({
+    name: 'read_stored_issue_of',
+    text: READ_STORED_ISSUE_OF,
     values: [null, customerId, String(id)],
   });
-  return finding;
+  return found;
 }
 
 /** Counting stops here. */
-export const MAX_COUNTED_FINDINGS = 1_000;
+export const MAX_COUNTED_STORED = 1_000;
 
-const COUNT_FINDINGS = (tables: ApplicationTables) => `
-      select problem, count(*) as count
-        from (select problem ${OPEN(tables)} limit ${MAX_COUNTED_FINDINGS}) as open
+const COUNT_STORED_ISSUES = (tables: ApplicationTables) => `
+      select problem as cause, count(*) as count
+        from (select problem ${OPEN(tables)} limit ${MAX_COUNTED_STORED}) as open
        group by problem`;
 
-/** The number of findings that still hold, by problem. */
-export async function countFindings(query: Query): Promise<ReadonlyMap<Problem, number>> {
-  const rows = await query<{ problem: Problem; count: number }>({
-    name: 'count_findings',
-    text: COUNT_FINDINGS,
+/** The number of issues that still hold, by cause. */
+export async function countStoredIssues(query: Query): Promise<ReadonlyMap<IssueCause, number>> {
+  const rows = await query<{ cause: IssueCause; count: number }>({
+    name: 'count_stored_issues',
+    text: COUNT_STORED_ISSUES,
     values: [null],
   });
-  return new Map(rows.map(({ problem, count }) => [problem, count]));
+  return new Map(rows.map(({ cause, count }) => [cause, count]));
 }
 
 /** SQL for whether an operator has taken this dismissal back. */
@@ -254,7 +257,7 @@ export type Dismissal = {
 };
 
 /** A team, and what it has and should have; `null` stands for any plan. */
-type Dismissable = Pick<FoundProblem, 'plan' | 'shouldBe'> & { readonly teamId: ApplicationId };
+type Dismissable = Pick<FoundIssue, 'plan' | 'shouldBe'> & { readonly teamId: ApplicationId };
 
 /**
  * The dismissals that hold for these teams, which every repair respects: those until a later time, and those of the

@@ -1,10 +1,10 @@
 import type { Child } from 'hono/jsx';
 import {
   type ApplicationId,
-  type DriftFinding,
-  type Finding,
+  type DriftIssue,
   type NamedTeam,
   type OperateContext,
+  type ReconciliationIssue,
   teamsOfCustomers,
 } from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
@@ -18,27 +18,27 @@ import { TeamLink } from '../links/team-links.tsx';
 /** Teams by id. */
 export type TeamsById = ReadonlyMap<ApplicationId, NamedTeam>;
 
-/** Reads the teams that have the findings' customers now. */
-export async function readTeamsOfFindings(
+/** Reads the teams that have the issues' customers now. */
+export async function readTeamsOfIssues(
   context: OperateContext,
-  findings: readonly Finding[],
+  issues: readonly ReconciliationIssue[],
 ): Promise<TeamsById> {
-  const customerIds = findings.map(({ customerId }) => customerId);
+  const customerIds = issues.map(({ customerId }) => customerId);
   const teams = await teamsOfCustomers(context, customerIds);
   return new Map(teams.map((team) => [team.id, team]));
 }
 
 /** Whether the team still has the plan that the reconciliation found. */
-export function isStillWrong({ teamId, customerId, is }: DriftFinding, teams: TeamsById): boolean {
+export function isStillWrong({ teamId, customerId, is }: DriftIssue, teams: TeamsById): boolean {
   const team = teams.get(teamId);
   return team?.customerId === customerId && differingFields(team.plan, is).length === 0;
 }
 
 /** Why a team is out of sync, as a sentence. */
 export function CauseText({
-  finding: { cause, subscriptionIds },
+  issue: { cause, subscriptionIds },
 }: {
-  readonly finding: Pick<DriftFinding, 'cause' | 'subscriptionIds'>;
+  readonly issue: Pick<DriftIssue, 'cause' | 'subscriptionIds'>;
 }) {
   if (subscriptionIds.length === 0) return <>{REASONS[cause]}</>;
   const ids = <UntrustedText text={subscriptionIds.join(', ')} />;
@@ -49,55 +49,55 @@ export function CauseText({
 const COLUMNS = [
   'Team',
   'Customer',
-  'Finding',
+  'Issue',
   { name: 'Repair', class: 'wide' },
   'Since',
   'State',
 ] as const;
 
-type FindingTableProps = {
-  readonly findings: readonly Finding[];
+type IssueTableProps = {
+  readonly issues: readonly ReconciliationIssue[];
   readonly teams: TeamsById;
 };
 
-/** The findings of a reconciliation. */
-export function FindingTable({ findings, teams }: FindingTableProps) {
-  const rows = findings.map((finding) => findingCells(finding, teams));
-  const ids = findings.map(({ customerId }) => customerId);
-  return <Table label="Findings" columns={COLUMNS} rows={rows} ids={ids} />;
+/** The issues of a reconciliation. */
+export function IssueTable({ issues, teams }: IssueTableProps) {
+  const rows = issues.map((issue) => issueCells(issue, teams));
+  const ids = issues.map(({ customerId }) => customerId);
+  return <Table label="Issues" columns={COLUMNS} rows={rows} ids={ids} />;
 }
 
-function findingCells(finding: Finding, teams: TeamsById): Child[] {
-  const customer = <CustomerLink customerId={finding.customerId} />;
-  if (finding.kind === 'customer without a team') {
-    const statuses = <UntrustedText text={finding.statuses.join(', ')} />;
+function issueCells(issue: ReconciliationIssue, teams: TeamsById): Child[] {
+  const customer = <CustomerLink customerId={issue.customerId} />;
+  if (issue.kind === 'customer without a team') {
+    const statuses = <UntrustedText text={issue.statuses.join(', ')} />;
     return [
       '–',
       customer,
       <>No team is linked to this customer. Its subscriptions are {statuses}.</>,
     ];
   }
-  const { teamId } = finding;
+  const { teamId } = issue;
   const team = <TeamLink id={teamId} team={teams.get(teamId)} />;
-  if (finding.kind === 'unknown customer') {
+  if (issue.kind === 'unknown customer') {
     return [team, customer, "Stripe does not know the team's customer."];
   }
-  if (finding.kind === 'unrecorded') {
-    const ids = <UntrustedText text={finding.subscriptionIds.join(', ')} />;
+  if (issue.kind === 'unrecorded') {
+    const ids = <UntrustedText text={issue.subscriptionIds.join(', ')} />;
     return [team, customer, <>The plan is right, but an event of {ids} is missing.</>];
   }
-  const { sinceSeconds, isRepaired } = finding;
+  const { sinceSeconds, isRepaired } = issue;
   return [
     team,
     customer,
-    <CauseText finding={finding} />,
-    <Changes {...finding} />,
+    <CauseText issue={issue} />,
+    <Changes {...issue} />,
     sinceSeconds === null ? '–' : <Time ms={sinceSeconds * 1_000} />,
-    isRepaired ? <Badge tone="good">repaired</Badge> : <StateOf drift={finding} teams={teams} />,
+    isRepaired ? <Badge tone="good">repaired</Badge> : <StateOf drift={issue} teams={teams} />,
   ];
 }
 
-type StateOfProps = { readonly drift: DriftFinding; readonly teams: TeamsById };
+type StateOfProps = { readonly drift: DriftIssue; readonly teams: TeamsById };
 
 function StateOf({ drift, teams }: StateOfProps) {
   if (drift.isDismissed) return <Badge tone="quiet">dismissed</Badge>;
@@ -109,7 +109,7 @@ function StateOf({ drift, teams }: StateOfProps) {
 }
 
 /** What a repair changes in the team's row. */
-export function Changes({ is, shouldBe }: Pick<DriftFinding, 'is' | 'shouldBe'>) {
+export function Changes({ is, shouldBe }: Pick<DriftIssue, 'is' | 'shouldBe'>) {
   const changed = differingFields(is, shouldBe);
   // The missed event may belong to a subscription that the team does not follow.
   if (changed.length === 0) return <>No change to the team.</>;

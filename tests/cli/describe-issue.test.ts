@@ -1,9 +1,9 @@
-import { describeFinding } from 'instep/src/cli/reconcile.ts';
+import { describeIssue } from 'instep/src/cli/reconcile.ts';
 import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { expect, test } from 'vitest';
 
 test('names all subscriptions of a drift, and then its cause', () => {
-  const line = describeFinding({
+  const line = describeIssue({
     kind: 'drift',
     teamId: 7,
     customerId: 'cus_1',
