@@ -95,7 +95,7 @@ test('.env.example and configuration.md list exactly the variables of the config
 const userFields = Object.keys(USER_FIELDS);
 
 test.each([
-  ['README.md', userFields.map(contractColumn).join(', ')],
+  ['docs/start.md', userFields.map(contractColumn).join(', ')],
   ['docs/contract.md', `\`${userFields.join(', ')}\``],
   [
     'docs/configuration.md',

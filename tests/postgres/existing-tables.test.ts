@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
   createEmptyDatabase,
+  createMigratedDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -56,6 +57,18 @@ const PICTURE = `
          (select json_agg(u order by id) from users u) as users,
          (select json_agg(t order by id) from teams t) as teams`;
 
+/** What is neither PostgreSQL's own nor the app's. */
+const REMAINS = `
+  select nspname as name
+    from pg_namespace
+   where nspname not in ('pg_catalog', 'pg_toast', 'information_schema', 'public')
+   union all
+  select proname from pg_proc where pronamespace = 'public'::regnamespace
+   union all
+  select evtname from pg_event_trigger
+   union all
+  select tgname from pg_trigger where not tgisinternal`;
+
 describe.each(postgresServers)('$name', (server) => {
   let database: Database;
   beforeAll(async () => {
@@ -103,4 +116,23 @@ describe.each(postgresServers)('$name', (server) => {
     });
     expect(deleted).toBeNull();
   });
+
+  test('dropping the schema leaves the tables as they are, and nothing of Instep', async () => {
+    const [before] = await database.query(PICTURE);
+    await database.query('drop schema instep cascade');
+    expect(await database.query(PICTURE)).toEqual([before]);
+    expect(await database.query(REMAINS)).toEqual([]);
+  });
+});
+
+test('dropping the schema leaves tables that Instep created, which can still be changed', async () => {
+  const database = connect(await createMigratedDatabase());
+  await database.query("insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')");
+  await openPipeline(database)([receivedEvent({ customerId: 'cus_1' })]);
+  const before = await database.query('select * from teams');
+  await database.query('drop schema instep cascade');
+  expect(await database.query('select * from teams')).toEqual(before);
+  expect(await database.query(REMAINS)).toEqual([]);
+  await database.query("update teams set plan_name = 'Other'");
+  await database.close();
 });

@@ -38,6 +38,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       page('README.md', 'Overview'),
+      page('docs/start.md'),
       page('docs/connect/nextjs-saas-starter.md', 'Beside nextjs/saas-starter'),
       page('docs/connect/nextjs.md'),
       page('docs/connect/express.md'),
@@ -56,6 +57,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page('docs/grants.md'),
       page('docs/connect/recipes.md'),
       page('docs/testing.md'),
+      page('docs/test-and-live.md'),
     ],
   },
   {
