@@ -121,6 +121,49 @@ test('unlinks a team, which loses its plan until it is linked again', async () =
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
+test('records the plans before and after each action, and finds the actions of a person', async () => {
+  const [one, other] = [await newTeam('One'), await newTeam('Other')];
+  await park('cus_1');
+  await park('cus_2');
+  const grace: Operator = { name: 'user:8', how: 'application' };
+  const [events, signal] = [exportEvents(context), new AbortController().signal];
+  await act(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
+  const second: Subject = { kind: 'customer', id: 'cus_2' };
+  await act(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
+  await act(context, grace, [{ action: 'unlink', subject: team(one) }]);
+  await query('update teams set plan_name = null where id = $1', [other]);
+  await collect(rebuildTeams(context, grace, { teamId: other }));
+  await collect(replayEvents(context, grace, events));
+  await dismissEvents(context, operator, { customerId: 'cus_1' }, signal);
+  const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
+  const changesBy = async (name: string) => {
+    const found = await collect(exportActions(context, { operator: name }));
+    return found.map(({ action, subject, changes }) => ({ action, subject, changes }));
+  };
+  expect(await changesBy('user:7')).toEqual([
+    { action: 'dismiss', subject: 'customer:cus_1', changes: [] },
+    {
+      action: 'link',
+      subject: 'customer:cus_2',
+      changes: [{ teamId: other, before: null, after: plan }],
+    },
+    {
+      action: 'link',
+      subject: `team:${one}`,
+      changes: [{ teamId: one, before: null, after: plan }],
+    },
+  ]);
+  expect(await changesBy('user:8')).toMatchObject([
+    { action: 'replay', subject: 'events:all', changes: [] },
+    {
+      action: 'rebuild',
+      changes: [{ teamId: other, before: { planName: null }, after: plan }],
+    },
+    { action: 'unlink', changes: [{ teamId: one, before: plan, after: null }] },
+  ]);
+  expect(await changesBy('nobody')).toEqual([]);
+});
+
 test.each([
   ['a name that no team has', 'Nobody', 'no-such-team'],
   ['nothing', '', 'no-such-team'],

@@ -1,16 +1,30 @@
-import { type ActionRequest, counted, type RecordedAction } from 'instep/operate';
+import {
+  type ActionChange,
+  type ActionRequest,
+  counted,
+  type RecordedAction,
+} from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
 import { parseSubject, SubjectLink } from './subject-link.tsx';
 import { resultText } from './words.ts';
 
-/** The result of a recorded action, in a sentence. */
-export function recordedText({
-  subject,
-  result,
-}: Pick<RecordedAction, 'subject' | 'result'>): string {
-  return resultText(parseSubject(subject)?.kind ?? null, result);
+/** How many changes of an action are shown. */
+const MAX_CHANGES = 5;
+
+/** The result of a recorded action, in sentences. */
+export function recordedText({ subject, result, changes }: RecordedAction): string {
+  const text = resultText(parseSubject(subject)?.kind ?? null, result);
+  return [text, ...changes.slice(0, MAX_CHANGES).map(changeText)].join(' ');
+}
+
+function changeText({ teamId, before, after }: ActionChange): string {
+  const planText = (plan: ActionChange['after']) =>
+    plan === null
+      ? 'no plan'
+      : [plan.planName, plan.subscriptionStatus].filter((one) => one !== null).join(', ');
+  return `Team ${teamId}: ${planText(before)} → ${planText(after)}.`;
 }
 
 type ActionSummaryProps = {

@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import {
+  type ActionFilter,
   act,
   exportActions,
   findActions,
@@ -51,27 +52,39 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/', async (context) => {
     const { req, render } = context;
+    const operator = queryText(req.query('operator'));
+    const filter = { operator: operator || undefined };
     const format = exportFormatOf(context);
-    if (format !== null) return exportList(context, format, exportedActions, options);
+    if (format !== null) {
+      return exportList(context, format, (reading) => exportedActions(reading, filter), options);
+    }
     const before = queryNumber(req.query('before'));
-    const actions = await findActions(options, { before, limit: LIMIT });
+    const actions = await findActions(options, { ...filter, before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
     return render(
       <Page title="What operators did" area="Attention">
-        <p>The actions of the last year, in this console, in your app and with commands.</p>
+        <p>
+          The actions of the last year, in this console, in your app and with commands.
+          {operator !== '' && (
+            <>
+              {' '}
+              Only those of <UntrustedText text={operator} />. <a href="/actions">Show all</a>
+            </>
+          )}
+        </p>
         {actions.length > 0 ? (
           <>
-            <ExportLinks what="all actions" url="/actions" />
+            <ExportLinks what="all of these actions" url={actionsUrl(operator)} />
             <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
           </>
         ) : (
           <Notice kind="empty" title={before === null ? 'No actions yet' : 'No older actions'} />
         )}
         <Pager
-          first={before !== null && { href: '/actions', text: 'Newest' }}
+          first={before !== null && { href: actionsUrl(operator), text: 'Newest' }}
           next={
             last !== undefined && {
-              href: `/actions?before=${last.actedAtMicroseconds}`,
+              href: actionsUrl(operator, { before: String(last.actedAtMicroseconds) }),
               text: 'Older',
             }
           }
@@ -83,11 +96,25 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
   return app;
 }
 
+function actionsUrl(operator: string, others: Readonly<Record<string, string>> = {}): string {
+  const parameters = new URLSearchParams({ ...(operator !== '' && { operator }), ...others });
+  return parameters.size === 0 ? '/actions' : `/actions?${parameters}`;
+}
+
 function actionCells(recorded: RecordedAction) {
-  const { actedAtMicroseconds, action, isDone, note } = recorded;
+  const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
   return [
     <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
-    <OptionalText text={recorded.operator} />,
+    operator === null ? (
+      <OptionalText text={null} />
+    ) : (
+      <>
+        <a href={actionsUrl(operator)}>
+          <UntrustedText text={operator} maxLength={80} />
+        </a>{' '}
+        <span class="quiet">{how !== 'console' && how}</span>
+      </>
+    ),
     action,
     <SubjectLink {...recorded} />,
     <>
@@ -114,9 +141,12 @@ const EXPORTED = [
 ] as const;
 
 /** The result has a code for programs and a sentence for people. */
-function exportedActions(context: OperateContext): ExportedList<(typeof EXPORTED)[number]> {
+function exportedActions(
+  context: OperateContext,
+  filter: ActionFilter,
+): ExportedList<(typeof EXPORTED)[number]> {
   async function* rows() {
-    for await (const action of exportActions(context)) {
+    for await (const action of exportActions(context, filter)) {
       yield {
         acted_at: exportedTime(Math.floor(action.actedAtMicroseconds / 1_000)),
         operator: action.operator,

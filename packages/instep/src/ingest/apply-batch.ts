@@ -50,6 +50,8 @@ type ApplyOptions = {
   onLinked?: (teams: readonly LinkedTeam[]) => void;
   /** Gets the changes of teams before they are written. */
   onChanges?: (changes: readonly TeamWrite[]) => void;
+  /** The name of the operator who linked the teams. */
+  operator?: string | null;
 };
 
 /**
@@ -220,7 +222,7 @@ async function decideAndWrite(
   { log, customers, latestStates }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
-  { planSelection, names, onChanges }: ApplyOptions,
+  { planSelection, names, onChanges, operator = null }: ApplyOptions,
 ): Promise<Decision> {
   function decideWith(rows: readonly ParsedRow[]) {
     const repeated = findRepeated(rows);
@@ -247,7 +249,8 @@ async function decideAndWrite(
     names === 'nowhere' ? decision.subscriptions.map(withoutName) : decision.subscriptions;
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
-  const changes = changesOf(teams, named, reasonsOf(events, decision.results), customers.grants);
+  const reasons = reasonsOf(events, decision.results);
+  const changes = changesOf(teams, named, reasons, customers.grants, operator);
   onChanges?.(changes);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
@@ -307,6 +310,7 @@ function changesOf(
   plans: Plans,
   reasons: ReadonlyMap<string, ChangeReason>,
   grants: Grants,
+  operator: string | null,
 ): TeamWrite[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
@@ -318,7 +322,7 @@ function changesOf(
       return [{ team, shouldBe, reason: { ...reason, cause } }];
     }
     // The row was empty or had the plan of a grant: it was linked, recreated or added after the customer's events.
-    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link' } }];
+    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link', operator } }];
   });
 }
 
@@ -419,12 +423,13 @@ export async function fillEmptyTeams(
   database: Database,
   planSelection: PlanSelection,
   customerIds: readonly string[],
+  operator: string | null = null,
 ): Promise<ApplicationId[]> {
   const timeoutMs = customerIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
   const fill = (names: Names) =>
     database.transaction(
       (query, atCommit) =>
-        applyCustomers({ query, atCommit }, customerIds, { planSelection, names }),
+        applyCustomers({ query, atCommit }, customerIds, { planSelection, names, operator }),
       { timeoutMs },
     );
   try {

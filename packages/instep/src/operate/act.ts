@@ -14,6 +14,7 @@ import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling, forgetAcceptance } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
+import { readNewestChange } from '../postgres/statements/plan-changes.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
 import { InstepError } from '../runtime/errors.ts';
 import {
@@ -108,6 +109,7 @@ export async function act(
   { note = null, until = null }: ActOptions = {},
 ): Promise<Acted> {
   const acting = actingAs(context, operator);
+  const afterChange = await readNewestChange(context.database.query);
   const acted = await Promise.all(
     requests.map(async (request): Promise<ActedOn[]> => {
       const { subject, action } = request;
@@ -119,7 +121,7 @@ export async function act(
   const formId = context.nonce();
   await recordActions(
     context.database.query,
-    { formId, operator, note, until },
+    { formId, operator, note, until, afterChange },
     results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
   );
   return { formId, results, skipped: requests.length - results.length };
@@ -202,7 +204,7 @@ async function linkAndReplay(
     context.logger.warn({ err: error, teamId, customerId }, 'link refused');
     return failed({ code: 'link-refused', teamId, customerId });
   }
-  await fillEmptyTeams(database, planSelection, [customerId]);
+  await fillEmptyTeams(database, planSelection, [customerId], operator);
   const outcomes = await replayParkedEvents(customerId, context);
   const isDone = !areUnresolved(outcomes);
   return { isDone, result: { code: 'linked', teamId, customerId, former, outcomes } };

@@ -4,6 +4,7 @@ import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
+import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
@@ -141,12 +142,59 @@ type Form = {
   readonly note: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until?: Date | null;
+  /** The newest change of a plan before the actions: later ones that this operator made are theirs. */
+  readonly afterChange?: number;
 };
 
-/** Records the actions of one form, and deletes those older than a year. */
+const RECORD_ACTIONS = (tables: ApplicationTables) => `
+      with forgotten as (
+        delete from instep.operator_actions
+         where acted_at < now() - interval '1 year'
+           and (dismissed_until is null or dismissed_until < now())
+      )
+      insert into instep.operator_actions
+             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
+              linked_team_id, linked_customer_id, dismissed_until)
+      select $1, $2, $3, $4, subject, action, is_done, outcome || coalesce(made.changes, '{}'),
+             team_id, customer_id, case when action = 'dismiss' then $11::timestamptz end
+        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
+          as acted (subject, action, is_done, outcome, team_id, customer_id)
+        left join lateral (
+               select jsonb_build_object('changes', jsonb_agg(
+                        jsonb_build_object('teamId', "teamId", 'before', before, 'after', after) order by id
+                      )) as changes
+                 from (
+                        select ${PLAN_CHANGE(tables)}
+                          from instep.plan_changes as change
+                         where id > $12
+                           and change.operator = $2
+                           and (subject = 'team:' || change.team_id or change.customer_id = ${CUSTOMER})
+                      ) as changed
+               having count(*) > 0
+             ) as made on true
+          on conflict do nothing`;
+
+/** The customer that an action is about. */
+const CUSTOMER = `
+        case split_part(subject, ':', 1)
+          when 'customer' then substr(subject, length('customer:') + 1)
+          when 'subscription' then (
+            select customer_id
+              from instep.subscriptions
+             where subscription_id = substr(subject, length('subscription:') + 1)
+             limit 1
+          )
+          when 'event' then (
+            select customer_id
+              from instep.events
+             where position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}
+          )
+        end`;
+
+/** Records the actions of one form with the changes of plans that they made, and deletes those older than a year. */
 export async function recordActions(
   query: Query,
-  { formId, operator, note, until = null }: Form,
+  { formId, operator, note, until = null, afterChange = Number.MAX_SAFE_INTEGER }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
   const rows = actions.map(({ result, ...action }) => {
@@ -160,23 +208,11 @@ export async function recordActions(
   });
   await query({
     name: 'record_actions',
-    text: `
-      with forgotten as (
-        delete from instep.operator_actions
-         where acted_at < now() - interval '1 year'
-           and (dismissed_until is null or dismissed_until < now())
-      )
-      insert into instep.operator_actions
-             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
-              linked_team_id, linked_customer_id, dismissed_until)
-      select $1, $2, $3, $4, acted.*, case when action = 'dismiss' then $11::timestamptz end
-        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
-          as acted (subject, action, is_done, outcome, team_id, customer_id)
-          on conflict do nothing`,
+    text: RECORD_ACTIONS,
     values: [
       ...[formId, operator.name, operator.how, note],
       ...columnArrays(rows, 'subject', 'action', 'isDone', 'outcome', 'teamId', 'customerId'),
-      until,
+      ...[until, afterChange],
     ],
   });
 }
@@ -184,28 +220,31 @@ export async function recordActions(
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
-type Recorded<Result> = {
+type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
   /** The reason. */
   readonly note?: string;
   /** What was changed. */
   readonly resultOf: (result: Result) => ActionResult;
+  /** By default, whatever returns is done. */
+  readonly isDone?: (result: Result) => boolean;
 };
 
-/** Waits for the call of an operator, and records its result in the audit. */
+/** Makes the call of an operator, and records its result in the audit. */
 export async function recorded<Result>(
-  call: Promise<Result>,
-  action: OperatorAction['action'],
-  given: string,
   { database: { query }, nonce }: Pick<OperateContext, 'database' | 'nonce'>,
   operator: Operator,
-  { note, resultOf }: Recorded<Result>,
+  { action, subject: given, note, resultOf, isDone = () => true }: Recorded<Result>,
+  call: () => Promise<Result>,
 ): Promise<Result> {
-  const form = { formId: nonce(), operator, note: note === undefined ? null : storable(note) };
+  const afterChange = await readNewestChange(query);
+  const storableNote = note === undefined ? null : storable(note);
+  const form = { formId: nonce(), operator, note: storableNote, afterChange };
   const subject = storable(given).slice(0, MAX_SUBJECT_LENGTH);
   try {
-    const result = await call;
-    await recordActions(query, form, [{ subject, action, isDone: true, result: resultOf(result) }]);
-    return result;
+    const returned = await call();
+    const result = resultOf(returned);
+    await recordActions(query, form, [{ subject, action, isDone: isDone(returned), result }]);
+    return returned;
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     const result = { code: 'failed', error: error.code } as const;
@@ -219,6 +258,13 @@ const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
 
 const NOT_LINKED = { teamId: null, customerId: null };
 
+/** A change of a team's plan by an action; `null`: the team had or has no plan. */
+export type ActionChange = {
+  readonly teamId: ApplicationId;
+  readonly before: TeamPlan | null;
+  readonly after: TeamPlan | null;
+};
+
 /** An action in the audit. */
 export type RecordedAction = OperatorAction & {
   /** The same for all actions of one form. */
@@ -228,6 +274,8 @@ export type RecordedAction = OperatorAction & {
   readonly operator: string | null;
   readonly how: OperatorAccess | null;
   readonly actedAtMicroseconds: number;
+  /** The changes of plans that it made. */
+  readonly changes: readonly ActionChange[];
   /** `null`: the subject is neither a team nor a subscription, or its team is gone or has no name. */
   readonly teamName: string | null;
   /** `null`: the subject is not an event, or the event is gone or has no id. */
@@ -236,7 +284,8 @@ export type RecordedAction = OperatorAction & {
 
 const ACTIONS = ({ teams }: ApplicationTables) => `
       select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
-             coalesce(acted.outcome, jsonb_build_object('code', 'text', 'text', result)) as result,
+             coalesce(acted.outcome - 'changes', jsonb_build_object('code', 'text', 'text', result)) as result,
+             coalesce(acted.outcome -> 'changes', '[]') as changes,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"
         from instep.operator_actions as acted
@@ -263,8 +312,8 @@ const READ_ACTIONS_OF = (tables: ApplicationTables) => `
 
 const READ_ACTIONS = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}
-       where $1::bigint is null
-          or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond'
+       where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
+         and ($3::text is null or operator = $3)
        order by acted_at desc
        fetch first $2 rows with ties`;
 
@@ -288,7 +337,13 @@ export async function readLinkedMs(
   return row?.linkedMs ?? null;
 }
 
-export type FindActionsRequest = {
+/** Which actions to find: all that match every given member. */
+export type ActionFilter = {
+  /** Only those of this operator. */
+  readonly operator?: string | undefined;
+};
+
+export type FindActionsRequest = ActionFilter & {
   /** Only the actions of one call of `act`; none for anything but its `formId`. */
   readonly formId?: string;
   /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
@@ -313,7 +368,7 @@ export type FindActionsRequest = {
  */
 export async function findActions(
   { database: { query } }: OperateContext,
-  { formId, before = null, limit = 50 }: FindActionsRequest = {},
+  { formId, operator, before = null, limit = 50 }: FindActionsRequest = {},
 ): Promise<RecordedAction[]> {
   if (formId !== undefined && !UUID.test(formId)) return [];
   if (formId !== undefined) {
@@ -323,14 +378,14 @@ export async function findActions(
   return await query<RecordedAction>({
     name: 'read_actions',
     text: READ_ACTIONS,
-    values: [before, limit],
+    values: [before, limit, operator ?? null],
   });
 }
 
 const EXPORT_PAGE = 500;
 
 /**
- * All actions that the audit has, newest first, for a file.
+ * All matching actions that the audit has, newest first, for a file.
  *
  * @example
  * ```ts
@@ -341,9 +396,16 @@ const EXPORT_PAGE = 500;
  * await context.close();
  * ```
  */
-export async function* exportActions(context: OperateContext): AsyncGenerator<RecordedAction> {
+export async function* exportActions(
+  context: OperateContext,
+  filter: ActionFilter = {},
+): AsyncGenerator<RecordedAction> {
   for (let before: number | null = null; ; ) {
-    const page: RecordedAction[] = await findActions(context, { before, limit: EXPORT_PAGE });
+    const page: RecordedAction[] = await findActions(context, {
+      ...filter,
+      before,
+      limit: EXPORT_PAGE,
+    });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < EXPORT_PAGE) return;

@@ -31,8 +31,10 @@ export async function completeCheckout(
 ): Promise<TeamAccess> {
   const { teamId } = request;
   const subject = `team:${typeof teamId === 'function' ? 'unknown' : teamId}`;
-  const call = complete(actingAs(context, operator), sessionId, request);
-  return await recorded(call, 'complete checkout', subject, context, operator, { resultOf });
+  const action = { action: 'complete checkout', subject, resultOf } as const;
+  return await recorded(context, operator, action, () =>
+    complete(actingAs(context, operator), sessionId, request),
+  );
 }
 
 /**
@@ -56,9 +58,10 @@ export async function syncCustomer(
   operator: Operator,
   customerId: string,
 ): Promise<TeamAccess> {
-  const subject = `customer:${customerId}`;
-  const call = sync(actingAs(context, operator), customerId);
-  return await recorded(call, 'sync', subject, context, operator, { resultOf });
+  const action = { action: 'sync', subject: `customer:${customerId}`, resultOf } as const;
+  return await recorded(context, operator, action, () =>
+    sync(actingAs(context, operator), customerId),
+  );
 }
 
 /** The team has what Stripe has. */

@@ -15,7 +15,7 @@ import {
   StripeKeyForbidden,
 } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
-import { type ActionResult, recordActions } from './audit.ts';
+import { type ActionResult, recorded } from './audit.ts';
 import {
   type ActingContext,
   actingAs,
@@ -144,22 +144,22 @@ export async function reconcileTeams(
     signal = new AbortController().signal,
   }: ReconcileRequest = {},
 ): Promise<Counts> {
-  const { database, nonce } = context;
+  const { database } = context;
   const api = limitRate(context.api, database.query);
   const acting = actingAs(context, operator);
   const services = { ...acting, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
-  const counts =
+  const run = async () =>
     customerId === undefined
       ? await reconcile({ ...services, resume }, signal)
       : await reconcileCustomer(customerId, services, signal);
-  if (!isDryRun) {
-    const isDone = counts.drifts === counts.repaired;
-    const result: ActionResult = { code: 'reconciled', ...counts };
-    const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
-    const form = { formId: nonce(), operator, note: null };
-    await recordActions(database.query, form, [{ subject, action: 'reconcile', isDone, result }]);
-  }
-  return counts;
+  if (isDryRun) return await run();
+  const action = {
+    action: 'reconcile',
+    subject: customerId === undefined ? 'teams:all' : `customer:${customerId}`,
+    resultOf: (counts: Counts) => ({ code: 'reconciled', ...counts }) as const,
+    isDone: ({ drifts, repaired }: Counts) => drifts === repaired,
+  } as const;
+  return await recorded(context, operator, action, run);
 }
 
 /** The last reconciliation of all teams, in whichever process it runs. */

@@ -36,11 +36,13 @@ export async function grantPlan(
   request: GrantRequest,
 ): Promise<TeamAccess> {
   const { planName, reason: note } = request;
-  const call = grant(actingAs(context, operator), teamId, request).then(accessOf(context, teamId));
   const resultOf = (access: TeamAccess) =>
     ({ code: 'granted', teamId: access.teamId, planName }) as const;
-  const subject = `team:${teamId}`;
-  return await recorded(call, 'grant', subject, context, operator, { note, resultOf });
+  const action = { action: 'grant', subject: `team:${teamId}`, note, resultOf } as const;
+  return await recorded(context, operator, action, async () => {
+    await grant(actingAs(context, operator), teamId, request);
+    return await accessOf(context, teamId);
+  });
 }
 
 /**
@@ -64,19 +66,21 @@ export async function revokeGrant(
   operator: Operator,
   teamId: ApplicationId,
 ): Promise<TeamAccess> {
-  const call = revoke(actingAs(context, operator), teamId).then(accessOf(context, teamId));
   const resultOf = (access: TeamAccess) =>
     ({ code: 'grant-revoked', teamId: access.teamId }) as const;
-  const subject = `team:${teamId}`;
-  return await recorded(call, 'revoke-grant', subject, context, operator, { resultOf });
+  const action = { action: 'revoke-grant', subject: `team:${teamId}`, resultOf } as const;
+  return await recorded(context, operator, action, async () => {
+    await revoke(actingAs(context, operator), teamId);
+    return await accessOf(context, teamId);
+  });
 }
 
 /** The access of a team that is there. */
-const accessOf = (context: ReadContext, teamId: ApplicationId) => async () => {
-  const access = await readAccess(context.database.query, teamId);
+async function accessOf({ database }: ReadContext, teamId: ApplicationId): Promise<TeamAccess> {
+  const access = await readAccess(database.query, teamId);
   if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
   return access;
-};
+}
 
 /**
  * All grants of a team, the newest first. One at most holds.

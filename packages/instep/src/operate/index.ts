@@ -101,6 +101,8 @@ export {
   act,
 } from './act.ts';
 export {
+  type ActionChange,
+  type ActionFilter,
   type ActionResult,
   type Candidate,
   type ComparedPlans,

@@ -5,6 +5,7 @@ import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebu
 import { pseudonymsWith, redactEvents as redact } from '../event-log/redact.ts';
 import { type Replayed, replayEvents as replay } from '../event-log/replay.ts';
 import type { EventRow } from '../event-log/search-events.ts';
+import { readNewestChange } from '../postgres/statements/plan-changes.ts';
 import { type OperatorAction, recordActions } from './audit.ts';
 import { actingAs, type OperateContext, type Operator } from './context.ts';
 
@@ -12,8 +13,10 @@ async function record(
   { database, nonce }: OperateContext,
   operator: Operator,
   action: OperatorAction,
+  changes: { readonly afterChange?: number } = {},
 ): Promise<void> {
-  await recordActions(database.query, { formId: nonce(), operator, note: null }, [action]);
+  const form = { formId: nonce(), operator, note: null, ...changes };
+  await recordActions(database.query, form, [action]);
 }
 
 /**
@@ -41,6 +44,7 @@ export async function* replayEvents(
   const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
   const positions: number[] = [];
   const { ingest } = actingAs(context, operator);
+  const afterChange = await readNewestChange(context.database.query);
   try {
     for await (const replayed of replay(events, { ingest, query: context.database.query })) {
       outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
@@ -53,7 +57,8 @@ export async function* replayEvents(
       const subject = other === undefined ? `event:${only}` : 'events:all';
       const isDone = outcomes.failed === undefined;
       const result = { code: 'replayed', outcomes } as const;
-      await record(context, operator, { subject, action: 'replay', isDone, result });
+      const action = { subject, action: 'replay', isDone, result } as const;
+      await record(context, operator, action, { afterChange });
     }
   }
 }
@@ -188,6 +193,7 @@ export async function* rebuildTeams(
   const reason = { cause: 'rebuild', operator: operator.name } as const;
   const options = { planSelection, teamId, isDryRun, reason };
   const failing = onFailure === undefined ? {} : { onFailure: countFailure };
+  const afterChange = await readNewestChange(database.query);
   try {
     for await (const difference of rebuild(database, { ...options, ...failing })) {
       counts[difference.isKept ? 'kept' : 'repaired'] += 1;
@@ -198,7 +204,8 @@ export async function* rebuildTeams(
       const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
       const result = { code: 'rebuilt', ...counts } as const;
       const isDone = counts.failed === 0;
-      await record(context, operator, { subject, action: 'rebuild', isDone, result });
+      const action = { subject, action: 'rebuild', isDone, result } as const;
+      await record(context, operator, action, { afterChange });
     }
   }
 }

@@ -162,14 +162,13 @@ export async function removeConsumer(
   operator: Operator,
   consumer: string,
 ): Promise<void> {
-  async function call() {
+  const resultOf = (position: number) => ({ code: 'consumer-removed', position }) as const;
+  const action = { action: 'remove-consumer', subject: `consumer:${consumer}`, resultOf } as const;
+  await recorded(context, operator, action, async () => {
     const position = await requireConsumer(context.database.query, consumer);
     await remove(context.database, consumer);
     return position;
-  }
-  const resultOf = (position: number) => ({ code: 'consumer-removed', position }) as const;
-  const subject = `consumer:${consumer}`;
-  await recorded(call(), 'remove-consumer', subject, context, operator, { resultOf });
+  });
 }
 
 type ActionContext = Pick<OperateContext, 'database' | 'nonce'>;
@@ -198,12 +197,11 @@ export async function replayChange(
   consumer: string,
   changeId: number,
 ): Promise<void> {
-  async function call() {
+  const resultOf = () => ({ code: 'change-replayed', changeId }) as const;
+  const action = { action: 'replay-change', subject: `consumer:${consumer}`, resultOf } as const;
+  await recorded(context, operator, action, async () => {
     await requireConsumer(context.database.query, consumer);
     if (await replay(context.database.query, consumer, changeId)) return;
     throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
-  }
-  const resultOf = () => ({ code: 'change-replayed', changeId }) as const;
-  const subject = `consumer:${consumer}`;
-  await recorded(call(), 'replay-change', subject, context, operator, { resultOf });
+  });
 }
