@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { runInstep } from '../support/process/instep-process.ts';
 
 const COMMANDS: Readonly<Record<string, readonly string[]>> = {
+  init: [],
   serve: [],
   console: [],
   demo: [],

@@ -23,7 +23,7 @@ export function doctorCommand(): Command {
     .action(doctor);
 }
 
-async function doctor({ url, json = false }: Options): Promise<void> {
+export async function doctor({ url, json = false }: Options): Promise<void> {
   const counts = { ok: 0, warning: 0, failure: 0 };
   const options = { environment: process.env, url: url ?? null, notice: printMessage, now };
   for await (const check of examine(options)) {

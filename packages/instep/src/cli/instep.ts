@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
+import { VARIABLE_FILES } from '../config/environment.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
@@ -12,6 +13,7 @@ const WRONG_USAGE = 2;
 
 /** Each command is loaded only when it is used, because each needs different modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  init: async () => (await import('./init/command.ts')).initCommand(),
   serve: async () => (await import('./serve.ts')).serveCommand(),
   console: async () => (await import('./console.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
@@ -69,12 +71,14 @@ function isSystemError(error: unknown): error is Error {
   return error instanceof Error && 'syscall' in error;
 }
 
-/** Reads `.env` in the current folder. The environment takes precedence. */
-function loadDotEnv(): void {
-  try {
-    process.loadEnvFile('.env');
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+/** Reads `.env.local` and `.env` in the current folder. The environment takes precedence. */
+function loadVariableFiles(): void {
+  for (const file of VARIABLE_FILES) {
+    try {
+      process.loadEnvFile(file);
+    } catch (error) {
+      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+    }
   }
 }
 
@@ -90,7 +94,7 @@ if (!('navigator' in globalThis)) {
 }
 
 try {
-  loadDotEnv();
+  loadVariableFiles();
   await (await createProgram(process.argv[2])).parseAsync();
 } catch (error) {
   process.exitCode = exitCodeOf(error);

@@ -33,7 +33,7 @@ export function tablesCommand(): Command {
 }
 
 /** Reads only PostgreSQL's catalog, so that any role can run it. */
-async function tables({ role, json = false }: Options): Promise<void> {
+export async function tables({ role, json = false }: Options): Promise<void> {
   const { recognition, roleName, hidden } = await withAnyDatabase(async ({ query }, declared) => {
     const recognition = await recognizeTables(query, declared);
     const roleName = await quoteRole(query, role ?? null);

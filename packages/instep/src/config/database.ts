@@ -8,7 +8,7 @@ import {
   TEAM_FIELDS,
   USER_FIELDS,
 } from '../postgres/tables/application-tables.ts';
-import { ConfigInvalid, type Environment, withRemedy } from './environment.ts';
+import { ConfigInvalid, type Environment, VARIABLE_FILES, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** One for each server that can be the primary; none for the embedded database. */
@@ -82,15 +82,19 @@ function reasonAgainstEmbedded(environment: Environment): string | null {
   const set = OTHER_NAMES.find((name) => environment[name]);
   if (set !== undefined) return `${set} is set`;
   // Any other environment, such as a test's, is complete without a file.
-  const inFile = environment === process.env ? readDotEnv() : {};
-  const listed = [...OTHER_NAMES, 'DATABASE_URL'].find((name) => inFile[name]);
-  return listed === undefined ? null : `${listed} is set in .env`;
+  const files = environment === process.env ? VARIABLE_FILES : [];
+  for (const file of files) {
+    const inFile = readVariableFile(file);
+    const listed = [...OTHER_NAMES, 'DATABASE_URL'].find((name) => inFile[name]);
+    if (listed !== undefined) return `${listed} is set in ${file}`;
+  }
+  return null;
 }
 
-/** The command line has loaded this file already, but an app that mounts the library might not have. */
-function readDotEnv(): Environment {
+/** The command line has loaded these files already, but an app that mounts the library might not have. */
+function readVariableFile(file: string): Environment {
   try {
-    return parseEnv(readFileSync('.env', 'utf8'));
+    return parseEnv(readFileSync(file, 'utf8'));
   } catch {
     return {};
   }

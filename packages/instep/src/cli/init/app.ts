@@ -1,0 +1,141 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { parseEnv } from 'node:util';
+import { VARIABLE_FILES } from '../../config/environment.ts';
+import { InstepError } from '../../runtime/errors.ts';
+
+export type Framework = 'Next.js' | 'Express' | 'Fastify' | 'Hono';
+
+/** The app in a folder, as far as its files show. */
+export type App = {
+  readonly folder: string;
+  /** `null`: another one, or none. */
+  readonly framework: Framework | null;
+  /** As package.json gives it, such as `^15.1.0`. */
+  readonly frameworkVersion: string;
+  /** `null`: the app has no package.json. */
+  readonly packageManager: string | null;
+  readonly orm: string | null;
+  /** Runs the app's migrations; `null` if unknown. */
+  readonly migrationCommand: string | null;
+  /** Two members of package.json. */
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  /** The text of each source file by its path. */
+  readonly sources: ReadonlyMap<string, string>;
+  /** The text of a file; `null` if there is none. */
+  read(path: string): string | null;
+};
+
+/** `init` can't go on. Unless the message says otherwise, nothing was changed. */
+export class InitRefused extends InstepError {
+  readonly code = 'INIT_REFUSED';
+}
+
+/** What an installation leaves comes before lock files, because a template has one whatever its user installs with. */
+const MANAGER_FILES = {
+  'node_modules/.modules.yaml': 'pnpm',
+  'node_modules/.package-lock.json': 'npm',
+  'pnpm-lock.yaml': 'pnpm',
+  'package-lock.json': 'npm',
+  'yarn.lock': 'yarn',
+  'bun.lock': 'bun',
+};
+
+/** The first that is a dependency counts: a Next.js app can have an Express server as well. */
+const FRAMEWORKS = {
+  next: 'Next.js',
+  express: 'Express',
+  fastify: 'Fastify',
+  hono: 'Hono',
+} as const;
+
+const ORMS = {
+  'drizzle-orm': { orm: 'Drizzle', migrationCommand: 'npx drizzle-kit migrate' },
+  '@prisma/client': { orm: 'Prisma', migrationCommand: 'npx prisma migrate deploy' },
+};
+
+/** Looks at the files of a folder. @throws InitRefused if it is not the folder of one app */
+export function readApp(folder: string): App {
+  const read = (path: string) => readText(join(folder, path));
+  const manifest = parseManifest(read('package.json'));
+  const { scripts, dependencies, workspaces } = manifest ?? { scripts: {}, dependencies: {} };
+  const [name = '', framework = null] =
+    Object.entries(FRAMEWORKS).find(([name]) => name in dependencies) ?? [];
+  if (framework === null && (workspaces || read('pnpm-workspace.yaml')?.includes('packages:'))) {
+    throw new InitRefused('this is the root of a workspace: run it in the folder of the app');
+  }
+  const packageManager = manifest === null ? null : findManager(folder);
+  const script = Object.keys(scripts).find((name) => isMigration(name, scripts[name] ?? ''));
+  const { orm = null, migrationCommand = null } =
+    Object.entries(ORMS).find(([name]) => name in dependencies)?.[1] ?? {};
+  return {
+    ...{ folder, framework, packageManager, orm, scripts, dependencies, read },
+    frameworkVersion: dependencies[name] ?? '',
+    migrationCommand: script ? `${packageManager} run ${script}` : migrationCommand,
+    sources: readSources(folder),
+  };
+}
+
+function isMigration(name: string, command: string): boolean {
+  return (
+    /^(?:db:)?migrat(?:e|ions?)(?::(?:up|deploy|run|latest))?$/.test(name) ||
+    /\b(?:drizzle-kit|prisma|knex|typeorm)\b.*\b(?:migrate|push)\b/.test(command)
+  );
+}
+
+function readText(path: string): string | null {
+  return existsSync(path) ? readFileSync(path, 'utf8') : null;
+}
+
+function parseManifest(text: string | null) {
+  if (text === null) return null;
+  try {
+    const { scripts, dependencies, devDependencies, workspaces } = JSON.parse(text);
+    return {
+      scripts: { ...scripts },
+      dependencies: { ...devDependencies, ...dependencies },
+      workspaces,
+    };
+  } catch (cause) {
+    throw new InitRefused('package.json is not JSON', { cause });
+  }
+}
+
+/** In a workspace, these files are in a folder above. */
+function findManager(folder: string): string {
+  const found = Object.entries(MANAGER_FILES).find(([file]) => existsSync(join(folder, file)));
+  if (found !== undefined) return found[1];
+  const isRoot = dirname(folder) === folder || existsSync(join(folder, '.git'));
+  return isRoot ? 'npm' : findManager(dirname(folder));
+}
+
+const SOURCE = /\.[cm]?[jt]sx?$/;
+const GENERATED = /^(?:node_modules|dist|build|out|coverage|\..*)$/;
+const MAX_SOURCES = 10_000;
+
+function readSources(folder: string): ReadonlyMap<string, string> {
+  const sources = new Map<string, string>();
+  function visit(directory: string): void {
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory() && !GENERATED.test(entry.name)) visit(path);
+      if (!entry.isFile() || !SOURCE.test(entry.name)) continue;
+      sources.set(relative(folder, path).replaceAll('\\', '/'), readFileSync(path, 'utf8'));
+      if (sources.size > MAX_SOURCES) throw new InitRefused(`${folder} has too many source files`);
+    }
+  }
+  visit(folder);
+  return sources;
+}
+
+/** The file that sets a variable, and the text after `=`; `null` if none does. */
+export function findVariable({ read }: Pick<App, 'read'>, name: string) {
+  const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=(.*)$`, 'm');
+  for (const path of VARIABLE_FILES) {
+    const text = read(path) ?? '';
+    const raw = parseEnv(text)[name] ? line.exec(text)?.[1] : undefined;
+    if (raw !== undefined) return { path, raw: raw.trim() };
+  }
+  return null;
+}

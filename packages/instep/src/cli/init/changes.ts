@@ -1,0 +1,240 @@
+import { createHash } from 'node:crypto';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { applyPatch, createTwoFilesPatch, parsePatch, reversePatch } from 'diff';
+import * as v from 'valibot';
+import { paint, printable } from '../output.ts';
+import { type App, findVariable, InitRefused } from './app.ts';
+
+/** The former and the new text of a file; `null`: no file. */
+export type FileChange = {
+  readonly path: string;
+  readonly before: string | null;
+  readonly after: string | null;
+  /** The changed lines without secrets, for a file that has some. */
+  readonly shown?: string;
+};
+
+/** A variable to add to a file such as `.env`. */
+export type Variable = {
+  readonly path: string;
+  readonly name: string;
+  readonly value: string;
+  /** The variable with the same value; `null`: none. */
+  readonly copyOf: string | null;
+};
+
+/** What is left to the user, with the lines to add. */
+export type Remark = { readonly text: string; readonly lines?: string };
+
+/** Everything that `init` would change in the app's files. */
+export type Plan = {
+  readonly files: readonly FileChange[];
+  readonly variables: readonly Variable[];
+  readonly remarks: readonly Remark[];
+};
+
+/** What `init` has changed, without any secret. It can be committed with the app. */
+export const RECORD = '.instep-init.json';
+
+const recordShape = v.object({
+  about: v.string(),
+  way: v.picklist(['inside', 'beside']),
+  /** Whether the package was installed as well. */
+  installed: v.boolean(),
+  files: v.array(v.object({ path: v.string(), isNew: v.boolean(), patch: v.array(v.string()) })),
+  variables: v.array(
+    v.object({
+      ...{ path: v.string(), name: v.string() },
+      ...{ copyOf: v.nullable(v.string()), sha256: v.nullable(v.string()) },
+    }),
+  ),
+});
+
+export type InitRecord = v.InferOutput<typeof recordShape>;
+export type Way = InitRecord['way'];
+
+/** @throws InitRefused if it is damaged */
+export function readRecord({ read }: App): InitRecord | null {
+  const text = read(RECORD);
+  try {
+    return text === null ? null : v.parse(recordShape, JSON.parse(text));
+  } catch (cause) {
+    throw new InitRefused(`${RECORD} is damaged: restore it, for example with git`, { cause });
+  }
+}
+
+/** The diff for the user. */
+export function diffText(changes: readonly FileChange[]): string {
+  const patches = changes
+    .filter(({ path }) => path !== RECORD)
+    .map((change) => change.shown ?? patchOf(change));
+  return patches.join('\n').trimEnd().replace(/^.*$/gm, coloredLine);
+}
+
+const COLORS = { '+': 'green', '-': 'red', '@': 'cyan' } as const;
+
+function coloredLine(line: string): string {
+  const text = printable(line.replaceAll('\t', '    '));
+  const [sign] = text;
+  return sign === '+' || sign === '-' || sign === '@' ? paint(COLORS[sign], text) : text;
+}
+
+function patchOf({ path, before, after }: FileChange): string {
+  const [from, to] = [before === null ? '/dev/null' : path, after === null ? '/dev/null' : path];
+  const options = { context: 3 };
+  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '', '', '', options);
+  return patch.replace(/^(?:Index: .*\n)?=+\n/, '').replace(/\t$/gm, '');
+}
+
+/** The changes of the files that get variables. */
+export function variableChanges(app: App, variables: readonly Variable[]): FileChange[] {
+  return [...new Set(variables.map(({ path }) => path))].map((path) => {
+    const before = app.read(path) ?? '';
+    const eol = before.includes('\r\n') ? '\r\n' : '\n';
+    const ofFile = variables.filter((variable) => variable.path === path);
+    const lines = ofFile.map(({ name, value }) => `${name}=${value}`).join(eol);
+    const after = /\n$|^$/.test(before) ? `${before}${lines}${eol}` : `${before}${eol}${lines}`;
+    const added = ofFile.map((variable) => `+${variable.name}=${withoutSecret(variable)}`);
+    return { path, before, after, shown: `--- ${path}\n+++ ${path}\n${added.join('\n')}\n` };
+  });
+}
+
+function withoutSecret({ name, value, copyOf }: Variable): string {
+  if (copyOf !== null) return `<the value of ${copyOf}>`;
+  return name.endsWith('SECRET') ? '<a new secret>' : value;
+}
+
+/**
+ * Writes everything, or nothing. The record comes first, so that `--undo` also restores what a killed process left.
+ *
+ * @throws InitRefused
+ */
+export function applyPlan(
+  app: App,
+  plan: Plan,
+  { way, installed }: Pick<InitRecord, 'way' | 'installed'>,
+): void {
+  const earlier = readRecord(app);
+  const record: InitRecord = {
+    about: 'What `npx instep init` has changed. `npx instep init --undo` reverses it.',
+    way,
+    installed: installed || (earlier?.installed ?? false),
+    files: [...(earlier?.files ?? []), ...plan.files.map(recordedFile)],
+    variables: [...(earlier?.variables ?? []), ...plan.variables.map(recordedVariable)],
+  };
+  const after = `${JSON.stringify(record, null, 2)}\n`;
+  const recording = { path: RECORD, before: app.read(RECORD), after };
+  writeAll(app, [recording, ...plan.files, ...variableChanges(app, plan.variables)]);
+}
+
+function recordedFile(change: FileChange) {
+  return { path: change.path, isNew: change.before === null, patch: patchOf(change).split('\n') };
+}
+
+/** A hash could be guessed for the URL of a database, so a copy has none. */
+function recordedVariable({ path, name, value, copyOf }: Variable) {
+  return { path, name, copyOf, sha256: copyOf === null ? sha256(value) : null };
+}
+
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+
+/** Writes all files or, after an error, none. @throws InitRefused */
+export function writeAll({ folder }: App, changes: readonly FileChange[]): void {
+  const written: FileChange[] = [];
+  try {
+    for (const { path } of changes) requireWritable(join(folder, path));
+    for (const change of changes) {
+      written.push(change);
+      write(folder, change.path, change.after);
+    }
+  } catch (cause) {
+    for (const { path, before } of written.reverse()) write(folder, path, before);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new InitRefused(`nothing was changed, because of a file: ${reason}`, { cause });
+  }
+}
+
+/** Root could write it as well. */
+function requireWritable(file: string): void {
+  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o200;
+  if ((mode & 0o200) === 0) throw new Error(`${file} is read-only`);
+}
+
+/** With a file, the folders that become empty are removed. */
+function write(folder: string, path: string, text: string | null): void {
+  const file = join(folder, path);
+  if (text !== null) {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    return;
+  }
+  if (existsSync(file)) rmSync(file);
+  for (let parent = dirname(file); parent !== folder && isEmpty(parent); parent = dirname(parent)) {
+    rmdirSync(parent);
+  }
+}
+
+function isEmpty(folder: string): boolean {
+  const isFolder = statSync(folder, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  return isFolder && readdirSync(folder).length === 0;
+}
+
+/**
+ * The changes that reverse what the record says. What was changed since is not overwritten.
+ *
+ * @throws InitRefused with everything that was changed
+ */
+export function planUndo(app: App, { files, variables }: InitRecord): FileChange[] {
+  const texts = new Map<string, string | null>();
+  const textOf = (path: string) => texts.get(path) ?? app.read(path);
+  const changed: string[] = [];
+  for (const { path, isNew, patch } of files.toReversed()) {
+    const former = formerText(textOf(path), patch.join('\n'), isNew);
+    if (former === undefined) changed.push(path);
+    else texts.set(path, former);
+  }
+  for (const { path, name, copyOf, sha256: hash } of variables) {
+    const text = textOf(path) ?? '';
+    const raw = findVariable({ read: (one) => (one === path ? text : null) }, name)?.raw;
+    if (raw === undefined) continue;
+    const isSame = copyOf === null ? hash === sha256(raw) : raw === findVariable(app, copyOf)?.raw;
+    if (isSame) texts.set(path, withoutVariable(text, name));
+    else changed.push(`${name} in ${path}`);
+  }
+  if (changed.length > 0) {
+    const list = changed.map((one) => `\n  - ${one}`).join('');
+    const remedy = `Restore it by hand, as ${RECORD} shows, and run this again.`;
+    throw new InitRefused(`this was changed since \`npx instep init\`:${list}\n${remedy}`);
+  }
+  return [...texts, [RECORD, null] as const]
+    .map(([path, after]) => ({ path, before: app.read(path), after, ...removedLines(path) }))
+    .filter(({ before, after }) => before !== after);
+
+  function removedLines(path: string): { shown?: string } {
+    const lines = variables.filter((one) => one.path === path).map(({ name }) => `-${name}=…\n`);
+    return lines.length === 0 ? {} : { shown: `--- ${path}\n+++ ${path}\n${lines.join('')}` };
+  }
+}
+
+/** The text before the patch, even if other lines have changed; `undefined` if those of the patch have. */
+function formerText(text: string | null, patch: string, isNew: boolean): string | null | undefined {
+  const [parsed] = parsePatch(patch);
+  if (parsed === undefined) return undefined;
+  const former = applyPatch(text ?? '', reversePatch(parsed));
+  if (former !== false) return isNew && former === '' ? null : former;
+  // It was restored already.
+  return applyPatch(text ?? '', parsed) === false ? undefined : text;
+}
+
+function withoutVariable(text: string, name: string): string {
+  return text.replace(new RegExp(`^${name}=.*\\r?\\n|(?:^|\\r?\\n)${name}=.*(?![^])`, 'm'), '');
+}

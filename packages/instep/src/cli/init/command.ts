@@ -1,0 +1,239 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline/promises';
+import { type Command, Option } from 'commander';
+import {
+  ConfigInvalid,
+  describeDatabase,
+  readAuthSecrets,
+  readDatabaseConfig,
+  readOperationsConfig,
+} from '../../config/config.ts';
+import { recognizeTables } from '../../postgres/tables/recognize-tables.ts';
+import { InstepError } from '../../runtime/errors.ts';
+import { VERSION } from '../../runtime/packages.ts';
+import { urlOf } from '../../server/listener.ts';
+import { WEBHOOK_PATH } from '../../server/webhook.ts';
+import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
+import { createCommand } from '../arguments.ts';
+import { doctor } from '../doctor.ts';
+import { paint, printData, printMessage } from '../output.ts';
+import { tables } from '../schema.ts';
+import { withAnyDatabase, withServer } from '../with-database.ts';
+import { type App, findVariable, InitRefused, readApp } from './app.ts';
+import * as changes from './changes.ts';
+import { planNextjs } from './nextjs.ts';
+import { planNodeApp } from './node-app.ts';
+import { tryEvent } from './trial-event.ts';
+
+type Options = Partial<Record<'inside' | 'beside' | 'serverless' | 'yes' | 'undo', boolean>>;
+
+export function initCommand(): Command {
+  return createCommand(
+    'init',
+    'connect Instep with the app in this folder; shows all changes first',
+    'npx instep init --beside',
+  )
+    .addOption(new Option('--inside', 'run Instep inside the app').conflicts('beside'))
+    .option('--beside', 'run Instep beside the app, as a process of its own')
+    .option('--serverless', 'the app runs in functions: add a route for a scheduler')
+    .option('--yes', 'do not ask')
+    .option('--undo', 'reverse what this command has changed')
+    .action((options: Options) => (options.undo ? undoInit(options) : init(options)));
+}
+
+async function init(options: Options): Promise<void> {
+  const app = readApp(process.cwd());
+  const { framework, frameworkVersion, orm, packageManager } = app;
+  const source = requireVariables();
+  const signing = [...app.sources].find(([, text]) => /HS256|jsonwebtoken/.test(text))?.[0];
+  const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
+  const facts = {
+    app: [name, orm, packageManager].filter((part) => part !== null).join(', '),
+    database: `${describeDatabase(readDatabaseConfig(process.env))} (${source})`,
+    tables: await describeTables(app),
+    sessions: signing ? `signed in ${signing}` : 'no code was found that signs the cookie session',
+  };
+  printData(facts, {});
+  const way = await chooseWay(app, options);
+  const plan = planFor(app, way, options);
+  const all = [...plan.files, ...changes.variableChanges(app, plan.variables)];
+  if (all.length > 0) print(`\n${changes.diffText(all)}`);
+  for (const { text, lines = '' } of plan.remarks) {
+    print(
+      `\n${paint('bold', 'For you:')} ${text}${lines && `:\n\n${lines.replace(/^(?=.)/gm, '    ')}`}`,
+    );
+  }
+  if (all.length > 0) {
+    const installs = packageManager !== null && !('instep' in app.dependencies);
+    const installation = [packageManager ?? 'npm', 'add', `instep@${VERSION}`] as const;
+    const runs = installs ? `runs \`${installation.join(' ')}\` and ` : '';
+    print(`\nThis also ${runs}creates the schema instep in the database.`);
+    await confirm(options);
+    if (installs) await run(installation, 'nothing was changed');
+    changes.applyPlan(app, plan, { way, installed: installs });
+    print(`Applied, and recorded in ${changes.RECORD}.`);
+  } else print('\nNothing has to be changed.');
+  await verify();
+  printSteps(app, way, plan);
+}
+
+/** The app's own name for DATABASE_URL, in nextjs/saas-starter. */
+const OTHER_NAME = 'POSTGRES_URL';
+
+/**
+ * Sets DATABASE_URL for this process. Returns the name of the variable that has it.
+ *
+ * @throws ConfigInvalid
+ */
+function requireVariables(): string {
+  const name = process.env.DATABASE_URL ? 'DATABASE_URL' : OTHER_NAME;
+  const url = process.env[name];
+  if (!url) {
+    const remedy = "set it to the URL of your app's PostgreSQL, in the .env of this folder";
+    throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
+  }
+  process.env.DATABASE_URL = url;
+  readAuthSecrets(process.env);
+  return name;
+}
+
+/** @throws InitRefused, DatabaseUnavailable, DatabaseUnusable, ApplicationTablesUnfit */
+async function describeTables({ migrationCommand }: App): Promise<string> {
+  const { users, teams, unfit } = await withAnyDatabase(({ query }, declared) =>
+    recognizeTables(query, declared),
+  );
+  if (users === null && teams === null) {
+    const command = migrationCommand === null ? '' : `: \`${migrationCommand}\``;
+    throw new InitRefused(
+      `the database has no tables users and teams: run your app's migrations first${command}`,
+    );
+  }
+  if (unfit !== null) throw unfit;
+  return `${users?.table.sql} and ${teams?.table.sql}`;
+}
+
+async function chooseWay(app: App, { inside, beside }: Options): Promise<changes.Way> {
+  const earlier = changes.readRecord(app)?.way;
+  const given = inside ? 'inside' : beside ? 'beside' : earlier;
+  if (earlier !== undefined && given !== earlier) {
+    throw new InitRefused(`Instep is ${earlier} this app: run \`npx instep init --undo\` first`);
+  }
+  if (app.framework === null && inside) {
+    throw new InitRefused('package.json has no Next.js, Express, Fastify or Hono: use --beside');
+  }
+  if (given !== undefined) return given;
+  if (app.framework === null) return 'beside';
+  print('\nInside, Instep starts and ends with your app. Beside, it is a process of its own.');
+  for (;;) {
+    const answer = await ask('Run it inside or beside the app? [inside] ', '--inside or --beside');
+    if (answer === '' || answer === 'inside') return 'inside';
+    if (answer === 'beside') return 'beside';
+  }
+}
+
+const SERVERLESS_FILES = ['vercel.json', '.vercel/project.json', 'netlify.toml', 'amplify.yml'];
+
+function planFor(app: App, way: changes.Way, { serverless }: Options): changes.Plan {
+  const url = findVariable(app, OTHER_NAME);
+  const known = findVariable(app, 'DATABASE_URL');
+  const variableFile = (known ?? url)?.path ?? null;
+  const isServerless = serverless ?? SERVERLESS_FILES.some((file) => app.read(file) !== null);
+  const plan = planCode(app, { way, isServerless, variableFile });
+  if (known !== null || url === null) return plan;
+  const copy = { path: url.path, name: 'DATABASE_URL', value: url.raw, copyOf: OTHER_NAME };
+  return { ...plan, variables: [copy, ...plan.variables] };
+}
+
+function planCode(app: App, options: Parameters<typeof planNextjs>[1]): changes.Plan {
+  if (app.framework === 'Next.js') return planNextjs(app, options);
+  if (app.framework !== null && options.way === 'inside') return planNodeApp(app, app.framework);
+  const text = `let your proxy pass /api/user and ${WEBHOOK_PATH} on to Instep (docs/deploy/proxy.md)`;
+  return { files: [], variables: [], remarks: [{ text }] };
+}
+
+/** @throws InitRefused without consent */
+async function confirm({ yes }: Options): Promise<void> {
+  const answer = yes ? 'y' : await ask('Apply this? [y/N] ', '--yes');
+  if (!/^y(?:es)?$/i.test(answer)) throw new InitRefused('nothing was changed');
+}
+
+/** @throws InitRefused without a terminal, or when the user ends it */
+async function ask(question: string, option: string): Promise<string> {
+  if (!process.stdin.isTTY) throw new InitRefused(`nothing was changed: add ${option}`);
+  const lines = createInterface({ input: process.stdin, output: process.stdout });
+  const ended = once(lines, 'close').then(() => null);
+  // Ctrl-C rejects it in newer versions of Node.js. In older ones, and after Ctrl-D, it stays pending.
+  const answered = lines.question(question).catch(() => null);
+  const answer = await Promise.race([answered, ended]);
+  lines.close();
+  if (answer === null) throw new InitRefused('nothing was changed');
+  return answer.trim();
+}
+
+/** Runs a package manager. @throws InitRefused if it fails */
+async function run([program, ...args]: readonly [string, ...string[]], state: string) {
+  const child = spawn(program, args, { stdio: 'inherit', shell: process.platform === 'win32' });
+  const code = await once(child, 'close').then(([code]) => code, String);
+  if (code === 0) return;
+  throw new InitRefused(`${state}, because \`${[program, ...args].join(' ')}\` failed (${code})`);
+}
+
+/** Shows that Instep works. What is still wrong is for the user to correct, and no error of this command. */
+async function verify(): Promise<void> {
+  await withServer(({ prepare }) => prepare());
+  const parts = [
+    ['npx instep tables', () => tables({})],
+    ['npx instep doctor', () => doctor({})],
+    ['A signed event, in a transaction that is rolled back', async () => print(await tryEvent())],
+  ] as const;
+  for (const [title, show] of parts) {
+    print(`\n${paint('bold', title)}\n`);
+    await show().catch((error) => {
+      if (!(error instanceof InstepError)) throw error;
+      printMessage(error.message);
+    });
+  }
+}
+
+function printSteps({ framework, scripts }: App, way: changes.Way, plan: changes.Plan): void {
+  const script = ['dev', 'start'].find((name) => name in scripts);
+  const start = script === undefined ? 'your app' : `\`npm run ${script}\``;
+  const serve = framework === 'Next.js' ? 'npx instep serve' : 'PORT=3010 npx instep serve';
+  const forward = `127.0.0.1:${way === 'inside' ? 3_000 : 3_010}${WEBHOOK_PATH}`;
+  const names = plan.variables.map(({ name }) => name).filter((name) => name !== 'PORT');
+  const operations = readOperationsConfig(process.env);
+  const consoleUrl = operations && urlOf(operations.host, operations.port);
+  const consoleCommand = way === 'inside' ? ' and `npx instep console`' : '';
+  const steps = [
+    way === 'inside' ? `Start ${start}.` : `Start \`${serve}\`, and ${start} in another terminal.`,
+    `While you develop, \`stripe listen --forward-to ${forward} --events ${HANDLED_TYPES}\` prints the STRIPE_WEBHOOK_SECRET to set.`,
+    `When you go live, register https://your.app${WEBHOOK_PATH} for these two types at Stripe (Developers, Webhooks).`,
+    names.length > 0 && `Where you deploy, set ${names.join(' and ')} as well.`,
+    consoleUrl &&
+      `The console is at ${consoleUrl} after \`npm install instep-console\`${consoleCommand}.`,
+    '`npx instep init --undo` reverses all this.',
+  ];
+  const lines = steps.filter(Boolean).map((step, index) => `  ${index + 1}. ${step}`);
+  print(`\n${paint('bold', 'What is next')}\n\n${lines.join('\n')}`);
+}
+
+/** @throws InitRefused if there is nothing to undo, or something was changed since */
+async function undoInit(options: Options): Promise<void> {
+  const app = readApp(process.cwd());
+  const record = changes.readRecord(app);
+  if (record === null) throw new InitRefused(`there is nothing to undo: no ${changes.RECORD}`);
+  const all = changes.planUndo(app, record);
+  print(changes.diffText(all));
+  const removes = record.installed && 'instep' in app.dependencies;
+  const removal = [app.packageManager ?? 'npm', 'remove', 'instep'] as const;
+  if (removes) print(`\nThis also runs \`${removal.join(' ')}\`.`);
+  await confirm(options);
+  changes.writeAll(app, all);
+  if (removes) await run(removal, 'the files are restored, but instep is still installed');
+  print('Undone. `drop schema instep cascade;` deletes what Instep stored in the database.');
+}
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { posix } from 'node:path';
+import { USER_PATH } from '../../server/http-message.ts';
+import { WEBHOOK_PATH } from '../../server/webhook.ts';
+import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
+import { type App, InitRefused } from './app.ts';
+import type { FileChange, Plan, Remark, Variable, Way } from './changes.ts';
+
+/** The code that the guides show. `tests/cli/init.test.ts` compares them. */
+export const NEXT_CODE = {
+  handlers: `import { createNextHandlers } from 'instep/next';
+
+export const { GET, POST, completeCheckout } = createNextHandlers({ maintenance: 'background' });
+`,
+  serverlessHandlers: `import { createNextHandlers } from 'instep/next';
+
+export const { GET, POST, cron, completeCheckout } = createNextHandlers({ maxConnections: 2 });
+`,
+  user: "export { GET } from '@/lib/instep';\n",
+  webhook: "export { POST } from '@/lib/instep';\n",
+  maintenance: "export { cron as GET } from '@/lib/instep';\n",
+  schedule: '{ "crons": [{ "path": "/api/instep/maintenance", "schedule": "0 * * * *" }] }\n',
+  rewrites: `async rewrites() {
+  const instep = process.env.INSTEP_URL ?? 'http://127.0.0.1:3010';
+  return {
+    beforeFiles: ['/api/user', '/api/stripe/webhook'].map((source) => ({
+      source,
+      destination: \`\${instep}\${source}\`,
+    })),
+  };
+},
+`,
+  fetcher:
+    'fetch(url).then((res) => (res.ok ? res.json() : Promise.reject(new Error(res.statusText))))',
+  checkout: `import { eq } from 'drizzle-orm';
+import { type CheckoutOf, InstepError } from 'instep';
+import { completeCheckout } from 'instep/next';
+import { type NextRequest, NextResponse } from 'next/server';
+import { db } from '@/lib/db/drizzle';
+import { teamMembers } from '@/lib/db/schema';
+
+export async function GET(request: NextRequest) {
+  const sessionId = request.nextUrl.searchParams.get('session_id') ?? '';
+  try {
+    await completeCheckout(sessionId, { teamId: teamOfUser });
+  } catch (error) {
+    const code = error instanceof InstepError ? error.code : null;
+    if (code === 'CHECKOUT_NOT_COMPLETE') {
+      return NextResponse.redirect(new URL('/pricing', request.url));
+    }
+    // If Stripe does not answer, the page is shown without the plan. Other errors are for the page of errors.
+    if (code !== 'STRIPE_UNAVAILABLE') throw error;
+  }
+  return NextResponse.redirect(new URL('/dashboard', request.url));
+}
+
+async function teamOfUser({ clientReferenceId }: CheckoutOf) {
+  const [member] = await db
+    .select({ teamId: teamMembers.teamId })
+    .from(teamMembers)
+    .where(eq(teamMembers.userId, Number(clientReferenceId)));
+  if (member === undefined) throw new Error('The user who paid has no team.');
+  return member.teamId;
+}
+`,
+} as const;
+
+/** Beside the app, which has the default port. Next.js takes its own port from the environment, not from a file. */
+const PORT = '3010';
+
+/** What nextjs/saas-starter's own route exports, and the names that it imports. */
+type KnownRoute = { readonly method: 'GET' | 'POST'; readonly imports: string };
+
+const USER_ROUTE: KnownRoute = { method: 'GET', imports: 'getUser' };
+const WEBHOOK_ROUTE: KnownRoute = {
+  method: 'POST',
+  imports: 'Stripe handleSubscriptionChange stripe NextRequest NextResponse',
+};
+const CHECKOUT_ROUTE: KnownRoute = {
+  method: 'GET',
+  imports: 'eq db users teams teamMembers setSession NextRequest NextResponse stripe Stripe',
+};
+
+export type NextOptions = {
+  readonly way: Way;
+  /** Whether the app runs in functions, which end between requests. */
+  readonly isServerless: boolean;
+  /** The file for variables; `null`: the environment has them. */
+  readonly variableFile: string | null;
+};
+
+/** What connects Instep with a Next.js app. @throws InitRefused if that is not possible */
+export function planNextjs(app: App, { way, isServerless, variableFile }: NextOptions): Plan {
+  const files: FileChange[] = [];
+  const remarks: Remark[] = [];
+  const variables: Variable[] = [];
+  const paths = [...app.sources.keys()];
+  const isIn = (folder: string) => paths.some((path) => path.startsWith(folder));
+  const source = !isIn('app/') && isIn('src/') ? 'src/' : '';
+  const settings = app.read('tsconfig.json') ?? app.read('jsconfig.json') ?? '';
+  const hasAlias = new RegExp(`"@/\\*"\\s*:\\s*\\[\\s*"(?:\\./)?${source}\\*"`).test(settings);
+  const extension = app.read('tsconfig.json') === null ? 'js' : 'ts';
+  const fileOf = (route: string) => `${source}app${route}/route.${extension}`;
+
+  if (way === 'inside') {
+    requireRouteHandlers(app, isIn(`${source}app/`));
+    const handlers = isServerless ? NEXT_CODE.serverlessHandlers : NEXT_CODE.handlers;
+    replace(`${source}lib/instep.${extension}`, handlers, null);
+    replace(fileOf(USER_PATH), NEXT_CODE.user, USER_ROUTE);
+    replace(fileOf(WEBHOOK_PATH), NEXT_CODE.webhook, WEBHOOK_ROUTE);
+    if (isServerless) planSchedule();
+  } else {
+    planRewrites();
+    addVariable('PORT', PORT);
+  }
+  const checkout = fileOf('/api/stripe/checkout');
+  if (app.read(checkout) === null || extension === 'js') {
+    remarks.push({ text: `call completeCheckout where Stripe redirects to (docs/checkout.md)` });
+  } else {
+    const own = way === 'inside' ? `'@/lib/instep'` : `'instep/next'`;
+    replace(checkout, NEXT_CODE.checkout.replace(`'instep/next'`, own), CHECKOUT_ROUTE);
+  }
+  for (const [path, text] of app.sources) {
+    if (text.includes(USER_PATH)) change(path, text.replace(FETCHER, checkedFetcher));
+  }
+  return { files, remarks, variables };
+
+  function change(path: string, text: string): void {
+    const before = app.read(path);
+    const after = before?.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text;
+    if (before !== after) files.push({ path, before, after });
+  }
+
+  /** Replaces a file of the app if it does only what is known. */
+  function replace(path: string, code: string, known: KnownRoute | null): void {
+    const before = app.read(path);
+    if (before !== null && /from ['"][^'"]*\binstep(?:\/next)?['"]/.test(before)) return;
+    const relative = posix.relative(posix.dirname(path), `${source}lib/instep`);
+    const lines = hasAlias ? code : code.replace('@/lib/instep', relative);
+    const reason = before === null ? null : strangeIn(before, known);
+    if (reason === null) change(path, lines);
+    else
+      remarks.push({ text: `${path} stays as it is, because it ${reason}. Replace it by`, lines });
+  }
+
+  function planRewrites(): void {
+    const names = ['ts', 'mjs', 'js', 'cjs'].map((one) => `next.config.${one}`);
+    const path = names.find((name) => app.read(name) !== null) ?? 'next.config.mjs';
+    const before = app.read(path) ?? 'const nextConfig = {};\n\nexport default nextConfig;\n';
+    if (before.includes(WEBHOOK_PATH)) return;
+    const after = withRewrites(before);
+    const text = `${path} stays as it is, because its form is not known. Add this to the configuration`;
+    if (after === null) remarks.push({ text, lines: NEXT_CODE.rewrites });
+    else change(path, after);
+  }
+
+  function planSchedule(): void {
+    replace(fileOf('/api/instep/maintenance'), NEXT_CODE.maintenance, null);
+    addVariable('CRON_SECRET', randomBytes(16).toString('hex'));
+    const text =
+      'let a scheduler call /api/instep/maintenance every hour. On Vercel, vercel.json needs';
+    if (app.read('vercel.json')?.includes('/api/instep/maintenance')) return;
+    remarks.push({ text, lines: NEXT_CODE.schedule });
+  }
+
+  function addVariable(name: string, value: string): void {
+    if (process.env[name] !== undefined) return;
+    if (variableFile !== null) variables.push({ path: variableFile, name, value, copyOf: null });
+    else remarks.push({ text: `set ${name}, for example to ${value}, where DATABASE_URL is set` });
+  }
+}
+
+/** @throws InitRefused */
+function requireRouteHandlers({ frameworkVersion }: App, hasAppFolder: boolean): void {
+  const [, major = '15'] = /^\D*(\d+)\./.exec(frameworkVersion) ?? [];
+  const problem = hasAppFolder ? 'Next.js 15.1 or newer' : 'the App Router, in the folder app';
+  if (hasAppFolder && Number(major) >= 15) return;
+  throw new InitRefused(`inside the app, Instep needs ${problem}: use --beside`);
+}
+
+/** What a route does that the starter's does not; `null`: nothing, so it can be replaced. */
+function strangeIn(text: string, known: KnownRoute | null): string | null {
+  if (known === null) return 'exists already';
+  const imports = [
+    ...text.matchAll(/^import\s+(?:type\s+)?([^'"]*?)(?:\s+from\s+)?['"]([^'"]+)/gm),
+  ];
+  const imported = imports.flatMap(([, names = '', from = '']) =>
+    names === '' ? [from] : names.split(/[\s{},]+|type\s/).filter((name) => name !== ''),
+  );
+  const strange = imported.filter((name) => !known.imports.split(' ').includes(name));
+  if (strange.length > 0) return `imports ${strange.join(', ')}`;
+  const form = /^export\s+(?:async\s+)?(?:(?:function|const|let|var|class)\s+)?(\S+?)\b/gm;
+  const exported = [...text.matchAll(form)].map(([, name]) => name);
+  if (exported.join() !== known.method) return `exports not only ${known.method}`;
+  const types = [...text.matchAll(/(?:case|===?)\s*['"](\w+\.[\w.]+)['"]/g)].map(
+    ([, type]) => type,
+  );
+  const others = types.filter((type) => !HANDLED_TYPES.some((handled) => handled === type));
+  if (others.length > 0) return `also handles ${others.join(', ')} (docs/connect/recipes.md)`;
+  return /\bfetch\(|\bimport\(|\brequire\(/.test(text) ? 'calls other code' : null;
+}
+
+/** The configuration with the rewrites first; `null` if there is no place for them. */
+function withRewrites(text: string): string | null {
+  const start =
+    /^(?:export default|module\.exports =|(?:const|let|var)\s+(\w+)(?:\s*:\s*[\w.]+)?\s*=)\s*\{/gm;
+  const isExported = (name: string) =>
+    new RegExp(`(?:export default|module\\.exports =)[^;]*\\b${name}\\b`).test(text);
+  const [object, ...others] = [...text.matchAll(start)].filter(
+    ([, name]) => name === undefined || isExported(name),
+  );
+  if (object === undefined || others.length > 0 || /\brewrites\b/.test(text)) return null;
+  const end = object.index + object[0].length;
+  const method = NEXT_CODE.rewrites.trimEnd().replace(/^/gm, '  ');
+  const rest = text.slice(end);
+  return `${text.slice(0, end)}\n${method}${/^\r?\n/.test(rest) ? '' : '\n'}${rest}`;
+}
+
+/** A fetcher in the starter's form, which takes an error for a user. */
+const FETCHER =
+  /^(const \w+ = \((\w+)(?:: string)?\) =>)\s+fetch\(\2\)\s*\.then\(\((\w+)\) => \3\.json\(\)\);?[ \t]*(?=\r?$)/gm;
+
+function checkedFetcher(_: string, head: string, url: string): string {
+  return `${head}\n  ${NEXT_CODE.fetcher.replace('url', url)};`;
+}

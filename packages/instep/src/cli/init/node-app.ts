@@ -1,0 +1,101 @@
+import { USER_PATH } from '../../server/http-message.ts';
+import { WEBHOOK_PATH } from '../../server/webhook.ts';
+import type { App, Framework } from './app.ts';
+import type { Plan } from './changes.ts';
+
+type NodeFramework = Exclude<Framework, 'Next.js'>;
+
+/** The lines that the guides show (`tests/cli/init.test.ts` compares them), and what creates the app. */
+export const MOUNTS = {
+  Express: {
+    importLine: `import { createNodeHandler } from 'instep/node';`,
+    lines: 'app.use(createNodeHandler());',
+    creation: /^([ \t]*)(?:export )?const (\w+)(?:: [\w.]+)? = express\(/gm,
+  },
+  Fastify: {
+    importLine: `import { fastifyInstep } from 'instep/node';`,
+    lines: 'app.register(fastifyInstep);',
+    creation: /^([ \t]*)(?:export )?const (\w+)(?:: [\w.<>]+)? = [fF]astify\(/gm,
+  },
+  Hono: {
+    importLine: `import { createHandler } from 'instep';`,
+    lines: `const instep = createHandler();
+app.mount('/api/user', instep, { replaceRequest: false });
+app.mount('/api/stripe/webhook', instep, { replaceRequest: false });`,
+    creation: /^([ \t]*)(?:export )?const (\w+) = new Hono(?:<[^()]*>)?\(/gm,
+  },
+} as const satisfies Record<NodeFramework, object>;
+
+const TEST = /(?:^|\/)(?:tests?|__tests__)\/|\.(?:test|spec)\.\w+$/;
+const ROUTES = new RegExp(`['"\`](?:${USER_PATH}|${WEBHOOK_PATH})['"\`]`);
+
+/** The lines that connect Instep with an app, before all of the app's own handlers. */
+export function planNodeApp(app: App, framework: NodeFramework): Plan {
+  const { importLine, lines, creation } = MOUNTS[framework];
+  const plan = { files: [], variables: [], remarks: [] };
+  const sources = [...app.sources].filter(([path]) => !TEST.test(path));
+  if (sources.some(([, text]) => /['"]instep(?:\/node)?['"]/.test(text))) return plan;
+  const creations = sources.flatMap(([path, text]) =>
+    [...text.matchAll(creation)].map((match) => ({ path, text, match })),
+  );
+  const [only] = creations;
+  const paths = creations.map(({ path }) => path).join(', ') || 'nowhere';
+  if (only === undefined || creations.length > 1) {
+    return byHand(`it is not clear where the ${framework} app is created (found: ${paths})`);
+  }
+  const owners = sources
+    .filter(([, text]) => ROUTES.test(text))
+    .map(([path]) => path)
+    .join(', ');
+  const already = `${owners} has a route for ${USER_PATH} or ${WEBHOOK_PATH}`;
+  // Fastify does not start with two handlers of one route.
+  if (owners !== '' && framework === 'Fastify') return byHand(already);
+  const after = withMount(only.text, only.match, MOUNTS[framework]);
+  if (after === null) return byHand(`the form of ${only.path} is not known`);
+  const remark = { text: `${already}, which is not called any more: Instep comes first` };
+  const files = [{ path: only.path, before: only.text, after }];
+  return { ...plan, files, remarks: owners === '' ? [] : [remark] };
+
+  function byHand(reason: string): Plan {
+    const text = `${reason}, so add these lines yourself, before all other handlers`;
+    return { ...plan, remarks: [{ text, lines: `${importLine}\n\n${lines}` }] };
+  }
+}
+
+const IMPORT =
+  /^(?:import\b[^;'"]*['"][^'"\n]+['"]|(?:const|let|var) [^=\n]+ = require\(['"][^'"\n]+['"]\)).*$/gm;
+
+type Mount = (typeof MOUNTS)[NodeFramework];
+
+/** The text with the lines after the statement that creates the app; `null` if its form is not known. */
+function withMount(text: string, match: RegExpExecArray, mount: Mount): string | null {
+  const [start = '', indent = '', name = 'app'] = match;
+  const end = endOfStatement(text, match.index + start.length, indent);
+  const last = [...text.matchAll(IMPORT)].findLast(({ index }) => index < match.index);
+  if (end === null || last === undefined || /\binstep\b/.test(text)) return null;
+  const [line] = last;
+  const imported = line.includes('require(')
+    ? mount.importLine.replace(/^import (.*) from (.*);$/, 'const $1 = require($2);')
+    : mount.importLine;
+  const lines = mount.lines.replace(/^app\b/gm, name).replace(/^/gm, indent);
+  const endOfImports = last.index + line.trimEnd().length;
+  const head = `${text.slice(0, endOfImports)}\n${inStyleOf(line, imported)}`;
+  const after = `${head}${text.slice(endOfImports, end)}\n${inStyleOf(line, lines)}${text.slice(end)}`;
+  return text.includes('\r\n') ? after.replace(/\r?\n/g, '\r\n') : after;
+}
+
+/** The end of the statement whose arguments begin here; `null` if more follows them than a line. */
+function endOfStatement(text: string, start: number, indent: string): number | null {
+  const rest = text.slice(start);
+  const isOpen = /^[^\n]*[({[,][ \t]*\r?\n/.test(rest);
+  const close = isOpen ? `[^]*?\\n${indent}[\\])}]+` : '[^\\n]*?';
+  const [found] = new RegExp(`^${close}\\);?(?=[ \\t]*\\r?(?:\\n|$))`).exec(rest) ?? [];
+  if (found === undefined || /\)\s*\.(?!withTypeProvider\b)/.test(found)) return null;
+  return /^\s*\./.test(rest.slice(found.length)) ? null : start + found.length;
+}
+
+/** The lines with the quotes and semicolons of one of the app's lines. */
+function inStyleOf(line: string, lines: string): string {
+  const quoted = line.includes('"') ? lines.replaceAll("'", '"') : lines;
+  return line.trimEnd().endsWith(';') ? quoted : quoted.replace(/;$/gm, '');
+}

@@ -1,0 +1,446 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { NEXT_CODE } from 'instep/src/cli/init/nextjs.ts';
+import { MOUNTS } from 'instep/src/cli/init/node-app.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  createStarterApp,
+  type Files,
+  MANIFEST,
+  STARTER_FILES,
+  writeFiles,
+} from '../support/init/starter-app.ts';
+import { connect, createDatabase, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createFolder, runInstep } from '../support/process/instep-process.ts';
+import { ROOT } from '../support/repository.ts';
+import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+
+const { database, url } = await createDatabase();
+afterAll(() => database.close());
+
+/** No API listens at this address. */
+const API = `STRIPE_API_BASE=http://127.0.0.1:1\nSTRIPE_WEBHOOK_SECRET=${WEBHOOK_SECRET}\n`;
+const VARIABLES = `POSTGRES_URL=${url.href}\nAUTH_SECRET=${AUTH_SECRET}\n${API}`;
+
+const init = (folder: string, ...args: string[]) => runInstep(['init', ...args], {}, folder);
+
+/** Every file of the folder with its text. */
+function filesOf(folder: string): Record<string, string> {
+  const paths = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+  return Object.fromEntries(
+    paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
+  );
+}
+
+const page = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+
+describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (way) => {
+  const folder = createStarterApp(VARIABLES);
+  const before = filesOf(folder);
+  let first: Awaited<ReturnType<typeof init>>;
+  beforeAll(async () => {
+    first = await init(folder, `--${way}`, '--yes');
+  });
+
+  test('shows one diff without a secret, applies it, and checks everything', () => {
+    expect(first).toMatchObject({ code: 0 });
+    expect(first.stdout).toContain('+++ app/api/stripe/checkout/route.ts');
+    expect(first.stdout).toContain('+DATABASE_URL=<the value of POSTGRES_URL>');
+    expect(first.stdout).not.toContain(url.href);
+    expect(first.stdout).toMatch(/^ok +users and teams +usable: public.users and public.teams/m);
+    expect(first.stdout).toContain('parked: no team has a customer yet');
+    expect(first.stdout).toContain('`npx instep init --undo` reverses all this.');
+  });
+
+  test('connects the routes, the checkout, the fetchers and the variables', () => {
+    const after = filesOf(folder);
+    const changed = Object.keys(after).filter((path) => after[path] !== before[path]);
+    const both = ['.env', '.instep-init.json', 'app/(dashboard)/signed-in-user.tsx', CHECKOUT];
+    const own = way === 'inside' ? ['lib/instep.ts', USER, WEBHOOK] : ['next.config.ts'];
+    expect(changed.sort()).toEqual([...both, ...own].sort());
+    expect(after['app/(dashboard)/signed-in-user.tsx']).toContain(NEXT_CODE.fetcher);
+    expect(after['.env']).toMatch(/\nDATABASE_URL=postgres.*\n(?:PORT=3010\n)?$/);
+    expect(after['.instep-init.json']).not.toContain(url.href);
+    if (way === 'beside') {
+      expect(after['next.config.ts']).toContain(NEXT_CODE.rewrites.replace(/^(?=.)/gm, '  '));
+      expect(after[CHECKOUT]).toBe(NEXT_CODE.checkout);
+    } else {
+      expect(after['lib/instep.ts']).toBe(NEXT_CODE.handlers);
+      expect(after[USER]).toBe(NEXT_CODE.user);
+      expect(after[WEBHOOK]).toBe(NEXT_CODE.webhook);
+      expect(after[CHECKOUT]).toContain("import { completeCheckout } from '@/lib/instep';");
+    }
+  });
+
+  test('changes nothing the second time, and only after an undo the other way', async () => {
+    const after = filesOf(folder);
+    const second = await init(folder);
+    expect(second).toMatchObject({ code: 0 });
+    expect(second.stdout).toContain('Nothing has to be changed.');
+    const other = await init(folder, way === 'inside' ? '--beside' : '--inside');
+    expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('init --undo') });
+    expect(filesOf(folder)).toEqual(after);
+  });
+
+  test('--undo refuses what was changed since, keeps what was added, and restores the rest', async () => {
+    const added = '// Ours.\n';
+    const path = 'app/(dashboard)/signed-in-user.tsx';
+    writeFileSync(join(folder, path), `${filesOf(folder)[path]}${added}`);
+    const ours = filesOf(folder);
+    writeFiles(folder, { [CHECKOUT]: '// Ours.\n' });
+    const changed = filesOf(folder);
+    const refused = await init(folder, '--undo', '--yes');
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(`  - ${CHECKOUT}\n`),
+    });
+    expect(filesOf(folder)).toEqual(changed);
+
+    writeFiles(folder, { [CHECKOUT]: ours[CHECKOUT] ?? '' });
+    const undone = await init(folder, '--undo', '--yes');
+    expect(undone).toMatchObject({ code: 0 });
+    expect(undone.stdout).not.toContain(url.href);
+    expect(filesOf(folder)).toEqual({ ...before, [path]: `${before[path]}${added}` });
+    const again = await init(folder, '--undo', '--yes');
+    expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('nothing to undo') });
+  });
+});
+
+const USER = 'app/api/user/route.ts';
+const WEBHOOK = 'app/api/stripe/webhook/route.ts';
+const CHECKOUT = 'app/api/stripe/checkout/route.ts';
+
+async function diffOf(files: Files, ...args: string[]): Promise<string> {
+  const folder = createStarterApp(VARIABLES, files);
+  const before = filesOf(folder);
+  const shown = await init(folder, '--inside', ...args);
+  expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining('add --yes') });
+  expect(filesOf(folder)).toEqual(before);
+  return shown.stdout;
+}
+
+test.each<[reason: string, path: string, change: (text: string) => string]>([
+  ['imports audit', USER, (text) => `import { audit } from './audit';\n${text}`],
+  ['imports ./tracing', USER, (text) => `import './tracing';\n${text}`],
+  ['exports not only GET', USER, (text) => `${text}export async function DELETE() {}\n`],
+  [
+    'also handles invoice.paid',
+    WEBHOOK,
+    (text) => text.replace('subscription.deleted', 'x').replace('customer.x', 'invoice.paid'),
+  ],
+  [
+    'calls other code',
+    WEBHOOK,
+    (text) => text.replace('break;', "await fetch('https://example.com');"),
+  ],
+  [
+    'imports Mailer',
+    CHECKOUT,
+    (text) => text.replace('{ setSession }', '{ setSession, type Mailer }'),
+  ],
+])('a route that %s stays as it is: %s', async (reason, path, change) => {
+  const shown = await diffOf({ [path]: change(STARTER_FILES[path] ?? '') });
+  expect(shown).toContain(`${path} stays as it is, because it ${reason}`);
+  expect(shown).not.toContain(`+++ ${path}`);
+  expect(shown).toContain('+++ lib/instep.ts');
+});
+
+test('an app without a checkout route, without an alias and in src has the same code', async () => {
+  const moved = Object.entries(STARTER_FILES).filter(([path]) => path.startsWith('app/'));
+  const shown = await diffOf({
+    ...Object.fromEntries(moved.map(([path]) => [path, null])),
+    ...Object.fromEntries(moved.map(([path, text]) => [`src/${path}`, text])),
+    [`src/${CHECKOUT}`]: null,
+    app: null,
+    lib: null,
+    'tsconfig.json': '{}',
+  });
+  expect(shown).toContain("+export { GET } from '../../../lib/instep';");
+  expect(shown).toContain("+export { POST } from '../../../../lib/instep';");
+  expect(shown).toContain('+++ src/lib/instep.ts');
+  expect(shown).toContain('call completeCheckout where Stripe redirects to');
+  expect(shown).toContain('no code was found that signs the cookie session');
+});
+
+test.each([['--serverless'], ['vercel.json']])(
+  'in functions (%s) it adds a route for a scheduler',
+  async (how) => {
+    const args = how.startsWith('--') ? [how] : [];
+    const shown = await diffOf(args.length === 0 ? { [how]: '{}\n' } : {}, ...args);
+    expect(shown).toContain('+++ app/api/instep/maintenance/route.ts');
+    expect(shown).toContain('+CRON_SECRET=<a new secret>');
+    expect(shown).toContain(NEXT_CODE.schedule.trim());
+  },
+);
+
+test.each([
+  ['module.exports = {\n  reactStrictMode: true,\n};\n', true],
+  [
+    "/** @type {import('next').NextConfig} */\nconst config = {};\n\nexport default withPlugins(config);\n",
+    true,
+  ],
+  ['export default {\r\n  reactStrictMode: true,\r\n};\r\n', true],
+  ['export default { reactStrictMode: true };\n', true],
+  ['export default async () => ({});\n', false],
+  ['const nextConfig = { async rewrites() { return []; } };\nexport default nextConfig;\n', false],
+  ['const one = {\n};\nconst two = {\n};\nexport default merge(one, two);\n', false],
+])('finds the place for the rewrites in %j: %s', async (text, isFound) => {
+  const folder = createStarterApp(VARIABLES, { 'next.config.ts': null, 'next.config.mjs': text });
+  const { stdout } = await init(folder, '--beside');
+  expect(stdout.includes('+++ next.config.mjs')).toBe(isFound);
+  expect(stdout.includes('next.config.mjs stays as it is')).toBe(!isFound);
+});
+
+test.each([
+  ['CRLF', VARIABLES.replaceAll('\n', '\r\n')],
+  ['no last newline', VARIABLES.trimEnd()],
+  ['quotes and export', VARIABLES.replace(/POSTGRES_URL=(.*)/, 'export POSTGRES_URL="$1"')],
+])('.env with %s is restored byte for byte', async (_, variables) => {
+  const folder = createStarterApp(variables);
+  expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
+  const added = filesOf(folder)['.env'] ?? '';
+  expect(added.startsWith(variables)).toBe(true);
+  const isCrlf = variables.includes('\r');
+  expect(/[^\r]\n/.test(added)).toBe(!isCrlf);
+  const shown = await runInstep(['tables', '--json'], {}, folder);
+  expect(shown).toMatchObject({ code: 0 });
+  await init(folder, '--undo', '--yes');
+  expect(filesOf(folder)['.env']).toBe(variables);
+});
+
+test('variables that exist are never changed, and .env.local is read as in Next.js', async () => {
+  const local = `DATABASE_URL=${url.href}\nPORT=4000\n`;
+  const folder = createStarterApp(VARIABLES, { '.env.local': local });
+  expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
+  expect(filesOf(folder)).toMatchObject({ '.env': VARIABLES, '.env.local': local });
+});
+
+test('a variable that was changed since is not removed', async () => {
+  const folder = createStarterApp(VARIABLES);
+  await init(folder, '--beside', '--yes');
+  const changed = (filesOf(folder)['.env'] ?? '').replace('PORT=3010', 'PORT=3020');
+  writeFiles(folder, { '.env': changed });
+  const { code, stderr } = await init(folder, '--undo', '--yes');
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: expect.stringContaining('  - PORT in .env\n'),
+  });
+  expect(filesOf(folder)['.env']).toBe(changed);
+});
+
+test.each<[problem: string, prepare: (folder: string) => void]>([
+  ['read-only', (folder) => chmodSync(join(folder, CHECKOUT), 0o444)],
+  ['not a directory|EEXIST', (folder) => writeFiles(folder, { lib: null })],
+])('after an error with a file (%s) nothing is half done', async (problem, prepare) => {
+  const folder = createStarterApp(VARIABLES);
+  prepare(folder);
+  if (problem !== 'read-only') writeFiles(folder, { lib: 'a file in place of the folder' });
+  const before = filesOf(folder);
+  const { code, stderr } = await init(folder, '--inside', '--yes');
+  expect(code).toBe(1);
+  expect(stderr).toMatch(new RegExp(`nothing was changed.*(${problem})`));
+  expect(filesOf(folder)).toEqual(before);
+});
+
+test('refuses a database without tables with the migration command of the app', async () => {
+  const empty = await createEmptyDatabase();
+  const variables = VARIABLES.replace(url.href, empty.href);
+  const cases: [Files, string][] = [
+    [{}, '`npm run db:migrate`'],
+    [{ 'pnpm-lock.yaml': '', 'node_modules/.modules.yaml': '' }, '`pnpm run db:migrate`'],
+    [
+      { 'package.json': JSON.stringify({ dependencies: { '@prisma/client': '6', next: '15' } }) },
+      '`npx prisma migrate deploy`',
+    ],
+  ];
+  for (const [files, command] of cases) {
+    const folder = createStarterApp(variables, files);
+    const { code, stderr } = await init(folder, '--beside', '--yes');
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(command) });
+  }
+  const database = connect(empty);
+  expect(await database.query("select to_regnamespace('instep') as schema")).toEqual([
+    { schema: null },
+  ]);
+  await database.close();
+});
+
+test.each([
+  ['AUTH_SECRET', VARIABLES.replace(/AUTH_SECRET=.*\n/, '')],
+  ['DATABASE_URL', VARIABLES.replace(/POSTGRES_URL=.*\n/, '')],
+])('refuses without %s', async (name, variables) => {
+  const { code, stderr } = await init(createStarterApp(variables), '--beside', '--yes');
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: expect.stringContaining(`${name} is missing`),
+  });
+});
+
+test('in a monorepo the folder of the app is connected, with the package manager of the root', async () => {
+  const root = createFolder();
+  writeFiles(root, {
+    'package.json': JSON.stringify({ private: true, workspaces: ['apps/*'] }),
+    'pnpm-workspace.yaml': 'packages:\n  - apps/*\n',
+    'pnpm-lock.yaml': '',
+    '.env': VARIABLES,
+  });
+  const refused = await init(root, '--inside');
+  expect(refused).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('root of a workspace'),
+  });
+
+  const folder = join(root, 'apps/web');
+  mkdirSync(folder, { recursive: true });
+  const manifest = { ...MANIFEST, dependencies: { next: '15.4.0' } };
+  writeFiles(folder, {
+    ...STARTER_FILES,
+    '.env': VARIABLES,
+    'package.json': JSON.stringify(manifest),
+  });
+  const { stdout } = await init(folder, '--inside');
+  expect(stdout).toMatch(/^app +Next\.js 15\.4\.0, pnpm$/m);
+});
+
+const SERVERS = {
+  Express: `import express from 'express';\n\nconst app = express();\napp.use(express.json());\n`,
+  Fastify: `import Fastify from "fastify"\n\nexport function build(options) {\n  const server = Fastify({\n    logger: true,\n    ...options\n  })\n  server.get("/", async () => "the app")\n  return server\n}\n`,
+  Hono: `import { serve } from '@hono/node-server';\nimport { Hono } from 'hono';\n\nconst app = new Hono<{ Variables: { user: string } }>();\napp.get('/', (context) => context.text('the app'));\n`,
+} as const;
+
+const CONNECTED = {
+  Express: `import express from 'express';
+import { createNodeHandler } from 'instep/node';
+
+const app = express();
+app.use(createNodeHandler());
+app.use(express.json());
+`,
+  Fastify: `import Fastify from "fastify"
+import { fastifyInstep } from "instep/node"
+
+export function build(options) {
+  const server = Fastify({
+    logger: true,
+    ...options
+  })
+  server.register(fastifyInstep)
+  server.get("/", async () => "the app")
+  return server
+}
+`,
+  Hono: `import { serve } from '@hono/node-server';
+import { Hono } from 'hono';
+import { createHandler } from 'instep';
+
+const app = new Hono<{ Variables: { user: string } }>();
+const instep = createHandler();
+app.mount('/api/user', instep, { replaceRequest: false });
+app.mount('/api/stripe/webhook', instep, { replaceRequest: false });
+app.get('/', (context) => context.text('the app'));
+`,
+};
+
+const COMMON_JS = `const express = require('express');\nconst { json } = express;\n\nconst server = express();\nserver.use(json());\n`;
+
+const nodeApp = (framework: string, path: string, text: string): string => {
+  const dependencies = { [framework.toLowerCase()]: '5', instep: 'file:instep' };
+  const folder = createFolder();
+  const manifest = JSON.stringify({ type: 'module', dependencies });
+  writeFiles(folder, { 'package.json': manifest, '.env': VARIABLES, [path]: text });
+  return folder;
+};
+
+test.each(Object.entries(SERVERS))(
+  '--inside connects a plain %s app, and --undo reverses it',
+  async (framework, text) => {
+    const folder = nodeApp(framework, 'src/server.js', text);
+    const before = filesOf(folder);
+    expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
+    expect(filesOf(folder)['src/server.js']).toBe(CONNECTED[framework as keyof typeof SERVERS]);
+    expect((await init(folder)).stdout).toContain('Nothing has to be changed.');
+    expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
+    expect(filesOf(folder)).toEqual(before);
+  },
+);
+
+test('--inside connects a CommonJS app under the name of its object', async () => {
+  const folder = nodeApp('Express', 'server.cjs', COMMON_JS);
+  const { stdout } = await init(folder, '--inside');
+  expect(stdout).toContain("+const { createNodeHandler } = require('instep/node');");
+  expect(stdout).toContain('+server.use(createNodeHandler());');
+});
+
+test.each([
+  ['nowhere', 'Express', 'export const nothing = 1;\n'],
+  [
+    'is not known',
+    'Hono',
+    "import { Hono } from 'hono';\nconst app = new Hono().basePath('/api');\n",
+  ],
+  [
+    'is not known',
+    'Hono',
+    "import { Hono } from 'hono';\nconst app = new Hono()\n  .get('/', home);\n",
+  ],
+  ['has a route', 'Fastify', `${SERVERS.Fastify}\napp.post('/api/stripe/webhook', webhook);\n`],
+  ['src/app.ts, src/app.ts', 'Express', `${SERVERS.Express}const other = express();\n`],
+])('code that %s (%s) stays as it is, with the lines to add', async (reason, framework, text) => {
+  const { stdout } = await init(nodeApp(framework, 'src/app.ts', text), '--inside', '--yes');
+  expect(stdout).toContain(reason);
+  expect(stdout).toContain(`    ${MOUNTS[framework as keyof typeof MOUNTS].importLine}`);
+  expect(stdout).not.toContain('+++ src/app.ts');
+});
+
+test('an app without a known framework gets what its proxy has to do', async () => {
+  const folder = createFolder();
+  writeFiles(folder, { '.env': VARIABLES });
+  const { code, stdout } = await init(folder, '--yes');
+  expect(code).toBe(0);
+  expect(stdout).toContain('let your proxy pass /api/user and /api/stripe/webhook on to Instep');
+  const inside = await init(folder, '--undo', '--yes');
+  expect(inside).toMatchObject({ code: 0 });
+});
+
+test('the signed event is applied to a linked team, and leaves nothing', async () => {
+  const { database, url } = await createDatabase();
+  const teamId = await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' });
+  const folder = createStarterApp(
+    VARIABLES.replaceAll(/^POSTGRES_URL=.*/gm, `POSTGRES_URL=${url.href}`),
+  );
+  const { stdout } = await init(folder, '--beside', '--yes');
+  expect(stdout).toContain(`applied, for cus_acme of team ${teamId}`);
+  expect(await database.query('select from instep.events')).toEqual([]);
+  expect(await database.query('select from teams where subscription_status is not null')).toEqual(
+    [],
+  );
+
+  await database.query(`
+    create function refuse() returns trigger language plpgsql as $$
+    begin raise 'plans are frozen'; end $$;
+    create trigger refuse before update on teams for each row execute function refuse()`);
+  const refused = await init(folder);
+  expect(refused).toMatchObject({ code: 0, stderr: expect.stringContaining('plans are frozen') });
+  await database.close();
+});
+
+test.each([
+  ['docs/connect/nextjs.md', ['handlers', 'user', 'webhook', 'fetcher'] as const],
+  ['docs/connect/nextjs-saas-starter.md', ['rewrites', 'fetcher'] as const],
+  ['docs/connect/serverless.md', ['serverlessHandlers', 'maintenance', 'schedule'] as const],
+  ['docs/checkout.md', ['checkout'] as const],
+])('%s shows the same code', (path, names) => {
+  for (const name of names) expect(page(path)).toContain(NEXT_CODE[name]);
+});
+
+test.each(['Express', 'Fastify', 'Hono'] as const)(
+  'the guide for %s shows the same lines',
+  (framework) => {
+    const { importLine, lines } = MOUNTS[framework];
+    const guide = page(`docs/connect/${framework.toLowerCase()}.md`);
+    for (const line of [importLine, ...lines.split('\n')]) expect(guide).toContain(`\n${line}\n`);
+  },
+);
