@@ -46,6 +46,13 @@ describe('the docs name every status', () => {
     expect(textOf('contract.md')).toContain(`\`${status}\``);
   });
 
+  test.each(Object.entries(STATUSES))('%s, with its access, in access.md', (status, { access }) => {
+    const page = readFileSync(resolve(import.meta.dirname, '../docs/access.md'), 'utf8');
+    const rows = page.split('\n').map((line) => line.split('|').map((cell) => cell.trim()));
+    const row = rows.find(([, first = '', , third]) => third && first.includes(`\`${status}\``));
+    expect(row?.[3]).toMatch(access === 'yes' || access === 'in grace' ? /^yes/ : /^no/);
+  });
+
   test.each(statuses.filter((status) => effectOf(status) !== 'none'))(
     '%s, in the ordering rule of ARCHITECTURE.md',
     (status) => {

@@ -18,6 +18,7 @@ export {
 } from './config/config.ts';
 export type { ApplicationId, User } from './core/application.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
+export type { Status } from './core/status.ts';
 export type { TeamPlan } from './core/transition.ts';
 export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
 export {

@@ -1,5 +1,6 @@
 import type { AccessPolicy } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
+import type { Status } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
@@ -7,21 +8,10 @@ import { idFrom } from '../postgres/tables/id-from-text.ts';
 /**
  * Why a team has access or not: mostly the status of the subscription that decides. `past_due` has access (in its
  * grace, if there is one), and `past_due_expired` had it until the grace ended. `none`: the team never had a
- * subscription. `granted`: by a grant, and no subscription gives access. `unknown_status`: a status that this version does not know; it changes nothing.
+ * subscription. `granted`: by a grant, and no subscription gives access. `unknown_status`: a status that this version
+ * does not know; it changes nothing.
  */
-export type AccessReason =
-  | 'active'
-  | 'trialing'
-  | 'past_due'
-  | 'past_due_expired'
-  | 'paused'
-  | 'unpaid'
-  | 'canceled'
-  | 'incomplete'
-  | 'incomplete_expired'
-  | 'none'
-  | 'granted'
-  | 'unknown_status';
+export type AccessReason = Status | 'past_due_expired' | 'none' | 'granted' | 'unknown_status';
 
 /** A row of the view `instep.team_access` (docs/access.md). A fact that Stripe has not sent is `null`. */
 export type TeamAccess = {

@@ -1,11 +1,18 @@
 /** The effect of a status on a team: it grants the plan, clears it, or changes nothing. */
 type Effect = 'grants' | 'clears' | 'none';
 
+export type Access = 'yes' | 'no' | 'in grace' | 'if kept';
+
 type StatusRule = {
   /** Whether a subscription with this status has ended: no other status follows. */
   readonly hasEnded: boolean;
   /** Whether Stripe charges for it, or will after a trial. */
-  readonly isCharged?: true;
+  readonly isCharged: boolean;
+  /**
+   * Whether the team may use the product (docs/access.md): `in grace` while `PAST_DUE_GRACE` lasts, `if kept` with
+   * `PAUSED_ACCESS`.
+   */
+  readonly access: Access;
 } & (
   | {
       readonly effect: 'grants';
@@ -17,14 +24,14 @@ type StatusRule = {
 
 /** The statuses of a subscription at Stripe, with their effects on a team (docs/contract.md, section 3). */
 export const STATUSES = {
-  incomplete: { effect: 'none', hasEnded: false },
-  incomplete_expired: { effect: 'none', hasEnded: true },
-  trialing: { effect: 'grants', rank: 1, hasEnded: false, isCharged: true },
-  active: { effect: 'grants', rank: 2, hasEnded: false, isCharged: true },
-  past_due: { effect: 'none', hasEnded: false, isCharged: true },
-  unpaid: { effect: 'clears', hasEnded: false },
-  paused: { effect: 'none', hasEnded: false },
-  canceled: { effect: 'clears', hasEnded: true },
+  incomplete: { effect: 'none', access: 'no', isCharged: false, hasEnded: false },
+  incomplete_expired: { effect: 'none', access: 'no', isCharged: false, hasEnded: true },
+  trialing: { effect: 'grants', rank: 1, access: 'yes', isCharged: true, hasEnded: false },
+  active: { effect: 'grants', rank: 2, access: 'yes', isCharged: true, hasEnded: false },
+  past_due: { effect: 'none', access: 'in grace', isCharged: true, hasEnded: false },
+  unpaid: { effect: 'clears', access: 'no', isCharged: false, hasEnded: false },
+  paused: { effect: 'none', access: 'if kept', isCharged: false, hasEnded: false },
+  canceled: { effect: 'clears', access: 'no', isCharged: false, hasEnded: true },
 } as const satisfies Readonly<Record<string, StatusRule>>;
 
 export type Status = keyof typeof STATUSES;
@@ -53,10 +60,11 @@ export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
   .filter((status) => effectOf(status) === 'grants')
   .sort((one, other) => rankOf(other) - rankOf(one));
 
+const statusesThat = (matches: (rule: StatusRule) => boolean): readonly string[] =>
+  Object.entries(STATUSES).flatMap(([status, rule]) => (matches(rule) ? status : []));
+
 /** The statuses of subscriptions that have ended. */
-export const ENDED_STATUSES: readonly string[] = Object.entries(STATUSES)
-  .filter(([, { hasEnded }]) => hasEnded)
-  .map(([status]) => status);
+export const ENDED_STATUSES = statusesThat(({ hasEnded }) => hasEnded);
 
 /** Whether Stripe charges for a subscription with this status, or will after a trial. */
 export function isCharged(status: string): boolean {
@@ -64,6 +72,8 @@ export function isCharged(status: string): boolean {
 }
 
 /** The statuses of subscriptions that Stripe charges for. */
-export const CHARGED_STATUSES: readonly string[] = Object.entries(STATUSES)
-  .filter(([, rule]) => 'isCharged' in rule)
-  .map(([status]) => status);
+export const CHARGED_STATUSES = statusesThat(({ isCharged }) => isCharged);
+
+/** The statuses that give access to this extent. */
+export const statusesWithAccess = (access: Access) =>
+  statusesThat((rule) => rule.access === access);

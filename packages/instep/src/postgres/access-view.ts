@@ -1,5 +1,11 @@
 import { hash } from 'node:crypto';
-import { GRANTING_STATUSES, rankOf, STATUSES } from '../core/status.ts';
+import {
+  type Access,
+  GRANTING_STATUSES,
+  rankOf,
+  STATUSES,
+  statusesWithAccess,
+} from '../core/status.ts';
 import type { Database, Query } from './database.ts';
 import { MIGRATIONS } from './migrate.ts';
 import type { Recognition } from './tables/recognize-tables.ts';
@@ -9,8 +15,8 @@ const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join
 /** SQL for the rank of a deciding status. */
 const RANK = `case state.status ${GRANTING_STATUSES.map((status) => `when '${status}' then ${rankOf(status)}`).join(' ')} else 0 end`;
 
-/** The statuses without access, whatever the policy. */
-const WITHOUT_ACCESS = ['unpaid', 'canceled', 'incomplete', 'incomplete_expired'];
+/** SQL: whether a status gives access to this extent. */
+const gives = (access: Access) => `known.status in (${list(statusesWithAccess(access))})`;
 
 /**
  * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
@@ -103,10 +109,10 @@ select team.team_id,
                ) as known
           cross join lateral (
                  select case
-                          when known.status in (${list(GRANTING_STATUSES)}) then true
-                          when known.status in (${list(WITHOUT_ACCESS)}) then false
-                          when known.status = 'paused' then policy.keeps_paused
-                          when known.status = 'past_due' then
+                          when ${gives('yes')} then true
+                          when ${gives('no')} then false
+                          when ${gives('if kept')} then policy.keeps_paused
+                          when ${gives('in grace')} then
                             coalesce(now() < known.since + policy.past_due_grace, true)
                           -- A status that is new at Stripe changes nothing.
                           else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)

@@ -1,3 +1,4 @@
+import { ENDED_STATUSES } from '../core/status.ts';
 /** An object as Stripe's API returns it. */
 export type ApiObject = {
   readonly id: string;
@@ -51,9 +52,6 @@ export class ApiCollection {
 const MAX_LIMIT = 100;
 const DEFAULT_LIMIT = 10;
 
-/** Without a status, Stripe lists only subscriptions that have not ended. */
-const ENDED: ReadonlySet<string> = new Set(['canceled', 'incomplete_expired']);
-
 /** One page of a list: the objects after the cursor that match the filter, the newest first. */
 export function listObjects(
   collection: ApiCollection,
@@ -101,7 +99,8 @@ function filtersOf(kind: string, parameters: URLSearchParams): Filter[] {
   }
   const status = parameters.get('status');
   if (kind === 'subscription' && status === null) {
-    filters.push((object) => !ENDED.has(String(object.status)));
+    // Stripe then lists only those that have not ended.
+    filters.push((object) => !ENDED_STATUSES.includes(String(object.status)));
   } else if (status !== null && status !== 'all') filters.push((one) => one.status === status);
   return filters;
 }
