@@ -179,17 +179,6 @@ export type SubjectIssueCode = {
   [Code in IssueCode]: (typeof ISSUES)[Code]['concerns'] extends 'service' ? never : Code;
 }[IssueCode];
 
-/** The issues that comparisons with Stripe and with the event log find. */
-export type ComparisonIssueCode = Exclude<
-  SubjectIssueCode,
-  | 'parked-events'
-  | 'second-customer'
-  | 'unknown-order'
-  | 'unreadable-event'
-  | 'payment-due'
-  | 'double-billed'
->;
-
 /** The issue for each cause. A team whose plan has another name differs from Stripe. */
 export const CODE_OF_CAUSE = {
   'missed event': 'out-of-sync',
@@ -200,7 +189,14 @@ export const CODE_OF_CAUSE = {
   'plan refused': 'plan-refused',
   'unknown customer': 'unknown-customer',
   'customer without a team': 'customer-without-team',
-} as const satisfies Record<IssueCause, ComparisonIssueCode>;
+} as const satisfies Record<IssueCause, SubjectIssueCode>;
+
+/** The issues that comparisons with Stripe and with the event log find. */
+export type ComparisonIssueCode = (typeof CODE_OF_CAUSE)[IssueCause];
+
+export const COMPARISON_ISSUES: readonly ComparisonIssueCode[] = [
+  ...new Set(Object.values(CODE_OF_CAUSE)),
+];
 
 /** How many of each are open; `isMore` where counting stopped. */
 export type IssueCounts = Readonly<
@@ -485,29 +481,17 @@ function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator
     const code = 'second-customer';
     yield { code, ...ISSUES[code], ...second, evidence: { charged } };
   }
-  for (const code of WITHOUT_EVIDENCE) {
+  for (const code of SUBJECT_ISSUES) {
+    if (code === 'parked-events' || code === 'second-customer') continue;
     if (counts[code].count > 0) yield { code, ...ISSUES[code], ...counts[code], evidence: {} };
   }
 }
 
-const WITHOUT_EVIDENCE = [
-  'unreadable-event',
-  'unknown-order',
-  'out-of-sync',
-  'changed-by-hand',
-  'plan-refused',
-  'customer-without-team',
-  'unknown-customer',
-  'payment-due',
-  'double-billed',
-] as const satisfies readonly SubjectIssueCode[];
+const isOfSubject = (code: string): code is SubjectIssueCode =>
+  ISSUES[code as IssueCode].concerns !== 'service';
 
 /** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */
-export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = [
-  'parked-events',
-  'second-customer',
-  ...WITHOUT_EVIDENCE,
-];
+export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = Object.keys(ISSUES).filter(isOfSubject);
 
 /** The issues by which teams are counted and filtered. */
 export const TEAM_ISSUES = [

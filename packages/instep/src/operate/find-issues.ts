@@ -5,6 +5,7 @@ import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
   CODE_OF_CAUSE,
+  COMPARISON_ISSUES,
   type ComparisonIssueCode,
   ISSUES,
   type IssueCounts,
@@ -33,7 +34,9 @@ import type { OperateContext } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
   type AffectedSubscription,
-  countOtherIssues,
+  countListedIssues,
+  LISTED_ISSUES,
+  type ListedIssueCode,
   MAX_COUNTED_ISSUES,
   type ParkedCustomer,
   readAffected,
@@ -130,10 +133,34 @@ type Source = {
   readonly read: (query: Query, page: SourcePage) => Promise<Row[]>;
 };
 
+const READ_LISTED: Readonly<Record<ListedIssueCode, Source['read']>> = {
+  async 'unknown-order'(query, { after: afterCustomerId, limit }) {
+    const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
+    return await withTeams(query, found, orderIssue);
+  },
+  async 'unreadable-event'(query, { after, limit }) {
+    const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
+    const positions = await readUnreadablePositions(query, { before, limit });
+    const events = await readEventsAt(query, {}, positions, ALL);
+    return events.map((event) => ({
+      key: String(event.position),
+      issue: unreadableIssue(event),
+    }));
+  },
+  async 'payment-due'(query, { after: afterCustomerId, limit }) {
+    const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
+    return await withTeams(query, found, paymentIssue);
+  },
+  async 'double-billed'(query, { after: afterCustomerId, limit }) {
+    const found = await readDoubleBilled(query, { afterCustomerId, limit });
+    return await withTeams(query, found, billingIssue);
+  },
+};
+
 /** Each has an index in which a page begins. */
 const SOURCES: readonly Source[] = [
   {
-    codes: [...new Set(Object.values(CODE_OF_CAUSE))],
+    codes: COMPARISON_ISSUES,
     async read(query, { code, after: afterCustomerId, limit }) {
       const causes =
         code === null ? null : ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
@@ -150,39 +177,7 @@ const SOURCES: readonly Source[] = [
       return await parkedIssues(query, customers, page);
     },
   },
-  {
-    codes: ['unknown-order'],
-    async read(query, { after: afterCustomerId, limit }) {
-      const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
-      return await withTeams(query, found, orderIssue);
-    },
-  },
-  {
-    codes: ['unreadable-event'],
-    async read(query, { after, limit }) {
-      const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
-      const positions = await readUnreadablePositions(query, { before, limit });
-      const events = await readEventsAt(query, {}, positions, ALL);
-      return events.map((event) => ({
-        key: String(event.position),
-        issue: unreadableIssue(event),
-      }));
-    },
-  },
-  {
-    codes: ['payment-due'],
-    async read(query, { after: afterCustomerId, limit }) {
-      const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
-      return await withTeams(query, found, paymentIssue);
-    },
-  },
-  {
-    codes: ['double-billed'],
-    async read(query, { after: afterCustomerId, limit }) {
-      const found = await readDoubleBilled(query, { afterCustomerId, limit });
-      return await withTeams(query, found, billingIssue);
-    },
-  },
+  ...LISTED_ISSUES.map((code) => ({ codes: [code], read: READ_LISTED[code] })),
 ];
 
 /** The issue that a comparison found about one of these teams, or about a customer without a team. */
@@ -429,34 +424,38 @@ export async function countOpenIssues(
   teamKey: string,
 ): Promise<IssueCounts> {
   const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
-  const [found, { ambiguities, duePayments, unreadable, doubleBilled }, seconds] =
-    await Promise.all([
-      countStoredIssues(query),
-      countOtherIssues(query),
-      parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
-    ]);
+  const [found, listed, seconds] = await Promise.all([
+    countStoredIssues(query),
+    countListedIssues(query),
+    parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
+  ]);
   const total = [...found.values()].reduce((sum, count) => sum + count, 0);
-  const ofCode = (code: ComparisonIssueCode) => {
+  const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
     const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
     const count = causes.reduce((sum, cause) => sum + (found.get(cause) ?? 0), 0);
     return { count, isMore: total >= MAX_COUNTED_STORED };
-  };
-  const other = (count: number) => ({ count, isMore: count >= MAX_COUNTED_ISSUES });
+  });
+  const ofLists = byCode(LISTED_ISSUES, (code) => ({
+    count: listed[code],
+    isMore: listed[code] >= MAX_COUNTED_ISSUES,
+  }));
   return {
-    'out-of-sync': ofCode('out-of-sync'),
-    'changed-by-hand': ofCode('changed-by-hand'),
-    'plan-refused': ofCode('plan-refused'),
-    'unknown-customer': ofCode('unknown-customer'),
-    'customer-without-team': ofCode('customer-without-team'),
+    ...ofComparisons,
+    ...ofLists,
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'second-customer': {
       count: seconds.rows.length,
       isMore: seconds.isMore,
       charged: seconds.rows.filter(({ issue }) => isChargedTwice(issue)).length,
     },
-    'unknown-order': other(ambiguities),
-    'payment-due': other(duePayments),
-    'double-billed': other(doubleBilled),
-    'unreadable-event': other(unreadable),
   };
+}
+
+/** A value for each of these codes. */
+function byCode<Code extends SubjectIssueCode, Value>(
+  codes: readonly Code[],
+  read: (code: Code) => Value,
+): Readonly<Record<Code, Value>> {
+  const entries = codes.map((code) => [code, read(code)]);
+  return Object.fromEntries(entries) as Record<Code, Value>;
 }

@@ -1,5 +1,5 @@
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
-import { PAYMENT_DUE_DAYS } from '../health/issues.ts';
+import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
@@ -204,36 +204,35 @@ export async function readAffected(
 /** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;
 
-type OtherCounts = {
-  readonly ambiguities: number;
-  readonly duePayments: number;
-  readonly unreadable: number;
-  readonly doubleBilled: number;
-};
+/** The rows of each issue that a statement finds, for counting. */
+const LISTED = {
+  'unknown-order': LASTING_AMBIGUITIES,
+  'unreadable-event': () => UNREADABLE_EVENTS,
+  'payment-due': DUE_PAYMENTS,
+  'double-billed': () => DOUBLE_BILLED,
+} as const satisfies Partial<Record<SubjectIssueCode, (tables: ApplicationTables) => string>>;
 
-const COUNT_OTHER_ISSUES = (tables: ApplicationTables) => `
-      select (
-               select count(*)
-                 from (select ${LASTING_AMBIGUITIES(tables)} limit ${MAX_COUNTED_ISSUES}) as found
-             ) as ambiguities,
-             (
-               select count(*)
-                 from (select ${DUE_PAYMENTS(tables)} limit ${MAX_COUNTED_ISSUES}) as found
-             ) as "duePayments",
-             (
-               select count(*)
-                 from (select ${UNREADABLE_EVENTS} limit ${MAX_COUNTED_ISSUES}) as found
-             ) as unreadable,
-             (
-               select count(*)
-                 from (select ${DOUBLE_BILLED} limit ${MAX_COUNTED_ISSUES}) as found
-             ) as "doubleBilled"`;
+export type ListedIssueCode = keyof typeof LISTED;
 
-/** How many ambiguous orders, due payments, unreadable events and double-billed customers there are. */
-export async function countOtherIssues(query: Query): Promise<OtherCounts> {
-  const [row] = await query<OtherCounts>({
-    name: 'count_other_issues',
-    text: COUNT_OTHER_ISSUES,
+export const LISTED_ISSUES = Object.keys(LISTED) as ListedIssueCode[];
+
+const COUNT_LISTED_ISSUES = (tables: ApplicationTables) => `
+      select ${Object.entries(LISTED)
+        .map(
+          ([code, rows]) => `(
+               select count(*)
+                 from (select ${rows(tables)} limit ${MAX_COUNTED_ISSUES}) as found
+             ) as "${code}"`,
+        )
+        .join(',\n             ')}`;
+
+/** How many issues of each code there are, of those that a statement finds. */
+export async function countListedIssues(
+  query: Query,
+): Promise<Readonly<Record<ListedIssueCode, number>>> {
+  const [row] = await query<Record<ListedIssueCode, number>>({
+    name: 'count_listed_issues',
+    text: COUNT_LISTED_ISSUES,
   });
   if (row === undefined) throw new RangeError('counts have one row');
   return row;
