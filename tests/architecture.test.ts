@@ -72,8 +72,8 @@ function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<st
  * beside it (docs/ARCHITECTURE.md).
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ['core', 'runtime', 'testing'],
-  ['stripe'],
+  ['core', 'runtime'],
+  ['stripe', 'testing'],
   ['postgres'],
   ['config'],
   ['ingest', 'sessions', 'health'],
