@@ -107,34 +107,12 @@ test('without scripts a click on a bar shows its events, and nothing covers the 
   await page.waitForURL(/\/events\?from=2026-10-14T15%3A10/);
 });
 
-/** DejaVu Sans is wider than the font of the tests by less than this. */
-const WIDEST_FONT = 1.15;
-
-test('the times of a timeline are not cut off, in any usual font', async () => {
-  const page = await openOverview({ locale: 'en-US' }, '/teams/1');
-  const shares = await page.evaluate<number[]>(
-    `[...document.querySelectorAll('foreignObject')].map(({ firstChild, width }) =>
-       firstChild.getBoundingClientRect().width / width.baseVal.value)`,
-  );
-  expect(shares.length).toBeGreaterThan(0);
-  for (const share of shares) expect(share * WIDEST_FONT).toBeLessThan(1);
-});
-
-test('on a phone the newest end of a timeline is in view, without scripts', async () => {
-  const options = { viewport: PHONE, javaScriptEnabled: false };
-  const page = await openOverview(options, '/teams/1');
-  const now = await page.locator('.timeline').getByText('now', { exact: true }).boundingBox();
-  expect(now?.x).toBeGreaterThan(0);
-  expect((now?.x ?? 0) + (now?.width ?? 0)).toBeLessThan(PHONE.width);
-});
-
-test('a mark of a timeline jumps to its row', async () => {
+test("a part of the band with the team's plans jumps to the row that it began with", async () => {
   const page = await openOverview({}, '/teams/1');
-  const mark = page.getByRole('link', { name: /: updated, active, applied$/ });
-  await mark.focus();
+  await page.getByRole('figure').getByRole('link', { name: 'Pro' }).first().focus();
   await page.keyboard.press('Enter');
-  await page.waitForURL(/#event-\d+$/);
-  expect(await page.locator('tr:has(:target)').innerText()).toContain('applied');
+  await page.waitForURL(/#item-\d+$/);
+  expect(await page.locator('tr:has(:target)').innerText()).toContain('Pro');
   expect(
     await page.evaluate('getComputedStyle(document.querySelector("tr:has(:target)")).outlineStyle'),
   ).toBe('solid');

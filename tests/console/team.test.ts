@@ -115,7 +115,7 @@ describe('the reason for the plan', () => {
     await pages.get(`/teams/${teamId}?compare=yes`);
     const text = await read();
     expect(text).toMatch(
-      /Current plan unknown customer Stripe does not know this customer\. .* Link another customer/,
+      /Current plan unknown customer since .* UTC \. Stripe does not know this customer\. .* Link another customer/,
     );
     expect(text).not.toContain('has a plan');
     const { html } = await pages.get(`/teams/${teamId}`);
@@ -205,100 +205,138 @@ describe('the reason for the plan', () => {
   });
 });
 
-describe('the history', () => {
-  test('shows the effect of each event, or why it had none', async () => {
-    const { deliver, read } = await arrange();
+describe('the timeline', () => {
+  /** The ids of the items, and the texts of their rows. */
+  const rowsOf = (html: string) =>
+    [...html.matchAll(/<tr>(?:(?!<\/tr>).)*<div id="item-(\d+)">.*?<\/tr>/gs)].map(([row]) =>
+      row.replace(/<[^>]*>/g, ' ').replace(/\s+/g, ' '),
+    );
+  const nextIn = (html: string) =>
+    /href="([^"#]*)[^"]*" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
+
+  test('shows what each event changed, or why it changed nothing', async () => {
+    const { deliver, teamId } = await arrange();
     await deliver(0, { eventId: 'evt_first', status: 'trialing' });
     await deliver(120, { eventId: 'evt_end', status: 'canceled' });
     await deliver(60, { eventId: 'evt_late', status: 'active' });
-    const text = await read();
-    expect(text).toMatch(
-      /applied evt_end .* from Pro \(trialing\) to no plan \(canceled\) It was the customer's newest/,
-    );
-    expect(text).toMatch(
-      /stale evt_late .* A newer event of the same subscription had already arrived: evt_end , created/,
-    );
+    const [late, end, first] = rowsOf((await pages.get(`/teams/${teamId}`)).html);
+    expect(late).toMatch(/stale evt_late .* – A newer event of the same .* evt_end /);
+    expect(end).toMatch(/applied evt_end .* Pro \(trialing\) → no plan \(canceled\) It was the/);
+    expect(first).toMatch(/applied evt_first .* no plan yet → Pro \(trialing\)/);
   });
 
-  test('says that an event was applied and left the plan as it was', async () => {
-    const { deliver, read } = await arrange();
-    await deliver(0, { eventId: 'evt_paid' });
-    await deliver(60, { eventId: 'evt_renewed' });
-    expect(await read()).toMatch(/evt_renewed .* Pro , as before It was .* evt_paid .* to Pro It/);
-  });
-
-  test('has a chart with a description', async () => {
+  test('folds events that left the plan as it was', async () => {
     const { deliver, teamId } = await arrange();
-    await deliver(0, { status: 'trialing' });
-    await deliver(120, { subscriptionId: 'sub_second', status: 'active' });
-    await deliver(60, { status: 'unpaid' });
-    const { html } = await pages.get(`/teams/${teamId}`);
-    const chart = /<svg width="\d+" height="\d+" viewBox.*?<\/svg>/s.exec(html)?.[0] ?? '';
-    expect(chart).toContain(
-      '3 events: 2 applied, 1 stale. Plans: no plan yet, then Pro (trialing), then Pro.',
-    );
-    expect(chart.match(/class="lane"/g)).toHaveLength(2);
-    expect(chart.match(/class="mark applied"/g)).toHaveLength(2);
-    expect(chart.match(/class="mark stale"/g)).toHaveLength(1);
+    for (let second = 0; second < 5; second += 1)
+      await deliver(second, { eventId: `evt_${second}` });
+    const rows = rowsOf((await pages.get(`/teams/${teamId}`)).html);
+    expect(rows).toHaveLength(2);
+    expect(rows[0]).toMatch(/4 events as before .*evt_4 .*evt_1 /);
+    expect(rows[1]).toContain('no plan yet → Pro');
   });
 
-  test('has a timeline that ends now, and whose marks link to the rows', async () => {
+  test('has the plans of the team above it', async () => {
     const { deliver, teamId } = await arrange();
-    await deliver(0, { status: 'trialing' });
-    await deliver(60, { status: 'active' });
-    const { html } = await pages.get(`/teams/${teamId}`);
-    expect(html).toMatch(/<text x="1184"[^>]*>now<\/text>/);
-    const marks = [...html.matchAll(/<a href="#(event-\d+)" aria-label="evt_[^"]*, applied"/g)];
-    expect(marks).toHaveLength(2);
-    for (const [, id] of marks) expect(html).toContain(`<div id="${id}"><a href="/events/`);
-  });
-
-  test('has ticks in chronological order, with space for each', async () => {
-    const { deliver, teamId } = await arrange();
-    for (const seconds of [0, 1, 2, 3_000, 3_001, 90_000]) await deliver(seconds);
-    const { html } = await pages.get(`/teams/${teamId}`);
-    const ticks = [...html.matchAll(/<foreignObject x="(\d+)"[^>]*><time datetime="([^"]+)"/g)];
-    const times = ticks.map(([, , time = '']) => time);
-    expect(times.length).toBeGreaterThan(1);
-    expect(times).toEqual(times.toSorted());
-    const ends = [...ticks.slice(1).map(([, x]) => Number(x)), 1_184 - 40];
-    for (const [index, [, x]] of ticks.entries()) {
-      expect((ends[index] ?? 0) - Number(x)).toBeGreaterThanOrEqual(190);
+    for (const status of ['trialing', 'active', 'canceled']) {
+      await deliver(['trialing', 'active', 'canceled'].indexOf(status), { status });
     }
+    const { html } = await pages.get(`/teams/${teamId}`);
+    const band = [...html.matchAll(/<a class="plan( none)?" href="#(item-\d+)" title="([^,]*)/g)];
+    expect(band.map(([, none, , plan]) => [plan, none === undefined])).toEqual([
+      ['no plan yet', false],
+      ['Pro (trialing)', true],
+      ['Pro', true],
+      ['no plan (canceled)', false],
+    ]);
+    for (const [, , id] of band) expect(html).toContain(`<div id="${id}">`);
   });
 
-  test('shows more events on request, even on older pages', async () => {
+  test('has what operators, the app and grants did to the plan, each part on request', async () => {
     const { deliver, teamId } = await arrange();
-    const rowsOf = (html: string) => html.match(/<div id="event-\d+">/g)?.length;
-    for (let second = 0; second < 30; second += 1) await deliver(second);
-    expect((await pages.get(`/teams/${teamId}`)).html).not.toContain('100 events');
-    for (let second = 30; second < 110; second += 1) await deliver(second);
-    expect(rowsOf((await pages.get(`/teams/${teamId}`)).html)).toBe(30);
-    const { html, text } = await pages.get(`/teams/${teamId}?events=100`);
-    expect(rowsOf(html)).toBe(100);
-    expect(html).toContain(`<a href="/teams/${teamId}?events=100#history" aria-current="true">`);
-    expect(text).toContain('100 events: ');
-    const [, next = ''] = /href="([^"]*)" rel="next"/.exec(html) ?? [];
-    expect(next).toContain('events=100');
-    const older = await pages.get(next.replace('&amp;', '&'));
-    expect(rowsOf(older.html)).toBe(10);
-    expect(older.html).toMatch(/<text x="1184"[^>]*>newer<\/text>/);
-    expect(older.text).toContain(`Older events of Acme team ${teamId}`);
-    expect(older.html).toContain(`href="/teams/${teamId}?events=100#history">Newest events</a>`);
-    expect(rowsOf((await pages.get(`/teams/${teamId}?events=7`)).html)).toBe(30);
+    const path = `/teams/${teamId}`;
+    await deliver(0);
+    await pages.post(`${path}/unlink`, { confirmed: 'yes' });
+    const grant = { plan: 'Partner', note: 'launch partner', until: '2999-12-31' };
+    await pages.post(`${path}/grant`, grant);
+    await pages.post(`${path}/revoke-grant`);
+    const rows = rowsOf((await pages.get(path)).html);
+    expect(rows).toHaveLength(4);
+    expect(rows[0]).toMatch(/revoked by localhost Partner → no plan yet .*launch partner/);
+    expect(rows[1]).toMatch(/granted by localhost no plan yet → Partner Partner until 2999-12-31/);
+    expect(rows[2]).toMatch(/unlink by localhost Pro → no plan yet /);
+    expect(rows[3]).toContain('no plan yet → Pro');
+    const operators = await pages.get(`${path}?show=operators`);
+    expect(rowsOf(operators.html)).toEqual(rows.slice(0, 3));
+    expect(operators.html).toContain(`href="${path}?show=operators#timeline" aria-current="true"`);
+    expect(rowsOf((await pages.get(`${path}?show=events`)).html)).toEqual([]);
+    expect(rowsOf((await pages.get(`${path}?show=changes`)).html)).toHaveLength(4);
   });
 
-  test('continues on further pages', async () => {
+  test('continues on further pages, with everything once', async () => {
     const { deliver, teamId } = await arrange();
-    for (let second = 0; second < 70; second += 1) await deliver(second);
+    for (let second = 0; second < 120; second += 1) {
+      await deliver(second, { status: second % 2 === 0 ? 'active' : 'canceled' });
+    }
     const positions: number[] = [];
     for (let next: string | undefined = `/teams/${teamId}`; next !== undefined; ) {
       const { html } = await pages.get(next);
-      positions.push(...[...html.matchAll(/"\/events\/(\d+)"/g)].map(([, one]) => Number(one)));
-      next = /href="([^"#]*)[^"]*" rel="next"/.exec(html)?.[1];
+      const list = html.slice(html.indexOf('id="timeline"'));
+      positions.push(
+        ...[...list.matchAll(/<\/span> <a href="\/events\/(\d+)"/g)].map(([, one]) => Number(one)),
+      );
+      next = nextIn(html);
     }
-    expect(positions).toHaveLength(70);
+    expect(positions).toHaveLength(120);
     expect(positions).toEqual(positions.toSorted((one, other) => other - one));
+  });
+});
+
+describe('a grant', () => {
+  test('is given with a reason and an end, and taken back by an undo', async () => {
+    const { teamId } = await arrange();
+    const path = `/teams/${teamId}`;
+    const grant = { plan: 'Partner', product: 'prod_partner', note: 'friend', until: '2999-01-31' };
+    const granted = await pages.post(`${path}/grant`, grant);
+    expect(granted.html).toContain('data-result="granted"');
+    expect(granted.html).toContain('data-status="granted"');
+    expect(granted.text).toContain('Without it, the team has no plan yet');
+    expect((await account.planOf(teamId))?.plan).toMatchObject({
+      planName: 'Partner',
+      providerProductId: 'prod_partner',
+    });
+    const form = /name="form" value="([^"]*)"/.exec(granted.html)?.[1] ?? '';
+    const undone = await pages.post('/actions/undo', { form, page: path });
+    expect(undone.html).toContain('data-result="grant-revoked"');
+    expect((await account.planOf(teamId))?.plan.planName).toBeNull();
+  });
+
+  test('that lacks a reason or is over is refused', async () => {
+    const { teamId } = await arrange();
+    for (const given of [{ note: '' }, { note: 'friend', until: '2001-01-01' }]) {
+      const refused = await pages.post(`/teams/${teamId}/grant`, { plan: 'Partner', ...given });
+      expect(refused.html).toContain('data-result="failed"');
+      expect((await account.planOf(teamId))?.plan.planName).toBeNull();
+    }
+  });
+
+  test('is made of a plan that was written by hand', async () => {
+    const { deliver, teamId } = await arrange();
+    const path = `/teams/${teamId}`;
+    await deliver(0, { status: 'canceled' });
+    await database.query(
+      `update teams set plan_name = 'Gift', subscription_status = 'active' where id = $1`,
+      [teamId],
+    );
+    expect((await pages.get(path)).html).toContain(`action="${path}/keep-as-grant"`);
+    const kept = await pages.post(`${path}/keep-as-grant`, { note: 'prize', until: '2999-01-31' });
+    expect(kept.html).toContain('data-status="granted"');
+    expect(kept.html).not.toContain('action="/actions/undo"');
+    expect((await account.planOf(teamId))?.plan.planName).toBe('Gift');
+    await pages.post(`${path}/revoke-grant`);
+    expect((await account.planOf(teamId))?.plan).toMatchObject({
+      planName: null,
+      subscriptionStatus: 'canceled',
+    });
   });
 });
 

@@ -174,7 +174,7 @@ describe('what operators and maintenance change', async () => {
       ['event', null],
       ['app', null],
       ['repair', 'user:7'],
-      ['link', null],
+      ['link', 'user:7'],
       ['repair', 'user:7'],
       ['link', 'user:7'],
     ]);

@@ -252,6 +252,7 @@ describe.each(postgresServers)('$name', (server) => {
         plan: { providerProductId: 'prod_1' },
         shouldBe: { providerProductId: 'prod_pro', subscriptionStatus: 'active' },
         beganSeconds: 2_000,
+        refusedBy: 'no_pro',
       },
     ]);
     await query('alter table teams drop constraint no_pro');
@@ -273,7 +274,7 @@ test('many refused plans are stored by one statement at a time, and a failed sta
     shouldBe: plan,
     reason: { cause: 'event' } as const,
   }));
-  refused.note(changes, 1_000);
+  refused.note(changes, 1_000, null);
   expect(statements).toBe(1);
 });
 

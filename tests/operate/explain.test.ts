@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { searchLog } from 'instep/src/event-log/search.ts';
-import { explainEvent, readTimeline } from 'instep/src/operate/explain.ts';
+import { explainEvent } from 'instep/src/operate/explain.ts';
+import { readTimeline } from 'instep/src/operate/timeline.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -52,15 +53,16 @@ test('explains every event, with the plans that the team had before and after it
       }
       expect(turn).toBe(events.length);
 
+      // Each event once, and with it what it changed in the row.
       const timeline = await readTimeline(context, { teamId, limit: 20 });
-      const entries = timeline?.entries ?? [];
-      expect(entries.length).toBe(events.length);
-      for (const { event, reasons, plans: explained } of entries) {
-        const alone = await explainEvent(context, event);
-        expect({ reasons, plans: explained }).toEqual({
-          reasons: alone.reasons,
-          plans: alone.plans,
-        });
+      const items = (timeline?.items ?? []).toReversed();
+      expect(items.map(({ kind }) => kind)).toEqual(events.map(() => 'event'));
+      for (const [index, item] of items.entries()) {
+        if (item.kind !== 'event') throw new RangeError(item.kind);
+        const alone = await explainEvent(context, item.event);
+        expect(item.reasons).toEqual(alone.reasons);
+        expect(item.plans?.after ?? plans[index + 1]).toEqual(plans[index + 1]);
+        expect(item.plans?.before ?? NO_PLAN).toEqual(item.plans === null ? NO_PLAN : plans[index]);
       }
     },
   );

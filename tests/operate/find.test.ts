@@ -101,8 +101,14 @@ test('reads events newest first, and exports them in either order', async () => 
 
 test("reads a team's timeline", async () => {
   const timeline = await readTimeline(context, { teamId: acme });
-  expect(timeline?.entries.map(({ event }) => event.eventId)).toEqual(['evt_1', 'evt_2']);
-  expect(await readTimeline(context, { teamId: other })).toMatchObject({ entries: [] });
+  expect(timeline).toMatchObject({
+    items: [
+      { kind: 'event', event: { eventId: 'evt_2' }, plans: { before: { planName: 'Pro' } } },
+      { kind: 'event', event: { eventId: 'evt_1' }, plans: { after: { planName: 'Pro' } } },
+    ],
+    next: null,
+  });
+  expect(await readTimeline(context, { teamId: other })).toMatchObject({ items: [] });
   expect(await readTimeline(context, { teamId: 'nobody' })).toBeNull();
 });
 
@@ -113,7 +119,7 @@ test('explains why a team has no plan, by the subscription that decides it', asy
     subscriptions: [{ deciding: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true }],
     notes: [],
   });
-  expect(explained?.history.entries).toHaveLength(2);
+  expect(explained?.timeline.items).toHaveLength(2);
   expect((await explainTeam(context, other))?.status).toEqual({ kind: 'unlinked' });
   expect(await explainTeam(context, 'no such id')).toBeNull();
   expect(await teamsOfCustomers(context, ['cus_1', 'cus_2'])).toMatchObject([{ id: acme }]);

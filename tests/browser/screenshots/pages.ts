@@ -202,7 +202,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
     name: 'team-older',
     async open(page, { demo }, problems) {
       await page.goto(`${demo.url}/teams/${problems?.busy}`);
-      await page.getByRole('link', { name: 'Older events' }).click();
+      await page.getByRole('link', { name: 'Older', exact: true }).click();
     },
   },
   {

@@ -82,7 +82,7 @@ const FIND_PROBLEMS = `(() => {
       if (right - left <= 1 || textOverflow === 'ellipsis') return null;
       const isPart = one instanceof SVGElement && !one.matches('svg, foreignObject');
       if (overflowX === 'visible' || isPart) continue;
-      if (overflowX === 'auto' && one.matches('.timeline .scroll, .json')) return null;
+      if (overflowX === 'auto' && one.matches('.json')) return null;
       clip.left = Math.max(clip.left, left);
       clip.right = Math.min(clip.right, right);
       clip.top = Math.max(clip.top, top);

@@ -84,7 +84,11 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
 }
 
 /** What takes an action back; nothing if it has changed nothing, or can't be undone. */
-export function undoOf({ subject: text, result }: RecordedAction): readonly ActionRequest[] {
+export function undoOf({
+  subject: text,
+  action,
+  result,
+}: RecordedAction): readonly ActionRequest[] {
   const subject = parseSubject(text);
   if (subject === null) return [];
   switch (result.code) {
@@ -98,6 +102,8 @@ export function undoOf({ subject: text, result }: RecordedAction): readonly Acti
       return [{ action: 'link', subject, linkTo: result.customerId }];
     case 'dismissed':
       return [{ action: 'restore', subject }];
+    case 'granted':
+      return action === 'grant' ? [{ action: 'revoke-grant', subject }] : [];
     default:
       return [];
   }

@@ -1,5 +1,6 @@
 import {
   type ActionResult,
+  type ComparisonIssue,
   counted,
   type IssueCause,
   type ReplayOutcomes,
@@ -21,6 +22,14 @@ export const REASONS: Readonly<Record<IssueCause, string>> = {
   'customer without a team':
     'The customer has a subscription at Stripe but is not linked to a team.',
 };
+
+type Found = ComparisonIssue['evidence'];
+
+/** Why a comparison found an issue. */
+export function findingText({ cause, refusedBy }: Pick<Found, 'cause' | 'refusedBy'>): string {
+  if (cause !== 'plan refused' || refusedBy === null) return REASONS[cause];
+  return `The constraint ${quoted(refusedBy)} of your database refuses the plan of this team.`;
+}
 
 const UNCHANGED = 'Nothing was changed.';
 
@@ -115,6 +124,13 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
 export function failureText(code: string): string {
   if (code === 'STRIPE_KEY_FORBIDDEN') {
     return 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.';
+  }
+  if (code === 'GRANT_INVALID') {
+    return 'A grant needs a plan and a reason, and its end must be in the future.';
+  }
+  if (code === 'NO_GRANT') return 'The team has no grant.';
+  if (code === 'TEAM_HAS_SUBSCRIPTION') {
+    return "A subscription of the team's customer grants a plan. Repair the team.";
   }
   if (code === 'SHUTTING_DOWN') return 'The server was stopped.';
   if (code === 'RECONCILIATION_RUNNING') return 'Another reconciliation is running.';

@@ -5,7 +5,7 @@ import {
   reasonText,
   type SubjectIssueCode,
 } from 'instep/operate';
-import { REASONS } from '../actions/words.ts';
+import { findingText } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
 
 const COLUMNS = [
@@ -76,10 +76,10 @@ function rowOf(issue: OpenIssue) {
       return { ...common, team: id, name, event, subscription, parked_events: events };
     }
     default: {
-      const { cause, is, shouldBe } = issue.evidence;
+      const { is, shouldBe } = issue.evidence;
       return {
         ...common,
-        reason: REASONS[cause],
+        reason: findingText(issue.evidence),
         is: is && JSON.stringify(is),
         should_be: shouldBe && JSON.stringify(shouldBe),
       };

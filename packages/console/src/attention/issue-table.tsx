@@ -14,7 +14,7 @@ import {
 } from 'instep/operate';
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
-import { REASONS } from '../actions/words.ts';
+import { findingText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
@@ -39,6 +39,8 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   replay: 'Replay',
   compare: 'Compare',
   repair: 'Repair',
+  grant: 'Grant',
+  'revoke-grant': 'Revoke the grant',
   'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
   restore: 'Restore',
@@ -287,10 +289,11 @@ function Subscription({ id }: { readonly id: string | null }) {
 
 type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
 
-function WhyFound({ evidence: { cause, is, shouldBe } }: ComparisonIssue) {
+function WhyFound({ evidence }: ComparisonIssue) {
+  const { is, shouldBe } = evidence;
   return (
     <>
-      {REASONS[cause]}
+      {findingText(evidence)}
       {is !== null && shouldBe !== null && (
         <>
           {differingFields(is, shouldBe).length > 0 && ' Repair would change:'}

@@ -43,7 +43,7 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
 type FieldProps = {
   readonly label: Child;
   readonly name: string;
-  readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'number';
+  readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'date';
   readonly value?: string | undefined;
   /** What to enter, below the field. */
   readonly hint?: Child;

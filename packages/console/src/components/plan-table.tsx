@@ -1,8 +1,8 @@
 import type { Child } from 'hono/jsx';
 import type { TeamPlan } from 'instep/operate';
-import { StatusBadge } from './badges.tsx';
+import { effectOf, StatusBadge } from './badges.tsx';
 import { Table } from './table.tsx';
-import { OptionalText } from './text.tsx';
+import { OptionalText, UntrustedText } from './text.tsx';
 
 /** The fields of a plan with their names, in the order in which they are shown. */
 const PLAN_FIELDS = [
@@ -15,6 +15,46 @@ const PLAN_FIELDS = [
 /** The fields in which two plans differ; `null`: the team never had a plan. */
 export function differingFields(one: TeamPlan | null, other: TeamPlan | null) {
   return PLAN_FIELDS.filter(([, field]) => (one?.[field] ?? null) !== (other?.[field] ?? null));
+}
+
+/** Whether a team with this plan has something. */
+export const hasPlan = (plan: TeamPlan | null) =>
+  effectOf(plan?.subscriptionStatus ?? '') === 'grants';
+
+/** A plan's name where space is short. */
+export function shortPlan(plan: TeamPlan | null): string {
+  if (plan === null || plan.subscriptionStatus === null) return 'no plan yet';
+  if (!hasPlan(plan)) return `no plan (${plan.subscriptionStatus})`;
+  const name = plan.planName ?? plan.providerProductId ?? 'unnamed plan';
+  return plan.subscriptionStatus === 'active' ? name : `${name} (${plan.subscriptionStatus})`;
+}
+
+type PlanStepProps = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
+
+/** `Pro → Enterprise`; plans with the same name differ in their ids. */
+export function PlanStep({ before, after }: PlanStepProps) {
+  const [from, to] = [shortPlan(before), shortPlan(after)];
+  if (from !== to) return <Step from={from} to={to} />;
+  return (
+    <>
+      {differingFields(before, after).map(([name, field]) => (
+        <div>
+          {name} <Step from={before?.[field] ?? 'none'} to={after?.[field] ?? 'none'} />
+        </div>
+      ))}
+    </>
+  );
+}
+
+function Step({ from, to }: { readonly from: string; readonly to: string }) {
+  return (
+    <>
+      <UntrustedText text={from} maxLength={60} /> →{' '}
+      <strong>
+        <UntrustedText text={to} maxLength={60} />
+      </strong>
+    </>
+  );
 }
 
 export type PlanRow = {

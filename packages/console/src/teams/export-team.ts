@@ -1,10 +1,11 @@
 import {
   type ExplainedTeam,
-  type HistoryEntry,
   type OperateContext,
   readTimeline,
   reasonText,
   redactedBody,
+  type Timeline,
+  type TimelineItem,
 } from 'instep/operate';
 import { exportedTime, jsonArrayOf } from '../export.ts';
 
@@ -29,32 +30,41 @@ export async function* exportTeam(
     ...{ planSelection, team, status, notes },
     subscriptions: subscriptions.map(({ deciding, order }) => ({ ...deciding, order })),
   };
-  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "events": `;
-  yield* jsonArrayOf(eventsOf(context, team.id, redactionKey));
+  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "timeline": `;
+  yield* jsonArrayOf(itemsOf(context, team.id, redactionKey));
   yield '}\n';
 }
 
-async function* eventsOf(
+async function* itemsOf(
   context: OperateContext,
   teamId: ExplainedTeam['team']['id'],
   redactionKey: string | null,
 ): AsyncGenerator<string> {
-  let before: number | null = null;
-  do {
-    const history = await readTimeline(context, { teamId, before, limit: PAGE });
-    if (history === null) return;
-    for (const entry of history.entries.toReversed()) yield eventText(entry, redactionKey);
-    before = history.before;
-  } while (before !== null);
+  for (let before: string | null = null; ; ) {
+    const timeline: Timeline | null = await readTimeline(context, { teamId, before, limit: PAGE });
+    for (const item of timeline?.items ?? []) {
+      yield item.kind === 'event'
+        ? eventText(item, redactionKey)
+        : JSON.stringify({ at: exportedTime(item.atMs), ...item }, (name, value) =>
+            redactionKey !== null && FREE_TEXTS.includes(name) ? undefined : value,
+          );
+    }
+    if (timeline === null || timeline.next === null) return;
+    before = timeline.next;
+  }
 }
+
+/** What operators wrote can be about a person. */
+const FREE_TEXTS = ['note', 'reason'];
 
 /** The body is inserted as it is: parsing the JSON would round large numbers. */
 function eventText(
-  { event, subscription, reasons, plans }: HistoryEntry,
+  { kind, event, subscription, reasons, plans }: Extract<TimelineItem, { kind: 'event' }>,
   redactionKey: string | null,
 ): string {
   const { body, createdAtMs, receivedAtMs, eventId, key: _, customerId: __, ...others } = event;
   const facts = {
+    kind,
     id: eventId,
     ...others,
     createdAt: exportedTime(createdAtMs),

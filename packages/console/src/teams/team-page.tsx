@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import {
   act,
   type Comparison,
-  type ComparisonIssue,
   compareTeam,
   countText,
   type ExplainedTeam,
@@ -15,6 +14,7 @@ import {
   readTeam,
   readTimeline,
   type TeamSubscription,
+  type TimelinePart,
   teamsOfCustomers,
 } from 'instep/operate';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
@@ -28,11 +28,11 @@ import { sendFile } from '../export.ts';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { exportTeam } from './export-team.ts';
-import { HistoryPanel, historyLimit, OlderPage } from './history-panel.tsx';
+import { GrantPanel } from './grant-panel.tsx';
 import {
   CustomerPanel,
   DismissalNotice,
@@ -42,9 +42,19 @@ import {
   UnlinkQuestion,
 } from './link-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
+import { OlderPage, PAGE_ITEMS, partNamed, TimelinePanel } from './timeline.tsx';
 
 /** What a form of the page can do. */
-const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const;
+const TEAM_ACTIONS = [
+  'link',
+  'unlink',
+  'repair',
+  'dismiss',
+  'restore',
+  'grant',
+  'revoke-grant',
+  'keep-as-grant',
+] as const;
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -59,30 +69,29 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/:id', async (context) => {
     const { req, render } = context;
-    const before = queryNumber(req.query('before'));
-    const limit = historyLimit(req.query('events'));
-    if (before !== null) {
+    const before = req.query('before');
+    const part = partNamed(req.query('show'));
+    const page = { part, limit: PAGE_ITEMS };
+    if (before !== undefined) {
       const team = await findTeam(context);
-      const history = await readTimeline(options, { teamId: team.id, before, limit });
-      return render(<OlderPage {...{ team, history: history ?? noTeam(), limit, before }} />);
+      const timeline = await readTimeline(options, { teamId: team.id, before, ...page });
+      const isNewest = false;
+      return render(<OlderPage {...{ team, timeline: timeline ?? noTeam(), part, isNewest }} />);
     }
     const isCompared = req.query('compare') !== undefined;
     const comparison = isCompared ? await compareTeam(options, idOf(context)) : null;
     // After the comparison, which stores what it finds.
-    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
+    const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
     const { team, issue } = explained;
     const acted = await findActions(options, { formId: queryText(req.query('done')) });
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
-    return render(
-      <TeamPage {...{ explained, issue, waiting, entered, comparison, acted, limit }} />,
-    );
+    return render(<TeamPage {...{ explained, waiting, entered, comparison, acted, part }} />);
   });
 
   app.get('/:id/export', async (context) => {
-    const limit = historyLimit(undefined);
-    const explained = (await explainTeam(options, idOf(context), { limit })) ?? noTeam();
+    const explained = (await explainTeam(options, idOf(context))) ?? noTeam();
     const isOriginal = context.req.query('bodies') === 'original';
     if (isOriginal && !canAct(context.var)) throw operatorsOnly();
     // The key is discarded afterward.
@@ -105,7 +114,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = await findTeam(context);
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
-    const { customer, note, until, confirmed } = await context.req.parseBody();
+    const { customer, note, until, confirmed, plan, product } = await context.req.parseBody();
     const linkTo = queryText(customer);
     const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
     const isUnknown = async () =>
@@ -119,7 +128,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const subject = { kind: 'team', id: String(team.id) } as const;
     const isLink = action === 'link';
     const canReplace = confirmed !== undefined;
-    const request = { action, subject, ...(isLink && { linkTo, canReplace }) };
+    const grant = { planName: queryText(plan), productId: queryText(product) || null };
+    const request = { action, subject, grant, ...(isLink && { linkTo, canReplace }) };
     const { formId } = await act(options, operatorOf(context.var), [request], {
       note: queryText(note) || null,
       until: readUntil(queryText(until)),
@@ -140,21 +150,20 @@ function noTeam(): never {
 
 type TeamPageProps = {
   readonly explained: ExplainedTeam;
-  /** What the last comparison found, if it still holds. */
-  readonly issue: ComparisonIssue | null;
   /** `null` unless the team needs a customer. */
   readonly waiting: WaitingCustomers | null;
   /** The customer that was entered to be linked. */
   readonly entered: string;
   readonly comparison: Comparison | null;
   readonly acted: readonly RecordedAction[];
-  /** The number of events to show. */
-  readonly limit: number;
+  /** The part of the timeline to show. */
+  readonly part: TimelinePart | null;
 };
 
 function TeamPage(props: TeamPageProps) {
-  const { explained, issue, waiting, entered, comparison, acted, limit } = props;
-  const { team, planSelection, status, notes, subscriptions, history, dismissal } = explained;
+  const { explained, waiting, entered, comparison, acted, part } = props;
+  const { team, issue, planSelection, status, notes, subscriptions, timeline, dismissal } =
+    explained;
   const { id, customerId } = team;
   return (
     <Page
@@ -196,7 +205,8 @@ function TeamPage(props: TeamPageProps) {
       {customerId !== null && waiting === null && (
         <CustomerPanel team={team} failure={failureOf(acted, entered)} />
       )}
-      {customerId !== null && <HistoryPanel {...{ team, history, limit }} before={null} />}
+      <GrantPanel {...explained} />
+      <TimelinePanel {...{ team, timeline, part }} isNewest />
     </Page>
   );
 }

@@ -9,17 +9,18 @@ import {
   type TeamNote,
   type TeamStatus,
 } from 'instep/operate';
-import { REASONS } from '../actions/words.ts';
+import { findingText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
+import { shortPlan } from '../components/plan-table.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
+import { GrantText } from './grant-panel.tsx';
 import { LostPlanText } from './team-table.tsx';
-import { shortPlan } from './timeline.ts';
 
 type TeamStatusPanelProps = {
   readonly team: NamedTeam;
@@ -79,10 +80,11 @@ const BADGES = {
 type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: ComparisonIssue };
 
 /** What the last comparison found, and where to resolve it. */
-function Found({ issue: { code, severity, evidence }, isCompared }: FoundProps) {
+function Found({ issue: { code, severity, evidence, sinceMs }, isCompared }: FoundProps) {
   return (
     <>
-      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> {REASONS[evidence.cause]}{' '}
+      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> since <Time ms={sinceMs} />.{' '}
+      {findingText(evidence)}{' '}
       {code === 'unknown-customer' ? (
         <a href="#link">Link another customer</a>
       ) : (
@@ -112,21 +114,11 @@ function Reason({ team, status, waiting, isCompared }: ReasonProps) {
         </>
       );
     case 'granted': {
-      const { grantedBy, grantedAtMs, endsAtMs, reason } = status.grant;
+      const { grantedBy, grantedAtMs } = status.grant;
       return (
         <>
-          <UntrustedText text={grantedBy} /> granted{' '}
-          <strong>
-            <UntrustedText text={shortPlan(team.plan)} />
-          </strong>{' '}
-          on <Time ms={grantedAtMs} />
-          {endsAtMs !== null && (
-            <>
-              {' '}
-              until <Time ms={endsAtMs} />
-            </>
-          )}
-          : <UntrustedText text={reason} />
+          <UntrustedText text={grantedBy} /> granted <GrantText grant={status.grant} /> on{' '}
+          <Time ms={grantedAtMs} />.
         </>
       );
     }

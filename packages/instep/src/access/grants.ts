@@ -116,7 +116,7 @@ export async function grantPlan(
 export async function keepAsGrant(
   { database, ...options }: GrantOptions,
   teamId: ApplicationId,
-  reason: string,
+  given: Pick<GrantRequest, 'reason' | 'until'>,
 ): Promise<GrantRequest> {
   return await database.transaction(async (query) => {
     const team = await requireTeam(query, teamId);
@@ -124,7 +124,7 @@ export async function keepAsGrant(
     if (planName === null || !hasPlan(team.plan)) {
       throw new GrantRefused('NOTHING_TO_KEEP', 'the team has no plan with a name');
     }
-    const request = { planName, productId, reason };
+    const request = { planName, productId, ...given };
     check(request, options.now());
     await replaceGrant(query, team, request, { ...options, isKept: true });
     return request;

@@ -315,7 +315,8 @@ export class IngestPipeline {
       if (error instanceof DatabaseRefused) error.teamIds = results[0]?.teamIds ?? [];
       // A timeout is final only for an event that had all the time.
       if (isOfOneEvent(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
-        this.#refusedPlans.note(changes, event.subscription.createdSeconds);
+        const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
+        this.#refusedPlans.note(changes, event.subscription.createdSeconds, refusedBy);
       }
       throw error;
     }
@@ -379,11 +380,11 @@ export class RefusedPlans {
   }
 
   /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
-  note(changes: readonly TeamWrite[], createdSeconds: number): void {
+  note(changes: readonly TeamWrite[], beganSeconds: number, refusedBy: string | null): void {
     for (const { team, shouldBe } of changes) {
       const { id: teamId, customerId, plan } = team;
       const refused = { cause: 'plan refused', teamId, customerId, plan, shouldBe } as const;
-      this.#batcher.add({ ...refused, beganSeconds: createdSeconds }).catch(() => undefined);
+      this.#batcher.add({ ...refused, beganSeconds, refusedBy }).catch(() => undefined);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { keepAsGrant } from '../access/grants.ts';
+import { type GrantRequest, grantPlan, keepAsGrant, revokeGrant } from '../access/grants.ts';
 import {
   dismissParkedEvents,
   type ParkedFilter,
@@ -42,6 +42,10 @@ export const ACTIONS = [
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
+  /** Gives a team a plan without a subscription. The note is the reason. */
+  'grant',
+  /** Ends a team's grant. */
+  'revoke-grant',
   /** Makes the plan that the application wrote a grant. */
   'keep-as-grant',
   /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
@@ -60,12 +64,17 @@ export type ActionRequest = {
   readonly linkTo?: string;
   /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
   readonly canReplace?: boolean;
+  /** The plan to grant. */
+  readonly grant?: Pick<GrantRequest, 'planName' | 'productId'>;
 };
 
 export type ActOptions = {
-  /** When dismissals end, whatever is found until then; by default, when the issue changes. */
+  /**
+   * When dismissals end, whatever is found until then, or when grants end. By default, a dismissal ends when the issue
+   * changes, and a grant when it is revoked.
+   */
   readonly until?: Date | null;
-  /** The reason, for the audit. */
+  /** The reason, for the audit and for grants. */
   readonly note?: string | null;
 };
 
@@ -153,8 +162,18 @@ async function perform(
         return subject.kind === 'team' ? await compare(subject.id, context, true) : null;
       case 'repair':
         return subject.kind === 'team' ? await compare(subject.id, context, false) : null;
+      case 'grant': {
+        if (subject.kind !== 'team') return null;
+        const { planName = '', productId = null } = request.grant ?? {};
+        await grantPlan(context, subject.id, { planName, productId, until, reason: note ?? '' });
+        return done({ code: 'granted', teamId: subject.id, planName });
+      }
+      case 'revoke-grant':
+        if (subject.kind !== 'team') return null;
+        await revokeGrant(context, subject.id);
+        return done({ code: 'grant-revoked', teamId: subject.id });
       case 'keep-as-grant':
-        return subject.kind === 'team' ? await keep(subject.id, context, note) : null;
+        return subject.kind === 'team' ? await keep(subject.id, context, { note, until }) : null;
       case 'dismiss':
         return await dismiss(subject, context, until);
       case 'restore':
@@ -313,8 +332,13 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
   }
 }
 
-async function keep(id: string, context: ActingContext, note: string | null): Promise<Outcome> {
-  const { planName } = await keepAsGrant(context, id, note ?? 'it was written by hand');
+async function keep(
+  id: string,
+  context: ActingContext,
+  { note, until = null }: ActOptions,
+): Promise<Outcome> {
+  const reason = note ?? 'it was written by hand';
+  const { planName } = await keepAsGrant(context, id, { reason, until });
   return done({ code: 'granted', teamId: id, planName });
 }
 

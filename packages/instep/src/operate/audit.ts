@@ -317,6 +317,38 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
        order by acted_at desc
        fetch first $2 rows with ties`;
 
+const READ_ACTIONS_ON = (tables: ApplicationTables) => `
+      ${ACTIONS(tables)}
+       where (subject = any ($1::text[]) or linked_customer_id = any ($2::text[]) and linked_team_id = $3)
+         and acted_at < timestamptz 'epoch' + $4::bigint * interval '1 microsecond'
+         and not (is_done and action in ('grant', 'revoke-grant', 'keep-as-grant'))
+       order by acted_at desc
+       fetch first $5 rows with ties`;
+
+/** The actions on a team, its customers, and other subjects of its history. */
+type ActionsOnTeam = {
+  readonly teamId: ApplicationId;
+  readonly customerIds: readonly string[];
+  readonly otherSubjects: readonly string[];
+  /** Only actions before this time, in microseconds since 1970. */
+  readonly before: number;
+  readonly limit: number;
+};
+
+/** What operators did about a team, the newest first, except for grants, which have a record of their own. */
+export async function readActionsOn(
+  query: Query,
+  { teamId, customerIds, otherSubjects, before, limit }: ActionsOnTeam,
+): Promise<RecordedAction[]> {
+  const ofCustomers = customerIds.map((id) => `customer:${id}`);
+  const subjects = [`team:${teamId}`, ...ofCustomers, ...new Set(otherSubjects)];
+  return await query<RecordedAction>({
+    name: 'read_actions_on',
+    text: READ_ACTIONS_ON,
+    values: [subjects, customerIds, String(teamId), before, limit],
+  });
+}
+
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
 /** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */

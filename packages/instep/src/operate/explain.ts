@@ -12,7 +12,7 @@ import {
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
+import { parseLog } from '../event-log/decisions.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
@@ -22,13 +22,22 @@ import {
   readDismissals,
   readStoredIssueOf,
 } from '../postgres/statements/issues.ts';
-import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type Mode, originOfBody } from '../stripe/key-kind.ts';
 import { readLinkedMs } from './audit.ts';
 import type { ReadContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
+import {
+  type CustomerHistory,
+  EVENTS_AROUND,
+  explainHistory,
+  NEWEST,
+  readNames,
+  type Timeline,
+  type TimelineRequest,
+  timelineOf,
+} from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
 export type ExplainedTeam = {
@@ -38,7 +47,8 @@ export type ExplainedTeam = {
   readonly notes: readonly TeamNote[];
   /** Those of its customer, the newest deciding event first. */
   readonly subscriptions: readonly TeamSubscription[];
-  readonly history: CustomerHistory;
+  /** The newest part of what happened to it. */
+  readonly timeline: Timeline;
   /** What the last comparison found, if that still holds; `null`: nothing. */
   readonly issue: ComparisonIssue | null;
   /** What an operator has decided to leave as it is; `null`: nothing. */
@@ -57,8 +67,12 @@ export type TeamSubscription = DecidedSubscription & {
 export type TeamStatus =
   /** The team has no customer. */
   | { readonly kind: 'unlinked' }
-  /** It has the plan of a grant. */
-  | { readonly kind: 'granted'; readonly grant: TeamGrant }
+  /** It has the plan of a grant. `otherwise`: what it would have without it; `null`: nothing. */
+  | {
+      readonly kind: 'granted';
+      readonly grant: TeamGrant;
+      readonly otherwise: TeamPlan | null;
+    }
   /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
@@ -91,10 +105,8 @@ export type TeamNote =
   /** Events arrived before the team had this customer, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
 
-export type ExplainTeamRequest = {
-  /** The number of events in the history; 50 by default. */
-  readonly limit?: number;
-};
+/** Which part of the timeline to read. */
+export type ExplainTeamRequest = Pick<TimelineRequest, 'part' | 'limit'>;
 
 /**
  * Explains why a team has its plan or none; `null` when there is no such team.
@@ -112,32 +124,25 @@ export type ExplainTeamRequest = {
 export async function explainTeam(
   { database: { query }, planSelection }: ReadContext,
   teamId: ApplicationId,
-  { limit = 50 }: ExplainTeamRequest = {},
+  { part = null, limit = 50 }: ExplainTeamRequest = {},
 ): Promise<ExplainedTeam | null> {
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const { id, customerId } = team;
-  const history =
-    customerId === null
-      ? NO_HISTORY
-      : await explainHistory(query, {
-          customerId,
-          planSelection,
-          teamIds: [id],
-          before: null,
-          limit,
-        });
+  const history = await explainHistory(query, team, { planSelection, before: NEWEST.event, limit });
   const known = await readCustomers(query, customerId === null ? [] : [customerId]);
   const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = decidingEvent(customer, planSelection);
-  const issue = await readStoredIssueOf(query, team);
+  const stored = await readStoredIssueOf(query, team);
+  const issue = stored && issueOf(stored, [team]);
   const dismissals = await readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]);
   const grants = await readGrants(query, id);
   const record = { team, known, history, planSelection, linkedMs, grants };
+  const page = { cursor: NEWEST, part, limit };
   return {
-    ...{ team, planSelection, history, grants },
-    issue: issue && issueOf(issue, [team]),
+    ...{ team, planSelection, grants, issue },
+    timeline: await timelineOf(query, { team, history, issue, grants }, page),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
@@ -145,39 +150,6 @@ export async function explainTeam(
       .map((state) => ({ ...state, isDeciding: state.deciding === deciding }))
       .sort((one, other) => other.deciding.createdSeconds - one.deciding.createdSeconds),
   };
-}
-
-export type TimelineRequest = {
-  readonly teamId: ApplicationId;
-  /** Only events before this position; `null`: the newest ones. */
-  readonly before?: number | null;
-  /** 50 by default. */
-  readonly limit?: number;
-};
-
-/**
- * The events of a team's customer in the order of arrival, each with its reasons and the plans before and
- * after it. Empty for a team without a customer; `null` when there is no such team.
- *
- * @example
- * ```ts
- * import { openContext, readTimeline } from 'instep/operate';
- *
- * const context = await openContext();
- * const timeline = await readTimeline(context, { teamId: 7 });
- * console.log(timeline); // null
- * await context.close();
- * ```
- */
-export async function readTimeline(
-  { database: { query }, planSelection }: ReadContext,
-  { teamId, before = null, limit = 50 }: TimelineRequest,
-): Promise<CustomerHistory | null> {
-  const team = await readNamedTeam(query, teamId);
-  if (team === null) return null;
-  const { id, customerId } = team;
-  if (customerId === null) return NO_HISTORY;
-  return await explainHistory(query, { customerId, planSelection, teamIds: [id], before, limit });
 }
 
 /** Everything that is stored about a team. */
@@ -202,7 +174,8 @@ function statusOf(
   const shouldBe = teamPlan(customer, planSelection, known.names, grant);
   const isGranted = grant?.isOver || (shouldBe !== null && isGrantedPlan(shouldBe, grant));
   if (newest !== undefined && isGranted && isGrantedPlan(team.plan, grant)) {
-    return { kind: 'granted', grant: newest };
+    const otherwise = teamPlan(customer, planSelection, known.names);
+    return { kind: 'granted', grant: newest, otherwise };
   }
   if (team.customerId === null) return { kind: 'unlinked' };
   if (deciding === null || shouldBe === null) {
@@ -287,34 +260,6 @@ function newestOf(events: readonly SubscriptionEvent[]): SubscriptionEvent | nul
   return newest;
 }
 
-/** An event of a customer's history: what it said, how it was decided, and why. */
-export type HistoryEntry = Explanation & {
-  readonly event: EventRow;
-  readonly subscription: SubscriptionEvent;
-};
-
-/** A part of a customer's history, in the order of arrival. */
-export type CustomerHistory = {
-  readonly entries: readonly HistoryEntry[];
-  /** Older events are before this position; `null` when there are none. */
-  readonly before: number | null;
-  /** Events received before this time may have been pruned; `null`: none were. */
-  readonly prunedBeforeMs: number | null;
-};
-
-/** Without a customer. */
-const NO_HISTORY: CustomerHistory = { entries: [], before: null, prunedBeforeMs: null };
-
-type HistoryRequest = {
-  readonly customerId: string;
-  readonly planSelection: PlanSelection;
-  /** The teams that have the customer now. */
-  readonly teamIds: readonly ApplicationId[];
-  /** Only events before this position; `null`: all. */
-  readonly before: number | null;
-  readonly limit: number;
-};
-
 export type ExplainedEvent = Explanation & {
   /** The content of the event; `null` when it was unreadable. */
   readonly change: SubscriptionChange | null;
@@ -323,37 +268,6 @@ export type ExplainedEvent = Explanation & {
   /** The mode in which the event happened, by its body; `null`: unknown. */
   readonly mode: Mode | null;
 };
-
-/**
- * The number of events around an explained one from which its decision is recomputed. In a longer history the
- * reason for an event can be unknown.
- */
-const EVENTS_AROUND = 250;
-
-const WHOLE_LOG = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
-
-/** Explains the newest events of a customer. */
-async function explainHistory(
-  query: Query,
-  { customerId, planSelection, teamIds, before, limit }: HistoryRequest,
-): Promise<CustomerHistory> {
-  const range = before === null ? WHOLE_LOG : { ...WHOLE_LOG, upTo: before - 1 };
-  const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
-  const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
-  const prunedBeforeMs = await readPrunedBefore(query);
-  const names = await readNames(query, log);
-  const explain = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs });
-  const shown = log.slice(-limit);
-  return {
-    entries: shown.map(({ event, change: { subscription } }) => ({
-      event,
-      subscription,
-      ...explain(event),
-    })),
-    before: log.length > limit ? (shown[0]?.event.position ?? null) : null,
-    prunedBeforeMs,
-  };
-}
 
 /**
  * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
@@ -397,18 +311,10 @@ function modeOf({ body }: EventRow): Mode | null {
 }
 
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {
-  const upTo = { ...WHOLE_LOG, upTo: position };
-  const after = { ...WHOLE_LOG, after: position };
+  const upTo = { after: 0, upTo: position };
+  const after = { after: position, upTo: Number.MAX_SAFE_INTEGER };
   const limit = EVENTS_AROUND;
   const earlier = await readEvents(query, { customerId }, upTo, { order: 'newest first', limit });
   const later = await readEvents(query, { customerId }, after, { order: 'oldest first', limit });
   return [...earlier.reverse(), ...later];
-}
-
-async function readNames(
-  query: Query,
-  log: readonly ParsedEvent<EventRow>[],
-): Promise<Map<string, string>> {
-  const productIds = log.flatMap(({ change }) => change.subscription.productId ?? []);
-  return await readProductNames(query, [...new Set(productIds)]);
 }

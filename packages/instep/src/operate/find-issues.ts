@@ -66,6 +66,8 @@ export type IssueEvidence =
         readonly cause: IssueCause;
         readonly is: TeamPlan | null;
         readonly shouldBe: TeamPlan | null;
+        /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
+        readonly refusedBy: string | null;
       };
     }
   /** At most 100 events are counted. */
@@ -182,7 +184,7 @@ const SOURCES: readonly Source[] = [
 
 /** The issue that a comparison found about one of these teams, or about a customer without a team. */
 export function issueOf(found: StoredIssue, teams: readonly NamedTeam[]): ComparisonIssue {
-  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs } = found;
+  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
   const code = CODE_OF_CAUSE[cause];
   const { severity, remedies } = kindOf(code);
   // Without a subscription, only the application can have written the plan.
@@ -196,7 +198,7 @@ export function issueOf(found: StoredIssue, teams: readonly NamedTeam[]): Compar
     sinceMs,
     customerId,
     team: teams.find(({ id }) => id === teamId) ?? null,
-    evidence: { cause, is, shouldBe },
+    evidence: { cause, is, shouldBe, refusedBy },
   };
 }
 

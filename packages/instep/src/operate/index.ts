@@ -151,19 +151,15 @@ export {
   suggestLinks,
 } from './events.ts';
 export {
-  type CustomerHistory,
   type ExplainedEvent,
   type ExplainedTeam,
   type ExplainTeamRequest,
   explainEvent,
   explainTeam,
-  type HistoryEntry,
-  readTimeline,
   type Since,
   type TeamNote,
   type TeamStatus,
   type TeamSubscription,
-  type TimelineRequest,
 } from './explain.ts';
 export {
   type ComparisonIssue,
@@ -218,3 +214,11 @@ export {
   removeConsumer,
   replayChange,
 } from './plan-changes.ts';
+export {
+  type HistoryEntry,
+  readTimeline,
+  type Timeline,
+  type TimelineItem,
+  type TimelinePart,
+  type TimelineRequest,
+} from './timeline.ts';

@@ -30,6 +30,13 @@ export class DatabaseRefused extends InstepError {
   readonly code = 'DATABASE_REFUSED';
   /** The teams of the event that was refused, where they are known. */
   teamIds: readonly ApplicationId[] = [];
+
+  /** The constraint that refused it; `null`: something else did. */
+  get constraint(): string | null {
+    const { cause } = this;
+    if (!(cause instanceof Error && 'constraint' in cause)) return null;
+    return typeof cause.constraint === 'string' ? cause.constraint : null;
+  }
 }
 
 /**

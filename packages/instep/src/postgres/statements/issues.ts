@@ -29,6 +29,8 @@ export type FoundIssue = {
   readonly shouldBe: TeamPlan | null;
   /** When it began at the earliest, in seconds since 1970; `null`: unknown. */
   readonly beganSeconds: number | null;
+  /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
+  readonly refusedBy?: string | null;
 };
 
 /** With more, the configuration is wrong rather than the teams. */
@@ -45,7 +47,8 @@ export async function storeIssues(
   found: readonly FoundIssue[],
   causes: readonly IssueCause[] = ISSUE_CAUSES,
 ): Promise<void> {
-  const rows = found.map(({ teamId, plan, shouldBe, ...others }) => ({
+  const rows = found.map(({ teamId, plan, shouldBe, refusedBy = null, ...others }) => ({
+    refusedBy,
     ...others,
     teamId: teamId === null ? '' : String(teamId),
     plan: plan && JSON.stringify(plan),
@@ -56,8 +59,8 @@ export async function storeIssues(
     text: `
       with found as (
         select *
-          from unnest($3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::bigint[])
-            as found (customer_id, team_id, problem, plan, should_be, began_seconds)
+          from unnest($3::text[], $4::text[], $5::text[], $6::jsonb[], $7::jsonb[], $8::bigint[], $9::text[])
+            as found (customer_id, team_id, problem, plan, should_be, began_seconds, refused_by)
       ), gone as (
         delete from instep.findings as known
          where customer_id = any ($1::text[])
@@ -70,8 +73,8 @@ export async function storeIssues(
                )
       )
       insert into instep.findings as known
-             (customer_id, team_id, problem, plan, should_be, began_at)
-      select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds)
+             (customer_id, team_id, problem, plan, should_be, began_at, refused_by)
+      select customer_id, team_id, problem, plan, should_be, to_timestamp(began_seconds), refused_by
         from found
        where (select count(*) from instep.findings) < ${MAX_STORED}
           or exists (
@@ -85,6 +88,10 @@ export async function storeIssues(
              plan      = excluded.plan,
              should_be = excluded.should_be,
              began_at  = excluded.began_at,
+             refused_by = case
+                            when excluded.problem = 'plan refused'
+                              then coalesce(excluded.refused_by, known.refused_by)
+                          end,
              found_at  = case
                            when (known.problem, known.plan, known.should_be)
                                 is not distinct from
@@ -98,7 +105,16 @@ export async function storeIssues(
     values: [
       customerIds,
       causes,
-      ...columnArrays(rows, 'customerId', 'teamId', 'cause', 'plan', 'shouldBe', 'beganSeconds'),
+      ...columnArrays(
+        rows,
+        'customerId',
+        'teamId',
+        'cause',
+        'plan',
+        'shouldBe',
+        'beganSeconds',
+        'refusedBy',
+      ),
     ],
   });
 }
@@ -118,7 +134,7 @@ export async function forgetOldIssues(query: Query): Promise<void> {
 }
 
 /** An issue that still holds. */
-export type StoredIssue = FoundIssue & {
+export type StoredIssue = Required<FoundIssue> & {
   /** When it began, or was found. */
   readonly sinceMs: number;
 };
@@ -158,6 +174,7 @@ const STORED_ISSUE = `
              team.id as "teamId",
              found.plan,
              should_be as "shouldBe",
+             refused_by as "refusedBy",
              extract(epoch from began_at)::bigint as "beganSeconds",
              (extract(epoch from coalesce(began_at, found_at)) * 1000)::bigint as "sinceMs"`;
 

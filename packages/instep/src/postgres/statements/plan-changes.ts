@@ -120,6 +120,28 @@ export async function readTeamChanges(
   });
 }
 
+const READ_CHANGES_OF_EVENTS = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where team_id = $1
+         and event_id = any ($2::text[])
+       order by id desc
+       limit ${MAX_PLAN_CHANGES}`;
+
+/** The changes of a team's plan that these events made, the newest first. */
+export async function readChangesOfEvents(
+  query: Query,
+  teamId: ApplicationId,
+  eventIds: readonly string[],
+): Promise<PlanChange[]> {
+  if (eventIds.length === 0) return [];
+  return await query<PlanChange>({
+    name: 'read_changes_of_events',
+    text: READ_CHANGES_OF_EVENTS,
+    values: [String(teamId), eventIds],
+  });
+}
+
 const READ_CHANGES = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE(tables)}
         from instep.plan_changes as change

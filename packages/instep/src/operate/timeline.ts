@@ -1,0 +1,393 @@
+import { readGrants, type TeamGrant } from '../access/grants.ts';
+import type { ApplicationId } from '../core/application.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
+import { type Explanation, explainLog } from '../event-log/explain.ts';
+import { readPrunedBefore } from '../event-log/prune.ts';
+import { type EventRow, readEvents } from '../event-log/search-events.ts';
+import type { Query } from '../postgres/database.ts';
+import { readStoredIssueOf } from '../postgres/statements/issues.ts';
+import {
+  MAX_PLAN_CHANGES,
+  type PlanChange,
+  readChangesOfEvents,
+  readTeamChanges,
+} from '../postgres/statements/plan-changes.ts';
+import { readProductNames } from '../postgres/statements/products.ts';
+import { type RecordedAction, readActionsOn } from './audit.ts';
+import type { ReadContext } from './context.ts';
+import { type ComparisonIssue, issueOf } from './find-issues.ts';
+import { type NamedTeam, readNamedTeam } from './named-teams.ts';
+
+/** Something that happened to a team. */
+export type TimelineItem = {
+  /** When it changed the team or, if it did not, when it happened; in milliseconds since 1970. */
+  readonly atMs: number;
+  /** The team's plan before and after it; `null`: it changed none. */
+  readonly plans: PlanStep | null;
+} & (
+  | ({ readonly kind: 'event' } & HistoryEntry)
+  /** A change of the plan that no other item of the timeline explains. */
+  | { readonly kind: 'change'; readonly change: PlanChange }
+  | { readonly kind: 'action'; readonly action: RecordedAction }
+  | { readonly kind: 'grant' | 'grant-end'; readonly grant: TeamGrant }
+  /** The database refuses the plan, since the time of the item. */
+  | { readonly kind: 'refused'; readonly issue: ComparisonIssue }
+);
+
+type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
+
+/** A part of a team's timeline, the newest item first. */
+export type Timeline = {
+  readonly items: readonly TimelineItem[];
+  /** The next page, with older items, starts here; `null` on the last page. */
+  readonly next: string | null;
+  /** Events received before this time may have been pruned; `null`: none were. */
+  readonly prunedBeforeMs: number | null;
+};
+
+/** A part of the timeline: Stripe's events, the changes of the plan, or what operators did. */
+export type TimelinePart = 'events' | 'changes' | 'operators';
+
+export type TimelineRequest = {
+  readonly teamId: ApplicationId;
+  /** The `next` of a page; `null`: the newest items. */
+  readonly before?: string | null;
+  /** All parts by default. */
+  readonly part?: TimelinePart | null;
+  /** 50 by default. */
+  readonly limit?: number;
+};
+
+/**
+ * All that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of its
+ * plan, by the application too; what operators did; its grants; and that the database refuses its plan. What one item
+ * changed is part of the item. `null` when there is no such team.
+ *
+ * @example
+ * ```ts
+ * import { openContext, readTimeline } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const timeline = await readTimeline(context, { teamId: 7 });
+ * for (const { kind, atMs, plans } of timeline?.items ?? []) {
+ *   console.log(kind, new Date(atMs), plans?.before?.planName, plans?.after?.planName);
+ * }
+ * await context.close();
+ * ```
+ */
+export async function readTimeline(
+  { database: { query }, planSelection }: ReadContext,
+  { teamId, before = null, part = null, limit = 50 }: TimelineRequest,
+): Promise<Timeline | null> {
+  const team = await readNamedTeam(query, teamId);
+  if (team === null) return null;
+  const cursor = parseCursor(before);
+  const history = await explainHistory(query, team, { planSelection, before: cursor.event, limit });
+  const finding = await readStoredIssueOf(query, team);
+  const issue = finding && issueOf(finding, [team]);
+  const grants = await readGrants(query, team.id);
+  return await timelineOf(query, { team, history, issue, grants }, { cursor, part, limit });
+}
+
+/** What is known about the team already. */
+type TeamHistory = {
+  readonly team: NamedTeam;
+  readonly history: CustomerHistory;
+  readonly issue: ComparisonIssue | null;
+  readonly grants: readonly TeamGrant[];
+};
+
+type Page = Required<Pick<TimelineRequest, 'part' | 'limit'>> & { readonly cursor: Cursor };
+
+/** A page of the timeline, from the history of the customer and everything else. */
+export async function timelineOf(
+  query: Query,
+  { team: { id, customerId }, history, issue, grants }: TeamHistory,
+  { cursor, part, limit }: Page,
+): Promise<Timeline> {
+  const { entries, prunedBeforeMs } = history;
+  const shows = (one: TimelinePart) => part === null || part === one;
+  const most = part === null ? 2 * limit : MAX_PLAN_CHANGES;
+  const request = { teamId: id, beforeId: cursor.change, limit: most };
+  const changes = await readTeamChanges(query, request);
+  const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
+  const customerIds = [customerId, ...changes.map((change) => change.customerId)];
+  const actions = shows('operators')
+    ? await readActionsOn(query, {
+        teamId: id,
+        customerIds: [...new Set(customerIds.filter((one) => one !== null))],
+        otherSubjects: entries.flatMap(({ event, subscription }) => [
+          `event:${event.position}`,
+          `subscription:${subscription.subscriptionId}`,
+        ]),
+        before: cursor.action,
+        limit: limit + 1,
+      })
+    : [];
+  const others = shows('operators') ? othersOf(grants, issue) : [];
+  const sources = {
+    events: shows('events') ? entries.toReversed() : [],
+    changesOfEvents: shows('events') ? await readChangesOfEvents(query, id, eventIds) : [],
+    olderEvents: shows('events') ? history.older : new Set<string>(),
+    changes,
+    actions,
+    others: others.slice(Math.max(0, others.length - cursor.others)),
+  };
+  const { items, next, isLast } = merge(sources, { cursor, part, limit });
+  const hasMore = changes.length === most || (shows('events') && history.before !== null);
+  return { items, next: isLast && !hasMore ? null : textOf(next), prunedBeforeMs };
+}
+
+/** How far each source has been read. */
+type Cursor = {
+  /** Events before this position, changes before this id, actions before this time in microseconds. */
+  readonly event: number;
+  readonly change: number;
+  readonly action: number;
+  /** How many of the oldest other items are left. */
+  readonly others: number;
+};
+
+const ALL = Number.MAX_SAFE_INTEGER;
+export const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, others: ALL };
+
+const textOf = ({ event, change, action, others }: Cursor) =>
+  [event, change, action, others].join('-');
+
+/** Any other text is the newest page. */
+function parseCursor(text: string | null): Cursor {
+  if (text === null || !/^\d{1,16}(?:-\d{1,16}){3}$/.test(text)) return NEWEST;
+  const [event = ALL, change = ALL, action = ALL, others = ALL] = text
+    .split('-')
+    .map((number) => Math.min(ALL, Number(number)));
+  return { event, change, action, others };
+}
+
+type OtherItem = Extract<TimelineItem, { kind: 'grant' | 'grant-end' | 'refused' }>;
+
+/** Grants, their ends, and a refused plan, the newest first. */
+function othersOf(grants: readonly TeamGrant[], issue: ComparisonIssue | null): OtherItem[] {
+  const items = grants.flatMap((grant): OtherItem[] => {
+    const { grantedAtMs, revokedAtMs, endsAtMs, holds } = grant;
+    const began = { kind: 'grant', atMs: grantedAtMs, plans: null, grant } as const;
+    const endedAtMs = holds ? null : (revokedAtMs ?? endsAtMs);
+    if (endedAtMs === null) return [began];
+    return [{ kind: 'grant-end', atMs: endedAtMs, plans: null, grant }, began];
+  });
+  if (issue?.code === 'plan-refused') {
+    items.push({ kind: 'refused', atMs: issue.sinceMs, plans: null, issue });
+  }
+  return items.sort((one, other) => other.atMs - one.atMs);
+}
+
+/** What a page is made of; each source is in its own order, the newest first. */
+type Sources = {
+  readonly events: readonly HistoryEntry[];
+  /** The changes that these events made. */
+  readonly changesOfEvents: readonly PlanChange[];
+  /** The names of events on later pages. */
+  readonly olderEvents: ReadonlySet<string>;
+  readonly changes: readonly PlanChange[];
+  readonly actions: readonly RecordedAction[];
+  readonly others: readonly OtherItem[];
+};
+
+/** An item of a source, and the changes that are due to it. */
+type Entry = {
+  /** The place in the source: a position, an id, a time, or the number of items that are left after it. */
+  readonly key: number;
+  readonly item: TimelineItem;
+  readonly changes: PlanChange[];
+};
+
+/** An action is recorded within this time after what it changed. */
+const SAME_ACT_MS = 60_000;
+
+/** Times that are the same can differ by this, because they are cut off to milliseconds. */
+const ROUNDING_MS = 2;
+
+/** The newest items of all sources, and where the next page starts. */
+function merge(sources: Sources, { cursor, part, limit }: Page) {
+  const waiting = entriesOf(sources);
+  const { event, action, others, change: own } = waiting;
+  const changes = new Map(
+    [...sources.changesOfEvents, ...sources.changes].map((change) => [change.id, change]),
+  );
+  for (const change of [...changes.values()].sort((one, other) => other.id - one.id)) {
+    const isDue = (entry: Entry) => isDueTo(change, entry);
+    const ofEvent = event.find(isDue);
+    if (ofEvent === undefined && sources.olderEvents.has(nameOfEventIn(change))) continue;
+    const cause = ofEvent ?? action.findLast(isDue) ?? others.find(isDue);
+    const isShown = part === null || part === 'changes' || change.operator !== null;
+    if (cause !== undefined) cause.changes.push(change);
+    else if (isShown && part !== 'events' && change.id < cursor.change) {
+      own.push(entryOfChange(change));
+    }
+  }
+  const items: TimelineItem[] = [];
+  const next = { ...cursor };
+  for (;;) {
+    const heads = SOURCES.flatMap((source) => {
+      const [entry] = waiting[source];
+      return entry === undefined ? [] : [{ source, entry, item: itemOf(entry) }];
+    });
+    const newest = heads.toSorted((one, other) => other.item.atMs - one.item.atMs)[0];
+    // Actions of the same moment stay together.
+    const isSameAct = newest?.source === 'action' && newest.entry.key === next.action;
+    if (newest === undefined || (items.length >= limit && !isSameAct)) break;
+    const { source, entry, item } = newest;
+    waiting[source].shift();
+    next[source] = entry.key;
+    next.change = Math.min(next.change, ...entry.changes.map(({ id }) => id));
+    items.push(item);
+  }
+  const isLast = SOURCES.every((source) => waiting[source].length === 0);
+  // None of the changes that were read is shown by itself.
+  if (isLast) next.change = Math.min(next.change, sources.changes.at(-1)?.id ?? 0);
+  return { items, next, isLast };
+}
+
+const SOURCES = ['action', 'others', 'change', 'event'] as const satisfies (keyof Cursor)[];
+
+function entriesOf({ events, actions, others }: Sources): Record<keyof Cursor, Entry[]> {
+  return {
+    event: events.map(({ plans, ...entry }) => {
+      const { position, outcome, receivedAtMs } = entry.event;
+      const isChanged =
+        outcome === 'applied' && !isSamePlan(plans?.before ?? null, plans?.after ?? null);
+      const item = {
+        kind: 'event',
+        atMs: receivedAtMs,
+        plans: isChanged ? plans : null,
+        ...entry,
+      } as const;
+      return { key: position, item, changes: [] };
+    }),
+    action: actions.map((action) => {
+      const atMs = Math.floor(action.actedAtMicroseconds / 1_000);
+      const item = { kind: 'action', atMs, plans: null, action } as const;
+      return { key: action.actedAtMicroseconds, item, changes: [] };
+    }),
+    others: others.map((item, index) => ({ key: others.length - index - 1, item, changes: [] })),
+    change: [],
+  };
+}
+
+function entryOfChange(change: PlanChange): Entry {
+  const item = { kind: 'change', atMs: change.changedAt.getTime(), plans: null, change } as const;
+  return { key: change.id, item, changes: [change] };
+}
+
+/** The item with what it changed. A parked event stands where it was decided, since the log has it there too. */
+function itemOf({ item, changes }: Entry): TimelineItem {
+  const [newest, oldest] = [changes[0], changes.at(-1)];
+  if (newest === undefined || oldest === undefined) return item;
+  const plans = { before: oldest.before, after: newest.after };
+  return { ...item, plans, atMs: Math.max(item.atMs, newest.changedAt.getTime()) };
+}
+
+/** Several events can have the same name, but seldom. Only an applied event changes a plan. */
+const nameOfEvent = ({ outcome, eventId, createdAtMs }: EventRow) =>
+  `${outcome === 'applied'} ${eventId} ${createdAtMs}`;
+
+function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
+  const isOfEvent = cause === 'event' || cause === 'snapshot';
+  return isOfEvent ? `true ${eventId} ${eventCreatedAt?.getTime()}` : '';
+}
+
+/** Whether the item says why the plan was changed. */
+function isDueTo(change: PlanChange, { item, changes }: Entry): boolean {
+  const { cause, operator, before, changedAt } = change;
+  const agoMs = item.atMs - changedAt.getTime();
+  const isFree = changes.length === 0;
+  switch (item.kind) {
+    case 'event':
+      return isFree && nameOfEvent(item.event) === nameOfEventIn(change);
+    case 'action': {
+      const isOfGrant = cause === 'grant' || cause === 'grant_ended';
+      const isBySame = operator !== null && item.action.operator === operator && !isOfGrant;
+      return isBySame && agoMs > -ROUNDING_MS && agoMs < SAME_ACT_MS;
+    }
+    case 'grant':
+      return (
+        cause === 'grant' && item.grant.grantedBy === operator && agoMs < ROUNDING_MS && isFree
+      );
+    case 'grant-end': {
+      const isOfGrant = cause === 'grant_ended' && before?.planName === item.grant.planName;
+      return isOfGrant && agoMs < ROUNDING_MS && isFree;
+    }
+    case 'refused':
+    case 'change':
+      return false;
+  }
+}
+
+/** An event of a customer's history: what it said, how it was decided, and why. */
+export type HistoryEntry = Explanation & {
+  readonly event: EventRow;
+  readonly subscription: SubscriptionEvent;
+};
+
+/** A part of a customer's history, in the order of arrival. */
+export type CustomerHistory = {
+  readonly entries: readonly HistoryEntry[];
+  /** Older events are before this position; `null` when there are none. */
+  readonly before: number | null;
+  /** The names of some that are older. */
+  readonly older: ReadonlySet<string>;
+  /** Events received before this time may have been pruned; `null`: none were. */
+  readonly prunedBeforeMs: number | null;
+};
+
+/**
+ * The number of events around an explained one from which its decision is recomputed. In a longer history the
+ * reason for an event can be unknown.
+ */
+export const EVENTS_AROUND = 250;
+
+type HistoryRequest = {
+  readonly planSelection: PlanSelection;
+  /** Only events before this position. */
+  readonly before: number;
+  readonly limit: number;
+};
+
+/** Explains the events of a team's customer; none for a team without one. */
+export async function explainHistory(
+  query: Query,
+  { id, customerId }: NamedTeam,
+  { planSelection, before, limit }: HistoryRequest,
+): Promise<CustomerHistory> {
+  if (customerId === null) {
+    return { entries: [], before: null, older: new Set(), prunedBeforeMs: null };
+  }
+  const range = { after: 0, upTo: before - 1 };
+  const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
+  const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
+  const prunedBeforeMs = await readPrunedBefore(query);
+  const names = await readNames(query, log);
+  const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
+  const shown = log.slice(-limit);
+  return {
+    entries: shown.map(({ event, change: { subscription } }) => ({
+      event,
+      subscription,
+      ...explain(event),
+    })),
+    older: new Set(log.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
+    before: log.length > limit ? (shown[0]?.event.position ?? null) : null,
+    prunedBeforeMs,
+  };
+}
+
+/** The names of the products of these events. */
+export async function readNames(
+  query: Query,
+  log: readonly ParsedEvent<EventRow>[],
+): Promise<Map<string, string>> {
+  const productIds = log.flatMap(({ change }) => change.subscription.productId ?? []);
+  return await readProductNames(query, [...new Set(productIds)]);
+}
