@@ -1,6 +1,7 @@
 # The server for your own PostgreSQL, with the console. The image has no embedded PostgreSQL: that needs glibc and a
 # writable disk.
-FROM node:24-slim AS build
+# Both platforms share this stage: no package has code for one of them.
+FROM --platform=$BUILDPLATFORM node:24-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY packages ./packages

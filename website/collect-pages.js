@@ -6,7 +6,14 @@ import { httpPage } from './http-page.js';
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const PAGES = fileURLToPath(new URL('pages/', import.meta.url));
 const COLLECTED = [
-  ...['README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'SECURITY.md', 'LICENSE'],
+  ...[
+    'README.md',
+    'CHANGELOG.md',
+    'CONTRIBUTING.md',
+    'CODE_OF_CONDUCT.md',
+    'SECURITY.md',
+    'LICENSE',
+  ],
   ...['docs', '.env.example', 'openapi.yaml'],
 ];
 

@@ -102,6 +102,7 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page('docs/alternatives.md'),
       page('CHANGELOG.md'),
       page('CONTRIBUTING.md'),
+      page('CODE_OF_CONDUCT.md'),
       page('SECURITY.md'),
     ],
   },
