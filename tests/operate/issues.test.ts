@@ -10,6 +10,7 @@ import {
   readTeam,
   reconcileTeams,
 } from 'instep/operate';
+import type { ApplicationId } from 'instep/src/core/application.ts';
 import { noteRun } from 'instep/src/maintenance/runs.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -364,5 +365,63 @@ describe('a customer that Stripe charges twice', () => {
     expect(await codes()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
     expect(await codes()).toEqual(['double-billed']);
+  });
+});
+
+describe('a customer whose subscription names another team', () => {
+  /** An event of a team's own customer whose metadata names a team. */
+  async function subscribe(customerId: string, named: ApplicationId, status = 'active') {
+    const fields = { customerId, subscriptionId: `sub_${customerId}`, status };
+    await account.happen({ ...fields, productId: 'prod_pro' }, 'missed');
+    await parkNaming(customerId, String(named), status);
+  }
+
+  test('is an issue if that team is paid for by another customer, until it is dismissed', async () => {
+    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
+    const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
+    await subscribe('cus_own', own);
+    await subscribe('cus_other', own);
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual(['other-team-named']);
+    const { issues } = await findIssues(context);
+    expect(issues).toMatchObject([
+      {
+        code: 'other-team-named',
+        subject: { kind: 'team', id: String(other) },
+        customerId: 'cus_other',
+        evidence: { cause: 'another team named' },
+      },
+    ]);
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual(['other-team-named']);
+    const subject = { kind: 'team', id: String(other) } as const;
+    await act(context, operator, [{ action: 'dismiss', subject }], { note: 'two contracts' });
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual([]);
+  });
+
+  test('is none if it names its own team, no team, or one that nobody pays for', async () => {
+    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
+    const idle = await addTeam(query, { name: 'Idle', customerId: 'cus_idle' });
+    await addTeam(query, { name: 'Third', customerId: 'cus_third' });
+    await addTeam(query, { name: 'Ended', customerId: 'cus_ended' });
+    account.customers.set({ id: 'cus_idle' });
+    await subscribe('cus_own', idle);
+    await subscribe('cus_third', '4711');
+    await subscribe('cus_ended', own, 'canceled');
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual([]);
+  });
+
+  test('is none any more once the metadata is corrected', async () => {
+    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
+    const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
+    await subscribe('cus_own', own);
+    await subscribe('cus_other', own);
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual(['other-team-named']);
+    await subscribe('cus_other', other);
+    await reconcileTeams(context, operator);
+    expect(await codes()).toEqual([]);
   });
 });

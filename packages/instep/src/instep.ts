@@ -186,6 +186,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       api,
       nameOf: pipeline.nameOf,
       planSelection: config.planSelection,
+      linkByMetadata: config.linkByMetadata,
       logger,
       now,
       nonce: randomUUID,

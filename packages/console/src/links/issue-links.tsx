@@ -19,6 +19,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'unreadable-event': 'unreadable event',
   'payment-due': 'payment due',
   'double-billed': 'double billed',
+  'other-team-named': 'other team named',
   'products-without-name': 'plan without a name',
 };
 

@@ -50,8 +50,6 @@ export class SyncFailed extends InstepError {
 /** What `completeCheckout` and `syncCustomer` work with. */
 export type CheckoutServices = ReconcileServices & {
   readonly api: Pick<StripeApi, 'retrieveCheckoutSession'>;
-  /** The key of metadata that names a team; `teamId` by default. */
-  readonly linkByMetadata?: string | null;
 };
 
 /** The parts of a Checkout Session that can name its team. */

@@ -134,6 +134,11 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
     advice:
       'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
   },
+  'other-team-named': {
+    name: 'payments',
+    advice:
+      'correct the metadata of the subscription at Stripe, or cancel the one that is not wanted; dismiss the issue in the console if both are right',
+  },
 };
 
 /** What a check shows if it finds no issue; nothing by default. */

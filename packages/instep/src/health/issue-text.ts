@@ -102,6 +102,8 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
     case 'double-billed':
       return `${subjects(issue, 'customer')} with several subscriptions that Stripe charges at once`;
+    case 'other-team-named':
+      return `${subjects(issue, 'team')} with a customer whose subscription names another team, which another customer pays for`;
   }
 }
 

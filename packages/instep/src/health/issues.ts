@@ -170,6 +170,11 @@ export const ISSUES = {
     concerns: 'customer',
     remedies: ['dismiss', 'cancel-subscription'],
   },
+  'other-team-named': {
+    severity: 'warning',
+    concerns: 'team',
+    remedies: ['dismiss', 'cancel-subscription'],
+  },
 } as const satisfies Record<string, IssueKind>;
 
 export type IssueCode = keyof typeof ISSUES;
@@ -189,6 +194,7 @@ export const CODE_OF_CAUSE = {
   'plan refused': 'plan-refused',
   'unknown customer': 'unknown-customer',
   'customer without a team': 'customer-without-team',
+  'another team named': 'other-team-named',
 } as const satisfies Record<IssueCause, SubjectIssueCode>;
 
 /** The issues that comparisons with Stripe and with the event log find. */

@@ -33,6 +33,8 @@ type JobsOptions = {
   nameOf: NameOf;
   /** Which of several subscriptions decides a team's plan. */
   planSelection: PlanSelection;
+  /** The key of a subscription's metadata that names a team; `teamId` by default. */
+  linkByMetadata?: string | null;
   logger: Logger;
   now: () => number;
   nonce: () => string;
@@ -139,7 +141,9 @@ export function createJobs(options: JobsOptions): Job[] {
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
     },
   ];
-  const reconcile = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
+  const { linkByMetadata } = options;
+  const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
+  const reconcile = { ...services, linkByMetadata };
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });

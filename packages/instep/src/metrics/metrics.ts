@@ -248,7 +248,8 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
 function doubleBilled(issues: readonly Issue[]): number {
   let customers = 0;
   for (const issue of issues) {
-    if (issue.code === 'double-billed') customers += issue.count;
+    if (issue.code === 'double-billed' || issue.code === 'other-team-named')
+      customers += issue.count;
     if (issue.code === 'second-customer') customers += issue.evidence.charged;
   }
   return customers;

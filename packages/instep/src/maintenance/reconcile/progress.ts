@@ -15,6 +15,8 @@ export type ReconcileServices = {
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
+  /** The key of a subscription's metadata that names a team; `teamId` by default. */
+  readonly linkByMetadata?: string | null | undefined;
   readonly logger: Logger;
   /** In milliseconds since 1970. */
   readonly now: () => number;

@@ -38,6 +38,7 @@ import {
   issueOf,
 } from './drift.ts';
 import { listCustomer } from './listed-subscriptions.ts';
+import { findOtherTeamsNamed } from './other-team-named.ts';
 import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
 
 /** The causes that comparing a team with its subscriptions finds. */
@@ -70,12 +71,16 @@ export async function reconcileTeams(
   for (const drift of drifts)
     options.onIssue(issueOf(drift, isRepaired(drift), isDismissed(drift)));
   const wrong = drifts.filter((drift) => !isRight(drift));
+  const left = wrong.filter((drift) => !isRepaired(drift));
+  const leftIds = new Set(left.map(({ team }) => team.id));
+  const others = teams.filter(({ id }) => !leftIds.has(id));
   await storeIssues(
     options.database.query,
     teams.map(({ customerId }) => customerId),
-    wrong
-      .filter((drift) => !isRepaired(drift))
-      .map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
+    [
+      ...left.map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
+      ...(await findOtherTeamsNamed(options.database.query, others, options.linkByMetadata)),
+    ],
     // Only a repair shows whether the database still refuses a plan.
     TEAM_CAUSES.filter((cause) => !options.isDryRun || cause !== 'plan refused'),
   );
