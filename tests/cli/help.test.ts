@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   trigger: [],
   events: ['list', 'show', 'replay', 'dismiss', 'prune', 'redact'],
   changes: [],
+  alerts: ['test'],
   rebuild: [],
   reconcile: [],
 };

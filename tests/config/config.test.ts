@@ -53,6 +53,7 @@ test('needs three secrets and has defaults for the rest', () => {
     shutdownDelayMs: 0,
     shutdownDeadlineMs: 10_000,
     operations: { host: '127.0.0.1', port: 3_001, tokens: [] },
+    alerts: null,
   });
 });
 
@@ -110,6 +111,30 @@ test('reads every variable', () => {
     'postgresql://user:p%40ss@db.example:6432/app?sslmode=verify-full',
   ]);
   expect(config.stripeApi.baseUrl?.href).toBe('http://127.0.0.1:12111/');
+});
+
+describe('alerts', () => {
+  test.each([
+    'https://hooks.example.com/x',
+    'http://127.0.0.1:9/x',
+    'http://localhost/x',
+    'http://[::1]:9/x',
+  ])('go to %s', (ALERT_WEBHOOK_URL) => {
+    const CONSOLE_URL = 'https://app.example.com/admin';
+    const { alerts } = readConfig({ ...REQUIRED, ALERT_WEBHOOK_URL, CONSOLE_URL });
+    expect(alerts).toEqual({ url: new URL(ALERT_WEBHOOK_URL), consoleUrl: new URL(CONSOLE_URL) });
+  });
+
+  test.each([
+    'http://canary.example/x',
+    'http://169.254.169.254/canary',
+    'http://127.0.0.1.canary.example/',
+    'file:///canary',
+    'canary',
+  ])('do not go to %s', (ALERT_WEBHOOK_URL) => {
+    const problem = 'ALERT_WEBHOOK_URL must be an https:// URL, or an http:// URL of this machine';
+    expect(problemsOf({ ...REQUIRED, ALERT_WEBHOOK_URL })).toEqual([problem]);
+  });
 });
 
 describe('the operations listener', () => {

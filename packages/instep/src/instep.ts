@@ -142,15 +142,16 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn({ err }, 'the access policy was not stored'),
   );
   const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
+  async function readHealth() {
+    const { reportHealth } = await import('./operate/health.ts');
+    const { linkByMetadata } = config;
+    const known = { keyMode, linkByMetadata, areWritesCommitted: null };
+    return await reportHealth(query, { ...known, nowMs: now() });
+  }
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
-    async readHealth() {
-      const { reportHealth } = await import('./operate/health.ts');
-      const { linkByMetadata } = config;
-      const known = { keyMode, linkByMetadata, areWritesCommitted: null };
-      return await reportHealth(query, { ...known, nowMs: now() });
-    },
+    readHealth,
     now,
     clockMs: () => performance.now(),
   });
@@ -197,6 +198,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
     });
     const accessPolicy = mode === 'background' ? config.accessPolicy : null;
     const all = [...jobs, createResponsesJob(query, responses), createRunsJob(query, accessPolicy)];
+    if (config.alerts !== null) {
+      const { createAlertsJob } = await import('./operate/alerts.ts');
+      const readIssues = async () => (await readHealth()).issues;
+      const holder = randomUUID();
+      all.push(createAlertsJob({ query, alerts: config.alerts, readIssues, now, holder }));
+    }
     return isOnDemand ? [...all, consumers.job] : all;
   };
   const working = { logger, instrumentation: metrics };

@@ -27,6 +27,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events/command.ts')).eventsCommand(),
   changes: async () => (await import('./changes.ts')).changesCommand(),
+  alerts: async () => (await import('./alerts.ts')).alertsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };

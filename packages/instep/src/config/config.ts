@@ -140,6 +140,27 @@ const operationsVariables = {
   OPS_TOKENS: opsTokens,
 };
 
+/** Where alerts go. */
+export type AlertConfig = {
+  readonly url: URL;
+  /** The address of the console, for links; `null`: without links. */
+  readonly consoleUrl: URL | null;
+};
+
+const HTTPS = 'must be an https:// URL, or an http:// URL of this machine';
+
+/** Neither address is quoted: that of a receiver is often a secret. */
+const alertVariables = {
+  ALERT_WEBHOOK_URL: v.optional(
+    v.pipe(
+      v.string(),
+      v.check((text) => URL.canParse(text) && isHttps(new URL(text)), HTTPS),
+      v.transform((text) => new URL(text)),
+    ),
+  ),
+  CONSOLE_URL: v.optional(url(['http:', 'https:'], 'https://app.example.com/admin/billing')),
+};
+
 type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariables, undefined>>;
 
 /** An address that other machines reach needs a token. */
@@ -172,6 +193,7 @@ const serverVariables = {
   SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
   ...operationsVariables,
+  ...alertVariables,
 };
 
 const { concerns, isGiven, problem, problemOf } = protection;
@@ -231,6 +253,7 @@ export function readConfig(environment: Environment) {
     shutdownDelayMs: value.SHUTDOWN_DELAY_MS,
     shutdownDeadlineMs: value.SHUTDOWN_DEADLINE_MS,
     operations: toOperationsConfig(value),
+    alerts: toAlertConfig(value),
   };
 }
 
@@ -265,6 +288,11 @@ export function readApiConfig(environment: Environment) {
 
 export function readOperationsConfig(environment: Environment): OperationsConfig | null {
   return toOperationsConfig(readVariables(operationsShape, environment));
+}
+
+/** `null`: alerts are off. */
+export function readAlertConfig(environment: Environment): AlertConfig | null {
+  return toAlertConfig(readVariables(v.object(alertVariables), environment));
 }
 
 /** Newest first. */
@@ -328,6 +356,18 @@ function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, un
 function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {
   const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN, OPS_TOKENS } = value;
   return port === null ? null : { host, port, tokens: toTokens(OPS_TOKEN, OPS_TOKENS) };
+}
+
+function toAlertConfig(
+  value: v.InferOutput<v.ObjectSchema<typeof alertVariables, undefined>>,
+): AlertConfig | null {
+  const { ALERT_WEBHOOK_URL: url, CONSOLE_URL: consoleUrl = null } = value;
+  return url === undefined ? null : { url, consoleUrl };
+}
+
+function isHttps({ protocol, hostname }: URL): boolean {
+  const isOwn = isLoopback(hostname) || hostname === '[::1]';
+  return protocol === 'https:' || (protocol === 'http:' && isOwn);
 }
 
 /** Whether only this machine can reach the address. */

@@ -17,6 +17,7 @@ import { sql as planChangeFeed } from './migrations/0012-plan-change-feed.ts';
 import { sql as dismissals } from './migrations/0013-dismissals.ts';
 import { sql as doubleBillingOfEvents } from './migrations/0014-double-billing-of-events.ts';
 import { sql as timeline } from './migrations/0015-timeline.ts';
+import { sql as people } from './migrations/0016-people.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -208,4 +209,5 @@ export const MIGRATIONS: readonly Migration[] = [
     compatibleFrom: 8,
   },
   { version: 15, name: '0015_timeline', sql: timeline, compatibleFrom: 8 },
+  { version: 16, name: '0016_people', sql: people, compatibleFrom: 8 },
 ];

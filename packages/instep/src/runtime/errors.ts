@@ -1,5 +1,6 @@
 /** All codes of Instep's errors. `docs/errors.md` has the cause and remedy of each. */
 export const INSTEP_ERROR_CODES = [
+  'ALERT_FAILED',
   'APPLICATION_TABLES_UNFIT',
   'BODY_ALREADY_READ',
   'BODY_NOT_JSON',

@@ -1,0 +1,191 @@
+import * as v from 'valibot';
+import type { AlertConfig } from '../config/config.ts';
+import { issueText } from '../health/issue-text.ts';
+import { type Issue, SUBJECT_ISSUES, type SubjectIssueCode } from '../health/issues.ts';
+import { withLease } from '../maintenance/lease.ts';
+import type { Job } from '../maintenance/worker.ts';
+import type { Query } from '../postgres/database.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { Stopped } from '../runtime/retry.ts';
+
+/** The receiver of alerts did not accept a message. The error never shows its address, which can be a secret. */
+export class AlertFailed extends InstepError {
+  readonly code = 'ALERT_FAILED';
+}
+
+/** An issue that has been reported. */
+const reportedShape = v.object({
+  code: v.string(),
+  severity: v.picklist(['failure', 'warning']),
+  text: v.string(),
+  sinceMs: v.number(),
+});
+type Reported = v.InferOutput<typeof reportedShape>;
+
+const progressShape = v.object({ reported: v.array(reportedShape) });
+
+/** What has changed since the last message. */
+export type Alert = {
+  /** New issues, and those that have become failures, the failures first. */
+  readonly opened: readonly Reported[];
+  /** Issues that are over. */
+  readonly resolved: readonly Reported[];
+};
+
+const INTERVAL_MS = 60_000;
+
+type AlertsOptions = {
+  readonly query: Query;
+  readonly alerts: AlertConfig;
+  readonly readIssues: () => Promise<readonly Issue[]>;
+  readonly now: () => number;
+  /** This instance. */
+  readonly holder: string;
+};
+
+/**
+ * Reports new and resolved issues to the receiver of `ALERT_WEBHOOK_URL`, in one of the instances and at most once a
+ * minute. A message that was not accepted fails the job, and a minute later the next one has everything that is still
+ * news.
+ */
+export function createAlertsJob({ query, alerts, readIssues, now, holder }: AlertsOptions): Job {
+  const lease = { name: 'alerts', holder, dueAfterMs: INTERVAL_MS };
+  return {
+    name: 'alerts',
+    intervalMs: 5_000,
+    run: async (signal) => {
+      await withLease(query, lease, async (run) => {
+        const known = v.safeParse(progressShape, run.progress);
+        const before = known.success ? known.output.reported : [];
+        const reported = reportedOf(await readIssues(), before, now());
+        const alert = alertOf(before, reported);
+        const isNews = alert.opened.length + alert.resolved.length > 0;
+        try {
+          if (isNews) await sendAlert(alerts, alert, now(), signal);
+        } catch (error) {
+          await run.complete({ reported: before });
+          throw error;
+        }
+        await run.complete({ reported });
+      });
+    },
+  };
+}
+
+/** The issues that are open now. Those that are probably over soon are left out. Pure. */
+function reportedOf(
+  issues: readonly Issue[],
+  before: readonly Reported[],
+  nowMs: number,
+): Reported[] {
+  return issues.flatMap((issue) => {
+    const { code, severity } = issue;
+    if (severity === 'notice') return [];
+    const sinceMs = before.find((one) => one.code === code)?.sinceMs ?? nowMs;
+    return [{ code, severity, text: issueText(issue, nowMs), sinceMs }];
+  });
+}
+
+/** What is new in `now`. Pure. */
+export function alertOf(before: readonly Reported[], now: readonly Reported[]): Alert {
+  const isKnown = ({ code, severity }: Reported) =>
+    before.some(
+      (one) => one.code === code && (one.severity === severity || severity === 'warning'),
+    );
+  const byFailure = (one: Reported) => (one.severity === 'failure' ? 0 : 1);
+  return {
+    opened: now
+      .filter((one) => !isKnown(one))
+      .sort((one, other) => byFailure(one) - byFailure(other)),
+    resolved: before.filter(({ code }) => now.every((one) => one.code !== code)),
+  };
+}
+
+const DEADLINE_MS = 10_000;
+
+/** Sends a message, within 10 seconds. @throws AlertFailed */
+export async function sendAlert(
+  { url, consoleUrl }: AlertConfig,
+  alert: Alert,
+  nowMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const write = isSlack(url) ? slackMessage : jsonMessage;
+  let response: Response;
+  try {
+    response = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify(write(alert, consoleUrl, nowMs)),
+      // A redirect could lead to a host that nobody has configured.
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
+    });
+  } catch (error) {
+    if (signal.aborted) throw new Stopped();
+    // Without its message, which can have the address.
+    throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL did not answer: ${failureOf(error)}`);
+  }
+  await response.body?.cancel();
+  if (response.ok) return;
+  throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL answered with ${response.status}`);
+}
+
+function failureOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown error';
+  if (error.name === 'TimeoutError') return '10 seconds are over';
+  const { cause } = error;
+  if (cause instanceof Error && 'code' in cause) return String(cause.code);
+  return 'it is unreachable, or redirects';
+}
+
+/** Slack's own hosts, and the addresses at which others take its format, such as Discord's. */
+function isSlack({ hostname, pathname }: URL): boolean {
+  return /(?:^|\.)slack(?:-gov)?\.com$/.test(hostname) || pathname.endsWith('/slack');
+}
+
+const HEADINGS = { failure: 'Failure', warning: 'Warning' } as const;
+
+/** For programs. `text` is for chats that read nothing else. */
+function jsonMessage({ opened, resolved }: Alert, consoleUrl: URL | null, nowMs: number) {
+  const line = (one: Reported) => `${HEADINGS[one.severity]}: ${one.text}`;
+  const member = (one: Reported) => ({
+    code: one.code,
+    severity: one.severity,
+    text: one.text,
+    since: new Date(one.sinceMs).toISOString(),
+    ...(consoleUrl !== null && { url: linkOf(one, consoleUrl) }),
+  });
+  const lines = [...opened.map(line), ...resolved.map(({ text }) => `Resolved: ${text}`)];
+  return {
+    at: new Date(nowMs).toISOString(),
+    text: lines.length === 0 ? TEST : `Instep\n${lines.join('\n')}`,
+    opened: opened.map(member),
+    resolved: resolved.map(member),
+  };
+}
+
+const TEST = 'Instep: this is a test. Alerts arrive here.';
+
+function slackMessage({ opened, resolved }: Alert, consoleUrl: URL | null) {
+  const link = (one: Reported) =>
+    consoleUrl === null ? '' : ` <${escaped(linkOf(one, consoleUrl))}|Open>`;
+  const lines = [
+    ...opened.map((one) => `*${HEADINGS[one.severity]}:* ${escaped(one.text)}${link(one)}`),
+    ...resolved.map((one) => `*Resolved:* ${escaped(one.text)}${link(one)}`),
+  ];
+  return { text: lines.length === 0 ? TEST : `Instep\n${lines.join('\n')}` };
+}
+
+/** Slack's three control characters. */
+const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+
+const hasList = (code: string): code is SubjectIssueCode =>
+  SUBJECT_ISSUES.some((one) => one === code);
+
+/** The list of the issue's subjects in the console, or else the overview. */
+function linkOf({ code }: Reported, consoleUrl: URL): string {
+  const base = consoleUrl.href.replace(/\/$/, '');
+  return hasList(code) ? `${base}/attention?issue=${code}` : `${base}/`;
+}
