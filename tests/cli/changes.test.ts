@@ -1,4 +1,4 @@
-import { addConsumer } from 'instep/src/maintenance/plan-change-feed.ts';
+import { addConsumer } from 'instep/src/maintenance/plan-change-consumers.ts';
 import { afterAll, beforeEach, expect, test, vi } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
@@ -66,7 +66,7 @@ test.each(['seven', 4_711])('ends at an id that it can not acknowledge (%s)', as
 
 test('passes on a change that was set aside, again', async () => {
   const id = await write(7);
-  await addConsumer(database, 'mailer', 'now');
+  await addConsumer(query, 'mailer', 'now');
   await query(
     `insert into instep.waiting_plan_changes
             (change_id, consumer, team_id, failures, error, retry_at, set_aside_at)

@@ -1,10 +1,12 @@
 import fc from 'fast-check';
 import {
   addConsumer,
-  PlanChangeConsumers,
-  type PlanChangeHandler,
   removeConsumer,
   replayChange,
+} from 'instep/src/maintenance/plan-change-consumers.ts';
+import {
+  PlanChangeConsumers,
+  type PlanChangeHandler,
 } from 'instep/src/maintenance/plan-change-feed.ts';
 import { reportHealth } from 'instep/src/operate/health.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
@@ -126,9 +128,9 @@ test('a transaction of the app that stays open holds nothing up', async () => {
 test('a new consumer starts with later changes, or with the oldest', async () => {
   const [row] = await write([4]);
   const now = newName();
-  expect(await addConsumer(store.database, now, 'now')).toBe(row?.id);
-  expect(await addConsumer(store.database, now, 'beginning')).toBe(row?.id);
-  expect(await addConsumer(store.database, newName(), 'beginning')).toBe(0);
+  expect(await addConsumer(store.database.query, now, 'now')).toBe(row?.id);
+  expect(await addConsumer(store.database.query, now, 'beginning')).toBe(row?.id);
+  expect(await addConsumer(store.database.query, newName(), 'beginning')).toBe(0);
 });
 
 test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {
@@ -188,14 +190,14 @@ test('a consumer that is more than a day behind is an issue, until it is removed
   const { query } = store.database;
   await query('truncate instep.plan_changes, instep.plan_change_consumers cascade');
   const name = newName();
-  await addConsumer(store.database, name, 'now');
+  await addConsumer(store.database.query, name, 'now');
   await write([1]);
   const issues = async () =>
     (await reportHealth(query, NOTHING_KNOWN)).issues.map(({ code }) => code);
   expect(await issues()).not.toContain('consumer-behind');
   await query("update instep.plan_changes set changed_at = now() - interval '25 hours'");
   expect(await issues()).toContain('consumer-behind');
-  expect(await removeConsumer(store.database, name)).toBe(true);
+  expect(await removeConsumer(store.database.query, name)).toBe(true);
   expect(await issues()).not.toContain('consumer-behind');
   expect(
     await query("select name from instep.leased_jobs where name like 'plan changes%'"),

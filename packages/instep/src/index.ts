@@ -21,13 +21,8 @@ export type { PlanSelection } from './core/plan-selection.ts';
 export type { Status } from './core/status.ts';
 export type { TeamPlan } from './core/transition.ts';
 export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
-export {
-  ConsumerNameInvalid,
-  type Feed,
-  type FeedOptions,
-  type FeedStart,
-  type PlanChangeHandler,
-} from './maintenance/plan-change-feed.ts';
+export { ConsumerNameInvalid, type FeedStart } from './maintenance/plan-change-consumers.ts';
+export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';

@@ -11,12 +11,8 @@ import {
   openService,
   type Service,
 } from '../instep.ts';
-import {
-  checkConsumerName,
-  type Feed,
-  type FeedOptions,
-  type PlanChangeHandler,
-} from '../maintenance/plan-change-feed.ts';
+import { checkConsumerName } from '../maintenance/plan-change-consumers.ts';
+import type { Feed, FeedOptions, PlanChangeHandler } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
 import type { PlanChange, TeamChangesRequest } from '../postgres/statements/plan-changes.ts';
 import { withDeadline } from '../runtime/deadline.ts';

@@ -49,7 +49,11 @@ export {
   type TeamIssueCode,
   type Verdict,
 } from '../health/issues.ts';
-export type { ConsumerState, FeedStart, SetAsideChange } from '../maintenance/plan-change-feed.ts';
+export type {
+  ConsumerState,
+  FeedStart,
+  SetAsideChange,
+} from '../maintenance/plan-change-consumers.ts';
 export type {
   DriftCause,
   DriftIssue,

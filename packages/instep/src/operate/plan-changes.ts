@@ -10,7 +10,7 @@ import {
   readSettledId,
   removeConsumer as remove,
   replayChange as replay,
-} from '../maintenance/plan-change-feed.ts';
+} from '../maintenance/plan-change-consumers.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
@@ -74,7 +74,7 @@ export async function readNewChanges(
   { database }: ReadContext,
   { consumer, from = 'now', afterId = 0, limit = DEFAULT_LIMIT }: NewChangesRequest,
 ): Promise<PlanChange[]> {
-  const after = Math.max(await addConsumer(database, consumer, from), afterId);
+  const after = Math.max(await addConsumer(database.query, consumer, from), afterId);
   const upTo = await readSettledId(database.query, after);
   const page = { after, upTo, limit: Math.min(limit, MAX_PLAN_CHANGES) };
   return upTo === after ? [] : await readChanges(database.query, page);
@@ -166,7 +166,7 @@ export async function removeConsumer(
   const action = { action: 'remove-consumer', subject: `consumer:${consumer}`, resultOf } as const;
   await recorded(context, operator, action, async () => {
     const position = await requireConsumer(context.database.query, consumer);
-    await remove(context.database, consumer);
+    await remove(context.database.query, consumer);
     return position;
   });
 }
