@@ -23,15 +23,19 @@ afterAll(() => {
 });
 
 const SCENES = [
-  ['A trial begins', '200', 'trialing * Starter * prod_starter * sub_ *'],
-  ['The customer pays', '200', 'active * Starter prod_starter sub_'],
-  ['A payment fails: past_due changes nothing', '200', 'active Starter prod_starter sub_'],
-  ['The plan changes', '200', 'active Pro * prod_pro * sub_'],
-  ['A late duplicate of the second event', '200', 'active Pro prod_pro sub_'],
-  ['An older event that was delayed', '200', 'active Pro prod_pro sub_'],
-  ['The customer cancels', '200', 'canceled * - * - * - *'],
-  ['An event for a customer without a team', '200', 'canceled - - -'],
-  ['A forged signature', '400', 'canceled - - -'],
+  ['A trial begins', '200', 'trialing * Starter * prod_starter * sub_ * ='],
+  ['The customer pays', '200', 'active * Starter prod_starter sub_ ='],
+  ['A payment fails: past_due changes nothing', '200', 'active Starter prod_starter sub_ ='],
+  ['The plan changes', '200', 'active Pro * prod_pro * sub_ ✗ Starter, prod_pro'],
+  [
+    'A late duplicate of the second event',
+    '200',
+    'active Pro prod_pro sub_ ✗ Starter, prod_starter',
+  ],
+  ['An older event that was delayed', '200', 'active Pro prod_pro sub_ ✗ unpaid, no plan'],
+  ['The customer cancels', '200', 'canceled * - * - * - * ='],
+  ['An event for a customer without a team', '200', 'canceled - - - ✗ event lost'],
+  ['A forged signature', '400', 'canceled - - - ='],
 ];
 
 function expectWhole({ code, stdout, stderr }: Ended): void {

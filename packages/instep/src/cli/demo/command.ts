@@ -4,7 +4,7 @@ import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application.ts';
-import type { TeamPlan } from '../../core/transition.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
 import {
   OPERATIONS_DEADLINE_MS,
@@ -25,7 +25,7 @@ import type { ApiCollection, ApiObject } from '../../testing/api-collection.ts';
 import { type FakeStripeApi, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { createSubscriptionEvent, signWebhook } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
-import { PLAN_COLUMNS, paint, planCells, tableHead, tableLine } from '../output.ts';
+import { type Columns, PLAN_COLUMNS, paint, planCells, tableHead, tableLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import {
   createActivity,
@@ -33,6 +33,7 @@ import {
   GUIDED_CASES,
   inTrueOrder,
   PRODUCT_NAMES,
+  starterPlan,
   walkthrough,
 } from './scenes.ts';
 
@@ -147,22 +148,42 @@ async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void
   print(`  with Ada's session       ${signedIn.status} ${await signedIn.text()}`);
 }
 
+/** With room for another column in 80 characters. */
+const COLUMNS: Columns = [
+  ...PLAN_COLUMNS.slice(0, 3),
+  ['subscription', 12],
+  ["the starter's handler", 0],
+];
+
 async function showEvents(demo: RunningDemo): Promise<void> {
   const { query, subscriptions, team } = demo;
   print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
-  print(`\n    ${tableHead(PLAN_COLUMNS)}`);
+  print('  On the right: what the handler of nextjs/saas-starter makes of the same events');
+  print(`\n    ${tableHead(COLUMNS)}`);
   let before = await readPlan(query, team.teamId);
-  print(`    ${tableLine(PLAN_COLUMNS, planCells(before, before))}`);
+  let starter = NO_PLAN;
+  print(`    ${tableLine(COLUMNS, [...planCells(before, before), '='])}`);
   const scenes = walkthrough(team.suffix, Math.floor(Date.now() / 1_000) - 100);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
     const secret = isForged ? 'whsec_that_is_wrong' : undefined;
     const { status, text } = await post(demo, JSON.stringify(event), secret);
     const after = await readPlan(query, team.teamId);
+    const isOurs = event.data.object.customer === team.customerId;
+    // The starter's checkout writes the first plan, with its name.
+    if (index === 0) starter = after;
+    else if (isOurs && !isForged) starter = starterPlan(starter, event);
+    const beside = isOurs ? besidePlan(starter, after) : wrong('event lost');
     print(`\n ${index + 1}. ${title}  ${gray(`${status} ${text}`)}`);
-    print(`    ${tableLine(PLAN_COLUMNS, planCells(after, before))}`);
+    print(`    ${tableLine(COLUMNS, [...planCells(after, before), beside])}`);
     before = after;
   }
+}
+
+function besidePlan(starter: TeamPlan, plan: TeamPlan): string {
+  if (isSamePlan(starter, plan)) return '=';
+  const { planName, providerProductId, subscriptionStatus } = starter;
+  return wrong(`${planName ?? subscriptionStatus}, ${providerProductId ?? 'no plan'}`);
 }
 
 async function post(
@@ -221,6 +242,7 @@ function print(text: string): void {
 
 const bold = (text: string) => paint('bold', text);
 const gray = (text: string) => paint('gray', text);
+const wrong = (text: string) => paint('red', `✗ ${text}`);
 
 type SignedInTeam = {
   /** Makes the ids of one demo unique in its database. */

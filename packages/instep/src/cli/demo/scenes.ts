@@ -1,3 +1,4 @@
+import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
@@ -278,6 +279,26 @@ export function walkthrough(suffix: string, startSeconds: number): Scene[] {
     { title: 'An event for a customer without a team', event: event(7, 70, unknown) },
     { title: 'A forged signature', event: event(8, 80), isForged: true },
   ];
+}
+
+/**
+ * The team's plan as the webhook handler of nextjs/saas-starter writes it. The event that arrives last decides, and no event
+ * holds the name of its product, so the name stays as the checkout wrote it.
+ */
+export function starterPlan(plan: TeamPlan, { data: { object } }: SubscriptionEvent): TeamPlan {
+  const subscriptionStatus = object.status;
+  switch (subscriptionStatus) {
+    case 'active':
+    case 'trialing': {
+      const providerProductId = object.items.data[0]?.plan.product ?? null;
+      return { ...plan, providerSubscriptionId: object.id, providerProductId, subscriptionStatus };
+    }
+    case 'canceled':
+    case 'unpaid':
+      return { ...NO_PLAN, subscriptionStatus };
+    default:
+      return plan;
+  }
 }
 
 /** The genuine events in the order in which they happened. */
