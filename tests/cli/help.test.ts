@@ -20,6 +20,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'access',
     'grant',
     'revoke-grant',
+    'note',
     'sync',
   ],
   checkout: ['complete'],

@@ -7,6 +7,7 @@ import {
   act,
   compareTeam,
   dismissEvents,
+  explainTeam,
   exportActions,
   exportEvents,
   findActions,
@@ -162,6 +163,44 @@ test('records the plans before and after each action, and finds the actions of a
     { action: 'unlink', changes: [{ teamId: one, before: plan, after: null }] },
   ]);
   expect(await changesBy('nobody')).toEqual([]);
+});
+
+test('writes notes about a team, which stay until they are removed', async () => {
+  const id = await newTeam('Acme');
+  const writeNote = (note: string) =>
+    act(context, operator, [{ action: 'note', subject: team(id) }], { note });
+  await writeNote('paid by invoice');
+  const { formId } = await writeNote('asked for a refund\0');
+  expect((await writeNote(' ')).results).toEqual([]);
+  await query(
+    "update instep.operator_actions set acted_at = now() - interval '2 years' where note = 'paid by invoice'",
+  );
+  const notes = async () => (await explainTeam(context, id))?.operatorNotes;
+  const first = { operator: 'user:7', note: 'paid by invoice' };
+  expect(await notes()).toMatchObject([{ operator: 'user:7', note: 'asked for a refund' }, first]);
+  const remove = { action: 'remove-note', subject: team(id), noteId: formId } as const;
+  expect(await actOn(remove)).toMatchObject({ isDone: true, result: { code: 'note-removed' } });
+  expect(await actOn(remove)).toMatchObject({ isDone: false, result: { code: 'no-such-note' } });
+  expect(await notes()).toMatchObject([first]);
+  const other = {
+    ...remove,
+    subject: team(await newTeam('Other')),
+    noteId: String((await notes())?.[0]?.formId),
+  };
+  expect(await actOn(other)).toMatchObject({ isDone: false });
+  expect(await findActions(context, { formId })).toMatchObject([{ action: 'note', note: null }]);
+});
+
+test('records an action whose reason or name PostgreSQL could not store', async () => {
+  const id = await newTeam('Acme', 'cus_1');
+  const odd: Operator = { name: 'user:7', how: 'application' };
+  const options = { note: 'a\0b\ud800' };
+  await act(context, odd, [{ action: 'unlink', subject: team(id) }], options);
+  await act(context, odd, [{ action: 'link', subject: team(id), linkTo: 'cus\0\ud800' }], options);
+  expect(await collect(exportActions(context))).toMatchObject([
+    { action: 'link', note: 'ab\ufffd', result: { code: 'not-a-customer', text: 'cus\ufffd' } },
+    { action: 'unlink', isDone: true, note: 'ab\ufffd' },
+  ]);
 });
 
 test.each([

@@ -86,6 +86,7 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
 /** What takes an action back; nothing if it has changed nothing, or can't be undone. */
 export function undoOf({
   subject: text,
+  formId,
   action,
   result,
 }: RecordedAction): readonly ActionRequest[] {
@@ -100,6 +101,8 @@ export function undoOf({
     }
     case 'unlinked':
       return [{ action: 'link', subject, linkTo: result.customerId }];
+    case 'noted':
+      return [{ action: 'remove-note', subject, noteId: formId }];
     case 'dismissed':
       return [{ action: 'restore', subject }];
     case 'granted':

@@ -111,6 +111,12 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'The grant was revoked.';
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
+    case 'noted':
+      return 'A note was written.';
+    case 'note-removed':
+      return 'The note was removed.';
+    case 'no-such-note':
+      return 'The note was removed already.';
     case 'change-replayed':
       return `Change ${result.changeId} is passed on again.`;
     case 'consumer-removed':

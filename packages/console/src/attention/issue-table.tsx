@@ -44,6 +44,8 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
   restore: 'Restore',
+  note: 'Add a note',
+  'remove-note': 'Remove the note',
 };
 
 const COLUMNS = [

@@ -41,6 +41,7 @@ import {
   ReplaceQuestion,
   UnlinkQuestion,
 } from './link-panel.tsx';
+import { NotesPanel } from './notes-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { OlderPage, PAGE_ITEMS, partNamed, TimelinePanel } from './timeline.tsx';
 
@@ -54,6 +55,8 @@ const TEAM_ACTIONS = [
   'grant',
   'revoke-grant',
   'keep-as-grant',
+  'note',
+  'remove-note',
 ] as const;
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
@@ -114,7 +117,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = await findTeam(context);
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
-    const { customer, note, until, confirmed, plan, product } = await context.req.parseBody();
+    const { customer, note, until, confirmed, plan, product, noteId } =
+      await context.req.parseBody();
     const linkTo = queryText(customer);
     const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
     const isUnknown = async () =>
@@ -129,11 +133,16 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const isLink = action === 'link';
     const canReplace = confirmed !== undefined;
     const grant = { planName: queryText(plan), productId: queryText(product) || null };
-    const request = { action, subject, grant, ...(isLink && { linkTo, canReplace }) };
-    const { formId } = await act(options, operatorOf(context.var), [request], {
-      note: queryText(note) || null,
-      until: readUntil(queryText(until)),
-    });
+    const others = { grant, noteId: queryText(noteId), ...(isLink && { linkTo, canReplace }) };
+    const { formId } = await act(
+      options,
+      operatorOf(context.var),
+      [{ action, subject, ...others }],
+      {
+        note: queryText(note) || null,
+        until: readUntil(queryText(until)),
+      },
+    );
     const parameters = new URLSearchParams({ done: formId });
     if (action === 'link') parameters.set('customer', linkTo);
     if (action === 'repair') parameters.set('compare', 'yes');
@@ -206,6 +215,7 @@ function TeamPage(props: TeamPageProps) {
         <CustomerPanel team={team} failure={failureOf(acted, entered)} />
       )}
       <GrantPanel {...explained} />
+      <NotesPanel {...explained} />
       <TimelinePanel {...{ team, timeline, part }} isNewest />
     </Page>
   );

@@ -85,6 +85,12 @@ export function teamCommand(): Command {
         .action(grant),
     )
     .addCommand(ofTeam('revoke-grant', "end a team's grant", revoke))
+    .addCommand(
+      createCommand('note', 'write a note about a team', 'instep team note 1 "paid by invoice"')
+        .argument('<id>', 'team id', applicationId)
+        .argument('<text>', 'the note')
+        .action(addNote),
+    )
     .addCommand(ofTeam('sync', 'give a team the plan that Stripe has now', sync));
 }
 
@@ -242,6 +248,17 @@ async function revoke(id: ApplicationId, options: Json): Promise<void> {
   await withOperator(async (context, operator) => {
     printAccess(await revokeGrant(context, operator, id), options);
   });
+}
+
+async function addNote(id: ApplicationId, note: string): Promise<void> {
+  await withOperator(
+    async (context, operator) => {
+      await requireTeam(context, id);
+      const subject = { kind: 'team', id: String(id) } as const;
+      await act(context, operator, [{ action: 'note', subject }], { note });
+    },
+    { asksStripe: false },
+  );
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {

@@ -19,6 +19,7 @@ import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscri
 import { InstepError } from '../runtime/errors.ts';
 import {
   type ActionResult,
+  emptyNote,
   type RecordedAction,
   type ReplayOutcomes,
   recordActions,
@@ -51,6 +52,9 @@ export const ACTIONS = [
   /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
   'dismiss',
   'restore',
+  /** Writes a note about a team, which stays until it is removed. */
+  'note',
+  'remove-note',
 ] as const satisfies readonly RecordedAction['action'][];
 export type Action = (typeof ACTIONS)[number];
 
@@ -64,6 +68,8 @@ export type ActionRequest = {
   readonly linkTo?: string;
   /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
   readonly canReplace?: boolean;
+  /** The note to remove. */
+  readonly noteId?: string;
   /** The plan to grant. */
   readonly grant?: Pick<GrantRequest, 'planName' | 'productId'>;
 };
@@ -74,7 +80,7 @@ export type ActOptions = {
    * changes, and a grant when it is revoked.
    */
   readonly until?: Date | null;
-  /** The reason, for the audit and for grants. */
+  /** The reason, for the audit and for grants; or the note itself. */
   readonly note?: string | null;
 };
 
@@ -174,6 +180,13 @@ async function perform(
         return done({ code: 'grant-revoked', teamId: subject.id });
       case 'keep-as-grant':
         return subject.kind === 'team' ? await keep(subject.id, context, { note, until }) : null;
+      case 'note':
+        return subject.kind === 'team' ? await addNote(subject.id, context, note) : null;
+      case 'remove-note': {
+        const { noteId = '' } = request;
+        const isEmptied = await emptyNote(context.database.query, subjectText(subject), noteId);
+        return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
+      }
       case 'dismiss':
         return await dismiss(subject, context, until);
       case 'restore':
@@ -340,6 +353,17 @@ async function keep(
   const reason = note ?? 'it was written by hand';
   const { planName } = await keepAsGrant(context, id, { reason, until });
   return done({ code: 'granted', teamId: id, planName });
+}
+
+/** The audit stores the note. */
+async function addNote(
+  id: string,
+  { database }: ActingContext,
+  note: string | null,
+): Promise<Outcome | null> {
+  if (note === null || note.trim() === '') return null;
+  const team = await readNamedTeam(database.query, id);
+  return team === null ? failed({ code: 'no-such-team', text: id }) : done({ code: 'noted' });
 }
 
 async function askForOrder(subscriptionId: string, context: ActingContext): Promise<Outcome> {

@@ -85,6 +85,9 @@ export type ActionResult =
   | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
+  /** The note is in the record itself. */
+  | { readonly code: 'noted' | 'note-removed' }
+  | { readonly code: 'no-such-note' }
   /** A consumer of changes gets the change again. */
   | { readonly code: 'change-replayed'; readonly changeId: number }
   /** `position`: the last change that the consumer had acknowledged. */
@@ -129,6 +132,8 @@ export type OperatorAction = {
     | 'rebuild'
     | 'prune'
     | 'redact'
+    | 'note'
+    | 'remove-note'
     | 'replay-change'
     | 'remove-consumer';
   readonly isDone: boolean;
@@ -150,6 +155,7 @@ const RECORD_ACTIONS = (tables: ApplicationTables) => `
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
+           and action <> 'note'
            and (dismissed_until is null or dismissed_until < now())
       )
       insert into instep.operator_actions
@@ -191,17 +197,21 @@ const CUSTOMER = `
           )
         end`;
 
-/** Records the actions of one form with the changes of plans that they made, and deletes those older than a year. */
+/**
+ * Records the actions of one form with the changes of plans that they made, and deletes those older than a year, except
+ * notes.
+ */
 export async function recordActions(
   query: Query,
   { formId, operator, note, until = null, afterChange = Number.MAX_SAFE_INTEGER }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
-  const rows = actions.map(({ result, ...action }) => {
+  const rows = actions.map(({ result, subject, ...action }) => {
     const { teamId, customerId } = result.code === 'linked' ? result : NOT_LINKED;
     return {
       ...action,
-      outcome: JSON.stringify(result),
+      subject: storable(subject).slice(0, MAX_SUBJECT_LENGTH),
+      outcome: JSON.stringify(result, (_, value) => (isText(value) ? storable(value) : value)),
       teamId: teamId === null ? null : String(teamId),
       customerId,
     };
@@ -210,7 +220,7 @@ export async function recordActions(
     name: 'record_actions',
     text: RECORD_ACTIONS,
     values: [
-      ...[formId, operator.name, operator.how, note],
+      ...[formId, operator.name, operator.how, note === null ? null : storable(note)],
       ...columnArrays(rows, 'subject', 'action', 'isDone', 'outcome', 'teamId', 'customerId'),
       ...[until, afterChange],
     ],
@@ -233,13 +243,11 @@ type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
 export async function recorded<Result>(
   { database: { query }, nonce }: Pick<OperateContext, 'database' | 'nonce'>,
   operator: Operator,
-  { action, subject: given, note, resultOf, isDone = () => true }: Recorded<Result>,
+  { action, subject, note, resultOf, isDone = () => true }: Recorded<Result>,
   call: () => Promise<Result>,
 ): Promise<Result> {
   const afterChange = await readNewestChange(query);
-  const storableNote = note === undefined ? null : storable(note);
-  const form = { formId: nonce(), operator, note: storableNote, afterChange };
-  const subject = storable(given).slice(0, MAX_SUBJECT_LENGTH);
+  const form = { formId: nonce(), operator, note: note ?? null, afterChange };
   try {
     const returned = await call();
     const result = resultOf(returned);
@@ -253,8 +261,10 @@ export async function recorded<Result>(
   }
 }
 
-/** The text without what PostgreSQL can't store. */
+/** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
+
+const isText = (value: unknown) => typeof value === 'string';
 
 const NOT_LINKED = { teamId: null, customerId: null };
 
@@ -347,6 +357,58 @@ export async function readActionsOn(
     text: READ_ACTIONS_ON,
     values: [subjects, customerIds, String(teamId), before, limit],
   });
+}
+
+/** What an operator wrote about a team. */
+export type OperatorNote = {
+  /** `act` removes it with this id. */
+  readonly formId: string;
+  readonly note: string;
+  readonly operator: string;
+  readonly writtenAtMs: number;
+};
+
+/** The notes about a team, the newest first. */
+export async function readOperatorNotes(
+  query: Query,
+  teamId: ApplicationId,
+): Promise<OperatorNote[]> {
+  return await query<OperatorNote>({
+    name: 'read_operator_notes',
+    text: `
+      select form_id as "formId",
+             note,
+             operator,
+             (extract(epoch from acted_at) * 1000)::bigint as "writtenAtMs"
+        from instep.operator_actions
+       where subject = $1
+         and action = 'note'
+         and note is not null
+       order by acted_at desc
+       limit $2`,
+    values: [`team:${teamId}`, MAX_NOTES],
+  });
+}
+
+/** More than a team gets. */
+const MAX_NOTES = 100;
+
+/** Empties a note. That it was written, and by whom, stays in the audit. Returns whether there was one. */
+export async function emptyNote(query: Query, subject: string, formId: string): Promise<boolean> {
+  if (!UUID.test(formId)) return false;
+  const rows = await query({
+    name: 'empty_note',
+    text: `
+      update instep.operator_actions
+         set note = null
+       where form_id = $1
+         and subject = $2
+         and action = 'note'
+         and note is not null
+      returning form_id`,
+    values: [formId, subject],
+  });
+  return rows.length > 0;
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;

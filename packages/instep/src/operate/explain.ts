@@ -24,7 +24,7 @@ import {
 } from '../postgres/statements/issues.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type Mode, originOfBody } from '../stripe/key-kind.ts';
-import { readLinkedMs } from './audit.ts';
+import { type OperatorNote, readLinkedMs, readOperatorNotes } from './audit.ts';
 import type { ReadContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
@@ -55,6 +55,8 @@ export type ExplainedTeam = {
   readonly dismissal: Dismissal | null;
   /** All of its grants, the newest first. */
   readonly grants: readonly TeamGrant[];
+  /** What operators wrote about it, the newest first. */
+  readonly operatorNotes: readonly OperatorNote[];
 };
 
 /** A subscription of a team's customer. */
@@ -144,6 +146,7 @@ export async function explainTeam(
     ...{ team, planSelection, grants, issue },
     timeline: await timelineOf(query, { team, history, issue, grants }, page),
     dismissal: dismissals.get(String(id)) ?? null,
+    operatorNotes: await readOperatorNotes(query, id),
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
     subscriptions: [...customer.values()]

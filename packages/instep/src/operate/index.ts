@@ -114,6 +114,7 @@ export {
   type FindActionsRequest,
   findActions,
   type OperatorAction,
+  type OperatorNote,
   type RecordedAction,
   type ReplayOutcomes,
   type Subject,
