@@ -52,15 +52,40 @@ describe('the decision', () => {
     expect(text.match(new RegExp(`Acme team ${teamId}`, 'g'))).toHaveLength(2);
   });
 
-  test('shows the plan before and after, and marks what changed', async () => {
+  test('shows the plan before and after, and what the team has now', async () => {
     const customerId = newCustomer();
     await addTeamOf(customerId);
     await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
     const position = await deliver({ customerId, createdSeconds: 2_000, status: 'active' });
     const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(
-      /When Status .* Before the event trialing – prod_1 sub_1 After the event active changed – prod_1 sub_1/,
-    );
+    expect(text).toMatch(/Plan: prod_1 \(trialing\) → prod_1 Now: Acme team \d+ has prod_1 \./);
+  });
+
+  test('leads to the events of the customer before and after it', async () => {
+    const customerId = newCustomer();
+    await addTeamOf(customerId);
+    const positions = [];
+    for (const createdSeconds of [1_000, 2_000, 3_000]) {
+      positions.push(await deliver({ customerId, createdSeconds }));
+    }
+    const [first, second, third] = positions;
+    const middle = (await pages.get(`/events/${second}`)).html;
+    expect(middle).toContain(`href="/events/${first}" rel="prev"`);
+    expect(middle).toContain(`href="/events/${third}" rel="next"`);
+    expect((await pages.get(`/events/${first}`)).html).not.toContain('rel="prev"');
+    expect((await pages.get(`/events/${third}`)).html).not.toContain('rel="next"');
+  });
+
+  test.each([
+    [{ id: 'req_1', idempotency_key: null }, 'a request to the API'],
+    [{ id: null, idempotency_key: null }, 'Stripe itself'],
+    [null, 'Stripe itself'],
+    ['req_of_an_old_version', 'a request to the API'],
+    [undefined, 'unknown'],
+  ])('says what caused it at Stripe: request %j', async (request, cause) => {
+    const event = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
+    const position = await deliverBody(JSON.stringify({ ...event, request }));
+    expect((await pages.get(`/events/${position}`)).text).toContain(`Caused by ${cause}`);
   });
 
   test('shows the delay and the number of deliveries', async () => {
@@ -147,7 +172,12 @@ test('a parked event can be dismissed, and no other', async () => {
   expect((await pages.get(`/events/${position}`)).text).toContain('Dismiss');
   const { html } = await pages.post(`/events/${position}/dismiss`);
   expect(html).toContain('data-result="dismissed"');
-  expect(html).not.toContain(`value="customer:${customerId}"`);
+  expect((await pages.get('/attention')).html).not.toContain(`value="customer:${customerId}"`);
+  expect(html).toContain(`action="/events/${position}/restore"`);
+  expect(html).not.toContain(`action="/events/${position}/dismiss"`);
+  const restored = await pages.post(`/events/${position}/restore`);
+  expect(restored.html).toContain(`action="/events/${position}/dismiss"`);
+  expect((await pages.get('/attention')).html).toContain(`value="customer:${customerId}"`);
 
   await addTeamOf(customerId);
   const applied = await deliver({ customerId });
@@ -214,6 +244,17 @@ test.each(['replay', 'dismiss'])(
 );
 
 describe('the payload', () => {
+  test('has the times of numbers that are times', async () => {
+    const event = JSON.parse(
+      eventBody({ customerId: newCustomer(), createdSeconds: 1_790_000_000 }),
+    );
+    event.data.object.quantity = 1_790_000_000;
+    const position = await deliverBody(JSON.stringify(event));
+    const { text } = await pages.get(`/events/${position}`);
+    expect(text).toMatch(/created : 1790000000 2026-09-21 14:13:20 UTC/);
+    expect(text).not.toMatch(/quantity : 1790000000 2026/);
+  });
+
   test('is shown as it was sent, and escaped', async () => {
     const customerId = newCustomer();
     const body = eventBody({ customerId, createdSeconds: 1_000 });

@@ -36,12 +36,16 @@ addEventListener('pageshow', () => {
 
 // Copy buttons need a secure context and this script.
 if (navigator.clipboard !== undefined) {
-  for (const button of document.querySelectorAll('[data-copy]')) button.hidden = false;
+  const COPY = '[data-copy], [data-copy-from]';
+  for (const button of document.querySelectorAll(COPY)) button.hidden = false;
 
   document.addEventListener('click', async ({ target }) => {
-    const button = target.closest('[data-copy]');
+    const button = target.closest(COPY);
     if (button === null) return;
-    await navigator.clipboard.writeText(button.dataset.copy);
+    const { copy, copyFrom } = button.dataset;
+    // What a link downloads
+    const text = copy ?? (await (await fetch(document.getElementById(copyFrom).href)).text());
+    await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
   });
 

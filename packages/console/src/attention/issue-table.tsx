@@ -18,7 +18,7 @@ import { findingText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
-import { differingFields } from '../components/plan-table.tsx';
+import { differingFields } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';

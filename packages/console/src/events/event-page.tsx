@@ -15,18 +15,22 @@ import {
 import { ActionSummary } from '../actions/action-summary.tsx';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
+import { Pager } from '../components/pager.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
-import { type PlanRow, PlanTable } from '../components/plan-table.tsx';
+import { differingFields, PlanStep, shortPlan } from '../components/plan-step.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact, eventUrl, ReasonText } from '../links/event-links.tsx';
-import { issuesUrl, LinkCustomerForm } from '../links/issue-links.tsx';
+import { LinkCustomerForm } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { Payload } from './payload.tsx';
+
+/** What a form of the page can do. */
+const EVENT_ACTIONS = ['replay', 'dismiss', 'restore'] as const;
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -50,28 +54,6 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     return context.render(<EventPage {...{ event, explained, acted, body }} />);
   });
 
-  // After a session has ended, a form that is sent again leads here.
-  app.on('GET', ['/:position/replay', '/:position/dismiss'], async (context) => {
-    const { position } = await readEvent(context);
-    return context.redirect(eventUrl(position), 303);
-  });
-
-  app.post('/:position/replay', async (context) => {
-    const { position } = await readEvent(context);
-    const subject = { kind: 'event', id: String(position) } as const;
-    const { formId } = await act(options, operatorOf(context.var), [{ action: 'replay', subject }]);
-    return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
-  });
-
-  app.post('/:position/dismiss', async (context) => {
-    const { position } = await readEvent(context);
-    const subject = { kind: 'event', id: String(position) } as const;
-    const { formId } = await act(options, operatorOf(context.var), [
-      { action: 'dismiss', subject },
-    ]);
-    return context.redirect(issuesUrl('parked-events', { done: formId }), 303);
-  });
-
   app.get('/:position/body', async (context) => {
     if (!canAct(context.var)) throw operatorsOnly();
     const { body, position } = await readEvent(context);
@@ -79,6 +61,21 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
       'Content-Type': 'application/octet-stream',
       'Content-Disposition': `attachment; filename="event-${position}.json"`,
     });
+  });
+
+  // After a session has ended, a form that is sent again leads here.
+  app.get('/:position/:action', async (context) => {
+    const { position } = await readEvent(context);
+    return context.redirect(eventUrl(position), 303);
+  });
+
+  app.post('/:position/:action', async (context) => {
+    const { position } = await readEvent(context);
+    const action = EVENT_ACTIONS.find((one) => one === context.req.param('action'));
+    if (action === undefined) throw notFound();
+    const subject = { kind: 'event', id: String(position) } as const;
+    const { formId } = await act(options, operatorOf(context.var), [{ action, subject }]);
+    return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
   });
 
   return app;
@@ -99,7 +96,7 @@ const bodyForViewers = (event: EventRow, key: string) =>
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const [first, ...remarks] = explained.reasons;
-  const plans = planRows(explained);
+  const { plans, teams, previous, next, isDismissed } = explained;
   const isUndecided = outcome === 'parked' || outcome === 'unreadable';
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
   return (
@@ -121,9 +118,17 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
             <ReasonText reason={remark} />
           </p>
         ))}
-        {plans.length > 0 && (
-          <PlanTable label="The team's plan" namesAre="When" mark="changed" rows={plans} />
+        {plans !== null && differingFields(plans.before, plans.after).length > 0 && (
+          <p>
+            Plan: <PlanStep {...plans} />
+          </p>
         )}
+        {teams.map((team) => (
+          <p>
+            Now: <TeamLink id={team.id} team={team} /> has{' '}
+            <UntrustedText text={shortPlan(team.plan)} />.
+          </p>
+        ))}
         {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
         {isUndecided && teamlessCustomer === null && (
           <PostForm action={`${eventUrl(position)}/replay`}>
@@ -131,7 +136,16 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
             <Button>Replay</Button>
           </PostForm>
         )}
-        {outcome === 'parked' && (
+        {isDismissed && (
+          <PostForm action={`${eventUrl(position)}/restore`}>
+            <p class="quiet">
+              It was dismissed: it raises no alert. It is deleted after 30 days if its customer
+              never has a team.
+            </p>
+            <Button>Restore</Button>
+          </PostForm>
+        )}
+        {outcome === 'parked' && !isDismissed && (
           <PostForm action={`${eventUrl(position)}/dismiss`}>
             <p class="quiet">
               Dismiss stops alerts about this event. Use it if the customer will never have a team.
@@ -141,6 +155,12 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
           </PostForm>
         )}
       </Panel>
+      <Pager
+        previous={
+          previous !== null && { href: eventUrl(previous), text: 'Previous event of the customer' }
+        }
+        next={next !== null && { href: eventUrl(next), text: 'Next event of the customer' }}
+      />
       <Panel title="Facts" id="facts">
         <Facts facts={factsOf(event, explained)} />
       </Panel>
@@ -151,9 +171,12 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
             {canAct() ? (
               <>
                 May contain personal data.{' '}
-                <a href={`${eventUrl(position)}/body`} download>
+                <a id={`event-${position}`} href={`${eventUrl(position)}/body`} download>
                   Download the original
-                </a>
+                </a>{' '}
+                <button type="button" class="copy" data-copy-from={`event-${position}`} hidden>
+                  Copy JSON
+                </button>
               </>
             ) : (
               'Only operators see personal data.'
@@ -175,27 +198,12 @@ function EventHeading({ event: { eventId, position } }: { readonly event: EventR
   );
 }
 
-function planRows({ plans, teams }: ExplainedEvent): readonly PlanRow[] {
-  const { before, after } = plans ?? { before: null, after: null };
-  const decided: readonly PlanRow[] =
-    plans === null
-      ? []
-      : [
-          { name: 'Before the event', plan: before },
-          { name: 'After the event', plan: after, comparedWith: before },
-        ];
-  const now = teams.map((team) => ({
-    name: (
-      <>
-        Now, <TeamLink id={team.id} team={team} />
-      </>
-    ),
-    plan: team.plan,
-  }));
-  return [...decided, ...now];
-}
+const CAUSES = {
+  request: 'a request to the API, or a person in the dashboard',
+  automatic: 'Stripe itself, as for a renewal',
+} as const;
 
-function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly Fact[] {
+function factsOf(event: EventRow, { teams, change, cause }: ExplainedEvent): readonly Fact[] {
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [
@@ -215,6 +223,7 @@ function factsOf(event: EventRow, { teams, change }: ExplainedEvent): readonly F
     ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
     ['Product', <StripeId text={subscription?.productId ?? null} />],
+    ['Caused by', cause === null ? 'unknown' : CAUSES[cause]],
     ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
     ['Received', <Time ms={receivedAtMs} />],
     ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],

@@ -1,6 +1,6 @@
 import type { Child } from 'hono/jsx';
 import { counted } from 'instep/operate';
-import { UntrustedText } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 
 /** How much of a body that is not JSON is shown, in characters. */
 const MAX_SHOWN = 4_000;
@@ -38,6 +38,12 @@ function isJson(text: string): boolean {
 
 const Rest = () => <p class="quiet">The rest is in the download.</p>;
 
+/** Seconds since 1970, from 2001 on. */
+const TIME = /^[1-9]\d{9}$/;
+
+/** Stripe's names for times. */
+const TIME_NAME = /^"(?:created|start_date|.*_(?:at|from|end|start|anchor|date))"$/;
+
 /** Without commas and colons, which carry no information once the text is known to be JSON. */
 const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g;
 
@@ -56,7 +62,7 @@ class JsonRenderer {
   }
 
   /** Renders the value that starts at the current token. */
-  value(name: Child = '', depth = 0): Child {
+  value(name: Child = '', depth = 0, isTime = false): Child {
     this.#values += 1;
     const token = this.#next();
     if (token === '{' || token === '[') return this.#container(token, name, depth);
@@ -68,7 +74,15 @@ class JsonRenderer {
             "<UntrustedText text={JSON.parse(token)} maxLength={300} />"
           </span>
         ) : (
-          <span class="json-literal">{token}</span>
+          <>
+            <span class="json-literal">{token}</span>
+            {TIME.test(token) && isTime && (
+              <span class="quiet">
+                {' '}
+                <Time ms={Number(token) * 1_000} />
+              </span>
+            )}
+          </>
         )}
       </div>
     );
@@ -81,7 +95,10 @@ class JsonRenderer {
     while (this.#token !== closing && !isCut) {
       isCut = depth >= MAX_DEPTH || this.#values >= MAX_VALUES;
       if (isCut) this.#skip();
-      else children.push(this.value(opening === '{' && this.#name(), depth + 1));
+      else {
+        const isTime = TIME_NAME.test(this.#token);
+        children.push(this.value(opening === '{' && this.#name(), depth + 1, isTime));
+      }
     }
     if (!isCut) this.#next();
     if (children.length === 0 && !isCut) {

@@ -9,7 +9,7 @@ import {
 } from 'instep/operate';
 import { REASONS } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
-import { differingFields } from '../components/plan-table.tsx';
+import { differingFields, PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
@@ -110,17 +110,7 @@ function StateOf({ drift, teams }: StateOfProps) {
 
 /** What a repair changes in the team's row. */
 export function Changes({ is, shouldBe }: Pick<DriftIssue, 'is' | 'shouldBe'>) {
-  const changed = differingFields(is, shouldBe);
-  // The missed event may belong to a subscription that the team does not follow.
-  if (changed.length === 0) return <>No change to the team.</>;
-  return (
-    <ul class="changes">
-      {changed.map(([name, field]) => (
-        <li>
-          {name} from <UntrustedText text={is[field] ?? 'none'} maxLength={40} /> to{' '}
-          <UntrustedText text={shouldBe[field] ?? 'none'} maxLength={40} />
-        </li>
-      ))}
-    </ul>
-  );
+  // The missed event may belong to a subscription that does not decide the plan.
+  if (differingFields(is, shouldBe).length === 0) return <>No change to the team.</>;
+  return <PlanStep before={is} after={shouldBe} />;
 }

@@ -3,10 +3,9 @@ import { ActionSummary } from '../actions/action-summary.tsx';
 import { resultText } from '../actions/words.ts';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
-import { PlanTable } from '../components/plan-table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
-import { CauseText } from '../reconcile/issue-table.tsx';
+import { CauseText, Changes } from '../reconcile/issue-table.tsx';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -104,15 +103,9 @@ function Differences({ is, shouldBe, sinceSeconds, ...issue }: DifferencesProps)
           </>
         )}
       </p>
-      <PlanTable
-        label="Differences"
-        namesAre="Source"
-        mark="differs"
-        rows={[
-          { name: 'Your database', plan: is },
-          { name: 'Stripe', plan: shouldBe, comparedWith: is },
-        ]}
-      />
+      <p>
+        From your database to Stripe: <Changes is={is} shouldBe={shouldBe} />
+      </p>
     </>
   );
 }

@@ -1,7 +1,7 @@
 import type { ExplainedTeam, TeamGrant } from 'instep/operate';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { hasPlan, shortPlan } from '../components/plan-table.tsx';
+import { hasPlan, shortPlan } from '../components/plan-step.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';

@@ -8,7 +8,7 @@ import {
 import { StatusBadge } from '../components/badges.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { shortPlan } from '../components/plan-table.tsx';
+import { shortPlan } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';

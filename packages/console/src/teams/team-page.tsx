@@ -206,17 +206,19 @@ function TeamPage(props: TeamPageProps) {
       {customerId !== null && (
         <ComparePanel {...{ team, comparison, acted }} isLinkable={waiting !== null} />
       )}
+      <TimelinePanel {...{ team, timeline, part }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable subscriptions={subscriptions} />
         </Panel>
       )}
-      {customerId !== null && waiting === null && (
-        <CustomerPanel team={team} failure={failureOf(acted, entered)} />
-      )}
-      <GrantPanel {...explained} />
-      <NotesPanel {...explained} />
-      <TimelinePanel {...{ team, timeline, part }} isNewest />
+      <div class="panels">
+        {customerId !== null && waiting === null && (
+          <CustomerPanel team={team} failure={failureOf(acted, entered)} />
+        )}
+        <GrantPanel {...explained} />
+        <NotesPanel {...explained} />
+      </div>
     </Page>
   );
 }

@@ -14,7 +14,7 @@ import { TONES } from '../attention/issue-table.tsx';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
-import { shortPlan } from '../components/plan-table.tsx';
+import { shortPlan } from '../components/plan-step.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';

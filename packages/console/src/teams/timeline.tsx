@@ -3,18 +3,18 @@ import {
   counted,
   type NamedTeam,
   type PlanChange,
+  type RecordedAction,
   type Timeline,
   type TimelineItem,
   type TimelinePart,
 } from 'instep/operate';
-import { recordedText } from '../actions/action-summary.tsx';
-import { SubjectLink } from '../actions/subject-link.tsx';
-import { findingText } from '../actions/words.ts';
+import { parseSubject, SubjectLink } from '../actions/subject-link.tsx';
+import { findingText, resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
-import { hasPlan, PlanStep, shortPlan } from '../components/plan-table.tsx';
+import { hasPlan, PlanStep, shortPlan } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
@@ -242,6 +242,9 @@ const CAUSES = {
   operator: 'changed by an operator',
 } as const satisfies Record<PlanChange['cause'], string>;
 
+const resultOf = ({ subject, result }: RecordedAction) =>
+  resultText(parseSubject(subject)?.kind ?? null, result);
+
 type ItemProps = { readonly item: TimelineItem };
 
 function What({ item }: ItemProps) {
@@ -335,7 +338,7 @@ function Why({ item }: ItemProps) {
       return (
         <>
           <SubjectLink {...item.action} />:{' '}
-          <UntrustedText text={recordedText(item.action)} maxLength={400} />
+          <UntrustedText text={resultOf(item.action)} maxLength={400} />
           {item.action.note !== null && (
             <div>
               “<UntrustedText text={item.action.note} maxLength={500} />”
@@ -361,10 +364,16 @@ function Why({ item }: ItemProps) {
 const LATE_MS = 60_000;
 
 function WhyChanged({ cause, eventId, possibleSince }: PlanChange) {
-  if (cause === 'app' && possibleSince !== null) {
+  if (cause === 'app') {
     return (
       <>
-        Noticed then. It was changed after <Time ms={possibleSince.getTime()} />.
+        Instep noticed it then.
+        {possibleSince !== null && (
+          <>
+            {' '}
+            It was changed after <Time ms={possibleSince.getTime()} />.
+          </>
+        )}
       </>
     );
   }

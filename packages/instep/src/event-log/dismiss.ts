@@ -100,6 +100,16 @@ export async function dismissParkedEvents(
   return dismissed;
 }
 
+/** Whether a parked event is dismissed. */
+export async function readIsDismissed(query: Query, { key }: { key: string }): Promise<boolean> {
+  const rows = await query({
+    name: 'read_is_dismissed',
+    text: `select from instep.dismissed_events where key = $1`,
+    values: [key],
+  });
+  return rows.length > 0;
+}
+
 const DELETE_DISMISSED = `
       with old as (
         select position

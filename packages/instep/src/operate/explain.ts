@@ -13,6 +13,7 @@ import { effectOf } from '../core/status.ts';
 import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { parseLog } from '../event-log/decisions.ts';
+import { readIsDismissed } from '../event-log/dismiss.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { type EventRow, readEvents } from '../event-log/search-events.ts';
@@ -23,7 +24,7 @@ import {
   readStoredIssueOf,
 } from '../postgres/statements/issues.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
-import { type Mode, originOfBody } from '../stripe/key-kind.ts';
+import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import { type OperatorNote, readLinkedMs, readOperatorNotes } from './audit.ts';
 import type { ReadContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
@@ -268,8 +269,14 @@ export type ExplainedEvent = Explanation & {
   readonly change: SubscriptionChange | null;
   /** The teams that have the event's customer now. */
   readonly teams: readonly NamedTeam[];
-  /** The mode in which the event happened, by its body; `null`: unknown. */
-  readonly mode: Mode | null;
+  /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
+  readonly mode: EventOrigin['mode'];
+  readonly cause: EventOrigin['cause'];
+  /** The positions of the events before and after it in the customer's log; `null`: there is none. */
+  readonly previous: number | null;
+  readonly next: number | null;
+  /** Whether an operator has dismissed it while it is parked. */
+  readonly isDismissed: boolean;
 };
 
 /**
@@ -294,22 +301,30 @@ export async function explainEvent(
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
   const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
-  const log = customerId === null ? [] : parseLog(await readAround(query, customerId, position));
+  const around = customerId === null ? [] : await readAround(query, customerId, position);
+  const log = parseLog(around);
+  const index = around.findIndex((one) => one.position === position);
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const change = log.find((parsed) => parsed.event.key === event.key)?.change ?? null;
-  return { ...explanation, change, teams, mode: modeOf(event) };
+  const { mode, cause } = originOfRow(event);
+  return {
+    ...{ ...explanation, change, teams, mode, cause },
+    previous: around[index - 1]?.position ?? null,
+    next: index < 0 ? null : (around[index + 1]?.position ?? null),
+    isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
+  };
 }
 
-function modeOf({ body }: EventRow): Mode | null {
+function originOfRow({ body }: EventRow): Pick<EventOrigin, 'mode' | 'cause'> {
   try {
-    return originOfBody(body).mode;
+    return originOfBody(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // It was JSON on arrival, so something other than Instep has changed it.
-    return null;
+    return { mode: null, cause: null };
   }
 }
 

@@ -23,6 +23,8 @@ export type EventOrigin = {
   readonly mode: Mode | null;
   /** Another account than the one of the endpoint (Stripe Connect, organizations). */
   readonly account: string | null;
+  /** Whether a request to Stripe's API caused it, also one of the dashboard, or Stripe itself did. */
+  readonly cause: 'request' | 'automatic' | null;
 };
 
 /**
@@ -32,10 +34,11 @@ export type Mismatch = 'mode' | 'account';
 
 /** Reads the origin of an event or of its notification. */
 export function originOf(event: Json): EventOrigin {
-  const { livemode, account, context } = asObject(event) ?? {};
+  const { livemode, account, context, request, reason } = asObject(event) ?? {};
   return {
     mode: typeof livemode === 'boolean' ? (livemode ? 'live' : 'test') : null,
     account: accountIn(account) ?? accountIn(context),
+    cause: causeIn(request ?? asObject(reason ?? null)?.request ?? request),
   };
 }
 
@@ -48,6 +51,13 @@ export function originOfBody(body: Uint8Array): EventOrigin {
 export function mismatchOf({ mode, account }: EventOrigin, keyMode: Mode | null): Mismatch | null {
   if (account !== null) return 'account';
   return mode === null || keyMode === null || mode === keyMode ? null : 'mode';
+}
+
+/** Stripe names the request, or has `null` for itself; snapshots have neither. */
+function causeIn(request: Json | undefined): EventOrigin['cause'] {
+  if (request === undefined) return null;
+  const id = asObject(request)?.id ?? request;
+  return typeof id === 'string' ? 'request' : 'automatic';
 }
 
 /** An account's id, or a path of several ids. It is sent as the value of a header. */

@@ -1,8 +1,6 @@
-import type { Child } from 'hono/jsx';
 import type { TeamPlan } from 'instep/operate';
-import { effectOf, StatusBadge } from './badges.tsx';
-import { Table } from './table.tsx';
-import { OptionalText, UntrustedText } from './text.tsx';
+import { effectOf } from './badges.tsx';
+import { UntrustedText } from './text.tsx';
 
 /** The fields of a plan with their names, in the order in which they are shown. */
 const PLAN_FIELDS = [
@@ -49,48 +47,14 @@ export function PlanStep({ before, after }: PlanStepProps) {
 function Step({ from, to }: { readonly from: string; readonly to: string }) {
   return (
     <>
-      <UntrustedText text={from} maxLength={60} /> →{' '}
+      <UntrustedText text={from} maxLength={60} /> {/* Some fonts have no arrow. */}
+      <svg class="arrow" viewBox="0 0 14 10" role="img" aria-label="to">
+        <title>→</title>
+        <path d="M0 5h12M8 1l4 4-4 4" />
+      </svg>{' '}
       <strong>
         <UntrustedText text={to} maxLength={60} />
       </strong>
     </>
   );
-}
-
-export type PlanRow = {
-  readonly name: Child;
-  /** `null`: the team never had a plan. */
-  readonly plan: TeamPlan | null;
-  /** Differences to this plan are marked. */
-  readonly comparedWith?: TeamPlan | null;
-};
-
-type PlanTableProps = {
-  readonly label: string;
-  /** The heading of the rows' names. */
-  readonly namesAre: string;
-  readonly rows: readonly PlanRow[];
-  /** Marks a difference. */
-  readonly mark: 'changed' | 'differs';
-};
-
-/** Plans below each other, with the differences marked. */
-export function PlanTable({ label, namesAre, rows, mark }: PlanTableProps) {
-  const cellsOf = ({ name, plan, comparedWith = plan }: PlanRow): Child[] => [
-    name,
-    ...PLAN_FIELDS.map(([, field]) => (
-      <>
-        {field === 'subscriptionStatus' ? (
-          <StatusBadge status={plan?.[field] ?? null} />
-        ) : (
-          <OptionalText text={plan?.[field] ?? null} />
-        )}
-        {(comparedWith?.[field] ?? null) !== (plan?.[field] ?? null) && (
-          <span class={mark}> {mark}</span>
-        )}
-      </>
-    )),
-  ];
-  const columns = [namesAre, 'Status', 'Plan', 'Product', 'Subscription'];
-  return <Table label={label} columns={columns} rows={rows.map(cellsOf)} hasRowNames />;
 }
