@@ -43,6 +43,8 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
 type FieldProps = {
   readonly label: Child;
   readonly name: string;
+  /** Where several forms of a page have a field with this name. */
+  readonly id?: string;
   readonly type?: 'text' | 'search' | 'password' | 'datetime-local' | 'date';
   readonly value?: string | undefined;
   /** What to enter, below the field. */
@@ -57,8 +59,7 @@ type FieldProps = {
 
 /** An input with its label, hint and error. */
 export function Field({ label, name, type = 'text', maxlength = 200, ...rest }: FieldProps) {
-  const { hint, error, ...input } = rest;
-  const id = `field-${name}`;
+  const { id = `field-${name}`, hint, error, ...input } = rest;
   const describedBy = [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(' ');
   return (
     <div class="field">

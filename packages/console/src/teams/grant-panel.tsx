@@ -70,7 +70,7 @@ export function GrantPanel({ team: { id, plan }, status, grants: [newest] }: Gra
 function ReasonAndEnd({ button }: { readonly button: string }) {
   return (
     <div class="row">
-      <Field label="Reason" name="note" maxlength={500} required />
+      <Field label="Reason" name="note" id="grant-reason" maxlength={500} required />
       <Field label="Until the end of" name="until" type="date" />
       <Button>{button}</Button>
     </div>

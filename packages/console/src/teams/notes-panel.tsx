@@ -27,7 +27,7 @@ export function NotesPanel({ team: { id }, operatorNotes: notes }: NotesPanelPro
         </div>
       ))}
       <PostForm action={`${teamUrl(id)}/note`} class="row">
-        <Field label="New note" name="note" maxlength={1_000} required />
+        <Field label="New note" name="note" id="new-note" maxlength={1_000} required />
         <Button>Add</Button>
       </PostForm>
     </Panel>
