@@ -117,7 +117,7 @@ export async function seedConsole(
     'select max(position) as events from instep.events',
   );
   if (Number(newest?.events) >= events) return;
-  await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.latest_states, instep.products,
+  await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
                       instep.statistics, instep.statistics_parked,
                       instep.findings, instep.operator_actions
              restart identity cascade`);

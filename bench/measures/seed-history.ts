@@ -54,15 +54,11 @@ const LOG = `
 const SUBSCRIPTIONS = `
   with content as (${CONTENT})
   insert into instep.subscriptions (customer_id, subscription_id, status, product_id, created_at,
-                                    is_order_ambiguous)
-  select customer_id, subscription_id, status, product_id, to_timestamp(created), false
+                                    is_order_ambiguous, latest_status, latest_product_id,
+                                    latest_created_at, latest_since, is_settled, is_from_log)
+  select customer_id, subscription_id, status, product_id, to_timestamp(created), false, status,
+         product_id, to_timestamp(created), to_timestamp(created), true, true
     from content`;
-
-const LATEST_STATES = `
-  insert into instep.latest_states (customer_id, subscription_id, status, product_id, created_at,
-                                    since, is_settled, is_from_log)
-  select customer_id, subscription_id, status, product_id, created_at, created_at, true, true
-    from instep.subscriptions`;
 
 const TEAMS = `
   with content as (${CONTENT})
@@ -114,7 +110,6 @@ export async function applyLastEvents(
   const first = Math.max(0, events - teams);
   const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
   await ask(SUBSCRIPTIONS, lastTurn);
-  await ask(LATEST_STATES);
   await ask(TEAMS, lastTurn);
   await ask('vacuum analyze');
 }

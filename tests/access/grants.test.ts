@@ -42,7 +42,7 @@ const DAY_MS = 86_400_000;
 const NOW = Math.floor(Date.now() / 1_000);
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.latest_states, instep.findings,
+  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
                         instep.grants, instep.plan_changes, instep.operator_actions cascade`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);

@@ -26,9 +26,7 @@ beforeEach(async () => {
   account.fault = undefined;
   account.delayMs = undefined;
   account.calls.length = 0;
-  await query(
-    'truncate teams, instep.events, instep.subscriptions, instep.latest_states, instep.findings',
-  );
+  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -159,7 +157,7 @@ describe('a completed checkout', () => {
     const end = { status: 'canceled', createdSeconds: began + 300 };
     const first = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
     await account.happen({ ...first, ...end }, 'missed');
-    await query('truncate instep.events, instep.subscriptions, instep.latest_states');
+    await query('truncate instep.events, instep.subscriptions');
     const next = { customerId: 'cus_1', subscriptionId: 'sub_next', productId: 'prod_base' };
     await account.happen({ ...next, createdSeconds: began + 600 });
     expect(await complete(sessionId, teamId)).toMatchObject({ hasAccess: true, planName: 'Base' });

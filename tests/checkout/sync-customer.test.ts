@@ -18,9 +18,7 @@ afterAll(() => handler.close());
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query(
-    'truncate teams, instep.events, instep.subscriptions, instep.latest_states, instep.findings',
-  );
+  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 

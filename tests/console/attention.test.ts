@@ -25,7 +25,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
                         instep.operator_actions, instep.dismissed_events, instep.grants,
-                        instep.latest_states, instep.double_billed`);
+                        instep.double_billed`);
   account.fault = undefined;
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });

@@ -19,8 +19,8 @@ const noted = () =>
 const counted = () =>
   store.database.query(`
     select customer_id
-      from instep.latest_states
-     where status in ('active', 'trialing', 'past_due')
+      from instep.subscriptions
+     where latest_status in ('active', 'trialing', 'past_due')
      group by customer_id
     having count(*) > 1
      order by customer_id`);
@@ -40,7 +40,7 @@ test('the customers that Stripe charges twice are those that the latest states s
     fc.asyncProperty(
       fc.array(fc.array(event, { minLength: 1, maxLength: 4 }), { maxLength: 6 }),
       async (batches) => {
-        await query('truncate teams, instep.latest_states, instep.double_billed cascade');
+        await query('truncate teams, instep.subscriptions, instep.double_billed cascade');
         const teams = [await store.addTeam(), await store.addTeam()];
         for (const batch of batches) {
           const events = batch.map(({ customer, ...fields }) =>
@@ -50,7 +50,7 @@ test('the customers that Stripe charges twice are those that the latest states s
           expect(await noted()).toEqual(await counted());
         }
         const all = await noted();
-        await query('truncate instep.latest_states, instep.double_billed');
+        await query('truncate instep.subscriptions, instep.double_billed');
         await collect(rebuild(store.database, options));
         expect(await noted()).toEqual(all);
         await query('truncate instep.double_billed');

@@ -22,12 +22,10 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
   /** Makes the rows of a customer as the migration made them. */
   const forget = (customerId: string) =>
     store.database.query(
-      `update instep.latest_states as latest
-          set status = state.status, created_at = state.created_at, since = state.created_at,
+      `update instep.subscriptions
+          set latest_status = status, latest_created_at = created_at, latest_since = created_at,
               is_settled = false, is_from_log = false, quantity = null
-         from instep.subscriptions as state
-        where latest.customer_id = $1
-          and state.customer_id = latest.customer_id`,
+        where customer_id = $1`,
       [customerId],
     );
 
@@ -76,8 +74,9 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     await ingest([receivedEvent({ customerId, createdSeconds: 5_000, status: 'past_due' })]);
     // The row was up to date before the event that made the subscription active again.
     await store.database.query(
-      `update instep.latest_states
-          set status = 'past_due', created_at = to_timestamp(3000), since = to_timestamp(2000)
+      `update instep.subscriptions
+          set latest_status = 'past_due', latest_created_at = to_timestamp(3000),
+              latest_since = to_timestamp(2000)
         where customer_id = $1`,
       [customerId],
     );
@@ -91,7 +90,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     const { teamId } = await addPastDueTeam();
     await run();
     const repaired = async () => {
-      await query('update instep.latest_states set since = to_timestamp(3000)');
+      await query('update instep.subscriptions set latest_since = to_timestamp(3000)');
       const options = { planSelection: 'newest', isDryRun: false } as const;
       for await (const { isKept } of rebuild(store.database, options)) expect(isKept).toBe(false);
       return (await readAccess(query, teamId))?.since;
@@ -107,7 +106,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     await run();
     expect(await readAccess(store.database.query, teamId)).toMatchObject({ status: 'active' });
     const left = await store.database.query(
-      'select customer_id from instep.latest_states where not is_from_log',
+      'select customer_id from instep.subscriptions where not is_from_log',
     );
     expect(left).toEqual([]);
   });
@@ -116,9 +115,10 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     const { teamId, customerId } = await addPastDueTeam();
     const other = await addPastDueTeam();
     await store.database.query(
-      `insert into instep.latest_states
-              (customer_id, subscription_id, status, created_at, since, is_settled, is_from_log)
-       select 'cus_' || number, '', 'active', now(), now(), false, false
+      `insert into instep.subscriptions
+              (customer_id, subscription_id, is_order_ambiguous, latest_status, latest_created_at,
+               latest_since, is_settled, is_from_log)
+       select 'cus_' || number, '', false, 'active', now(), now(), false, false
          from generate_series(1, 60) as number`,
     );
     const job = createLatestStatesJob(store.database, () => 0);
@@ -126,7 +126,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
       await job(new AbortController().signal);
     });
     const left = await store.database.query<{ customer_id: string }>(
-      'select customer_id from instep.latest_states where not is_from_log',
+      'select customer_id from instep.subscriptions where not is_from_log',
     );
     expect(left).toEqual([{ customer_id: customerId }]);
     const access = await readAccess(store.database.query, other.teamId);
@@ -140,7 +140,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
     let delivered: Promise<unknown> = Promise.resolve();
     await store.openAnother().transaction((query) =>
       readLatestStatesFromLog(async (statement, values) => {
-        if (typeof statement === 'object' && statement.name === 'write_latest_states') {
+        if (typeof statement === 'object' && statement.name === 'write_subscriptions') {
           await linkTeam(database.query, teamId, customerId);
           const event = receivedEvent({ customerId, createdSeconds: 4_000, status: 'paused' });
           delivered = ingest([event]);

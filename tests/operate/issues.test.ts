@@ -29,7 +29,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
-                        instep.latest_states, instep.products, instep.operator_actions,
+                        instep.products, instep.operator_actions,
                         instep.dismissed_events, instep.double_billed`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);

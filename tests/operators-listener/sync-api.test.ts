@@ -66,7 +66,7 @@ async function described(name: string, response: Response) {
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.latest_states,
+  await query(`truncate teams, instep.events, instep.subscriptions,
                         instep.operator_actions`);
   account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_1' }));
   const trial = { customerId: 'cus_1', status: 'trialing', productId: 'prod_pro' };

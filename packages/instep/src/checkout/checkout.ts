@@ -10,7 +10,6 @@ import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
-import { readLatestStates } from '../postgres/statements/latest-states.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
@@ -210,12 +209,11 @@ async function isCurrent(
 ): Promise<boolean> {
   if (customerId !== listed.customerId) return false;
   const { subscriptionId, status } = listed;
-  const latestStates = await readLatestStates(query, [customerId]);
+  const { customers, latestStates, names, grants } = await readCustomers(query, [customerId]);
   const state = latestStates.get(customerId)?.get(subscriptionId);
   // Later changes are a matter of webhooks and maintenance.
   if (isLate(listed)) return state !== undefined;
   if (state?.latest.status !== status) return false;
-  const { customers, names, grants } = await readCustomers(query, [customerId]);
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const options = { planSelection, names, grant: grantOf(grants, id), nowMs: now() };
   if (driftOf({ id, customerId, plan }, known, [listed], options) !== null) return false;

@@ -24,7 +24,6 @@ import { isOfOneEvent } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
-import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
@@ -97,13 +96,14 @@ async function rebuildCustomer(
   const log = parseLog(await readEventsOfCustomer(query, customerId));
   const changes = log.map(({ change }) => change);
   const customer = customerAfter(changes, planSelection);
-  const known = (await readLatestStates(query, [customerId])).get(customerId) ?? NO_LATEST_STATES;
+  const stored = await readCustomers(query, [customerId]);
+  const { customers, names: knownNames, grants } = stored;
+  const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
   const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
   if (!isDryRun && latestStates.length > 0) {
-    await writeLatestStates(query, latestStates);
+    await writeSubscriptions(query, [], latestStates);
     await noteDoubleBilled(query, [customerId]);
   }
-  const { customers, names: knownNames, grants } = await readCustomers(query, [customerId]);
   const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
   const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);
   const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
@@ -132,7 +132,7 @@ async function rebuildCustomer(
     return isUnexplained ? difference(team, NO_PLAN, [], true) : [];
   });
   if (!isDryRun && differences.length > 0) {
-    if (states.length > 0) await writeSubscriptions(query, states);
+    if (states.length > 0) await writeSubscriptions(query, states, []);
     const writes = teams.flatMap((team) => {
       const shouldBe = planOf(team);
       return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, reason }];

@@ -1,15 +1,8 @@
 import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
-import type { LatestState } from '../core/latest-state.ts';
-import {
-  type DecidedSubscription,
-  type Grants,
-  grantCauseOf,
-  grantOf,
-  type PlanSelection,
-} from '../core/plan-selection.ts';
+import { type Grants, grantCauseOf, grantOf, type PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { LoggedEvent } from '../core/subscription-event.ts';
+import type { LoggedEvent, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, databaseError, reactionTo } from '../postgres/errors.ts';
@@ -22,7 +15,6 @@ import {
   readLog,
   readNeighbors,
 } from '../postgres/statements/events.ts';
-import { readLatestStates, writeLatestStates } from '../postgres/statements/latest-states.ts';
 import {
   type AvailableTeams,
   type LinkRefusal,
@@ -31,7 +23,11 @@ import {
 } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
-import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
+import {
+  readCustomers,
+  type StoredCustomers,
+  writeSubscriptions,
+} from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
 import { changeOf } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
@@ -65,8 +61,7 @@ export type TeamWrite = PlanWrite & { readonly team: LinkedTeam };
 
 type Stored = {
   log: readonly LoggedEvent[];
-  customers: Awaited<ReturnType<typeof readCustomers>>;
-  latestStates: Awaited<ReturnType<typeof readLatestStates>>;
+  customers: StoredCustomers;
 };
 
 /**
@@ -197,7 +192,7 @@ async function applyCustomers(
   const { query } = transaction;
   const { teams } = await lockAvailableTeams(query, customerIds);
   const customers = await readCustomers(query, customerIds);
-  const stored = { log: [], customers, latestStates: new Map() };
+  const stored = { log: [], customers };
   const { plans } = await decideAndWrite(teams, stored, transaction, [], options);
   return [...plans.keys()];
 }
@@ -209,17 +204,16 @@ async function readStored(
   customerIds: readonly string[],
 ): Promise<Stored> {
   const ranges = tieGroupRanges(events.map(({ key }) => key));
-  const [log, customers, latestStates] = await Promise.all([
+  const [log, customers] = await Promise.all([
     readLog(query, ranges),
     readCustomers(query, customerIds),
-    readLatestStates(query, customerIds),
   ]);
-  return { log, customers, latestStates };
+  return { log, customers };
 }
 
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
-  { log, customers, latestStates }: Stored,
+  { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
   { planSelection, names, onChanges, operator = null }: ApplyOptions,
@@ -228,7 +222,7 @@ async function decideAndWrite(
     const repeated = findRepeated(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !repeated.has(key));
-    const stored = { ...customers, latestStates, teams, logged };
+    const stored = { ...customers, teams, logged };
     return { repeated, events, ...decide(events, stored, planSelection) };
   }
 
@@ -245,8 +239,7 @@ async function decideAndWrite(
 
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes, rows);
-  const subscriptions =
-    names === 'nowhere' ? decision.subscriptions.map(withoutName) : decision.subscriptions;
+  const { subscriptions, latestStates } = names === 'nowhere' ? withoutNames(decision) : decision;
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
   const reasons = reasonsOf(events, decision.results);
@@ -257,14 +250,8 @@ async function decideAndWrite(
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
     atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
   }
-  if (subscriptions.length > 0) atCommit(writeSubscriptions(query, subscriptions));
-  if (decision.latestStates.length > 0) {
-    const nameless = names === 'nowhere';
-    const stateOf = ({ latest, ...state }: LatestState) => ({
-      ...state,
-      latest: nameless ? { ...latest, planName: null } : latest,
-    });
-    atCommit(writeLatestStates(query, decision.latestStates.map(stateOf)));
+  if (subscriptions.length > 0 || latestStates.length > 0) {
+    atCommit(writeSubscriptions(query, subscriptions, latestStates));
   }
   if (decision.withOtherCharges.length > 0) {
     atCommit(noteDoubleBilled(query, decision.withOtherCharges));
@@ -301,8 +288,12 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutName({ deciding, order }: DecidedSubscription): DecidedSubscription {
-  return { deciding: { ...deciding, planName: null }, order };
+function withoutNames({ subscriptions, latestStates }: Decision) {
+  const nameless = (event: SubscriptionEvent) => ({ ...event, planName: null });
+  return {
+    subscriptions: subscriptions.map((one) => ({ ...one, deciding: nameless(one.deciding) })),
+    latestStates: latestStates.map((one) => ({ ...one, latest: nameless(one.latest) })),
+  };
 }
 
 function changesOf(

@@ -88,6 +88,7 @@ const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                    select
                      from instep.subscriptions as state
                     where state.customer_id = provider_customer_id
+                      and state.status is not null
                       and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
                  )
                  or provider_customer_id in (

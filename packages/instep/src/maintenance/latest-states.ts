@@ -6,13 +6,13 @@ import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import { lockAvailableTeams } from '../postgres/statements/lock-teams.ts';
 import {
   noteStatesFromLog,
+  readCustomers,
   readCustomersNotFromLog,
-  writeLatestStates,
-} from '../postgres/statements/latest-states.ts';
-import { lockAvailableTeams } from '../postgres/statements/lock-teams.ts';
-import { readCustomers } from '../postgres/statements/subscriptions.ts';
+  writeSubscriptions,
+} from '../postgres/statements/subscriptions.ts';
 import type { Job } from './worker.ts';
 import { RestingCustomers } from './worker.ts';
 
@@ -23,7 +23,7 @@ const PAGE = 50;
 
 /**
  * Reads from the log what a migration could not know of older subscriptions: since when their status holds, and the
- * other columns of `instep.latest_states`. Customers whose team is locked rest, so that they delay no others.
+ * other columns of their latest states. Customers whose team is locked rest, so that they delay no others.
  */
 export function createLatestStatesJob(database: Database, clockMs: () => number): Job['run'] {
   const resting = new RestingCustomers();
@@ -68,7 +68,7 @@ export async function readLatestStatesFromLog(query: Query, customerId: string):
   const { customers } = await readCustomers(query, [customerId]);
   const changes = log.map(({ change }) => change);
   const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  await writeLatestStates(query, outdatedStates(changes, customer, NO_LATEST_STATES, null));
+  await writeSubscriptions(query, [], outdatedStates(changes, customer, NO_LATEST_STATES, null));
   await noteDoubleBilled(query, [customerId]);
   return true;
 }

@@ -152,15 +152,15 @@ export async function readUnreadablePositions(
 
 /** Subscriptions whose teams keep their plan, although a payment has been due for long. */
 const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
-        from instep.latest_states as latest
-       where status = 'past_due'
-         and since < now() - interval '${PAYMENT_DUE_DAYS} days'
+        from instep.subscriptions as latest
+       where is_past_due
+         and latest_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and exists (
                select
                  from ${teams.rows} as teams
                 where provider_customer_id = latest.customer_id
                   and provider_subscription_id = latest.subscription_id
-                  and ${isNotDismissed("'team:' || teams.id", 'latest.since')}
+                  and ${isNotDismissed("'team:' || teams.id", 'latest.latest_since')}
              )`;
 
 /** A subscription that is itself the issue, or whose payment is. */
@@ -188,7 +188,7 @@ const READ_AFFECTED = {
     name: 'read_unknown_orders',
     text: affected(LASTING_AMBIGUITIES, 'created_at'),
   },
-  'payment-due': { name: 'read_due_payments', text: affected(DUE_PAYMENTS, 'since') },
+  'payment-due': { name: 'read_due_payments', text: affected(DUE_PAYMENTS, 'latest_since') },
 } as const;
 
 /** The subscriptions with an issue, ordered by customer. */

@@ -76,36 +76,33 @@ select team.team_id,
          select subscription_id,
                 known.product_id,
                 known.plan_name,
-                latest.quantity,
-                latest.current_period_end,
-                latest.trial_end,
-                latest.cancel_at,
-                latest.cancel_at_period_end,
-                latest.is_collection_paused,
+                state.quantity,
+                state.current_period_end,
+                state.trial_end,
+                state.cancel_at,
+                state.cancel_at_period_end,
+                state.is_collection_paused,
                 known.status,
                 known.since,
                 known.status = 'trialing'
-                  and (latest.trial_end_action = 'cancel'
-                       or latest.trial_end_action = 'pause' and not policy.keeps_paused)
+                  and (state.trial_end_action = 'cancel'
+                       or state.trial_end_action = 'pause' and not policy.keeps_paused)
                   as ends_with_trial,
                 case
                   when known.status = 'past_due' then known.since + policy.past_due_grace
                 end as grace_ends_at,
                 access.has_access
-           from (select * from instep.subscriptions where customer_id = team.customer_id) as state
-          -- An instance of an earlier version does not write latest_states.
-           full join (select * from instep.latest_states where customer_id = team.customer_id)
-                  as latest
-          using (subscription_id)
+           from instep.subscriptions as state
           cross join lateral (
-                 select case when is_newer then state.status else latest.status end as status,
-                        case when is_newer then state.product_id else latest.product_id end
+                 select case when is_newer then state.status else latest_status end as status,
+                        case when is_newer then state.product_id else latest_product_id end
                           as product_id,
-                        case when is_newer then state.plan_name else latest.plan_name end
+                        case when is_newer then state.plan_name else latest_plan_name end
                           as plan_name,
-                        case when is_newer then state.created_at else latest.since end as since
-                   from (select coalesce(state.created_at > latest.created_at,
-                                         latest.created_at is null)) as compared (is_newer)
+                        case when is_newer then state.created_at else latest_since end as since
+                   -- A job has not read the latest event from the log yet.
+                   from (select coalesce(state.created_at > latest_created_at,
+                                         latest_created_at is null)) as compared (is_newer)
                ) as known
           cross join lateral (
                  select case
@@ -118,6 +115,7 @@ select team.team_id,
                           else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)
                         end as has_access
                ) as access
+          where state.customer_id = team.customer_id
           order by case policy.plan_selection when 'best' then access.has_access end desc,
                    case policy.plan_selection when 'best' then ${RANK} end desc,
                    state.created_at desc nulls last,
@@ -125,7 +123,7 @@ select team.team_id,
                    -- The plan leaves out the others, so that only their latest events count.
                    case when state.created_at is not null then subscription_id end
                      collate "C" desc,
-                   latest.created_at desc,
+                   latest_created_at desc,
                    subscription_id collate "C" desc
           limit 1
        ) as current on current.has_access or granted.team_id is null
@@ -195,6 +193,8 @@ export async function makeAccessView(database: Database, recognition: Recognitio
     if (isOfOtherType) await query('drop view if exists instep.team_access');
     if (isOfOtherType) await query('drop function instep.linked_teams()');
     await query(made.sql);
+    // The former view read it.
+    await query('drop table if exists instep.latest_states');
     await query(`comment on view instep.team_access is '${madeFrom(made.sql)}'`);
   });
 }

@@ -18,6 +18,7 @@ import { sql as dismissals } from './migrations/0013-dismissals.ts';
 import { sql as doubleBillingOfEvents } from './migrations/0014-double-billing-of-events.ts';
 import { sql as timeline } from './migrations/0015-timeline.ts';
 import { sql as people } from './migrations/0016-people.ts';
+import { sql as oneRowPerSubscription } from './migrations/0017-one-row-per-subscription.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -210,4 +211,10 @@ export const MIGRATIONS: readonly Migration[] = [
   },
   { version: 15, name: '0015_timeline', sql: timeline, compatibleFrom: 8 },
   { version: 16, name: '0016_people', sql: people, compatibleFrom: 8 },
+  {
+    version: 17,
+    name: '0017_one_row_per_subscription',
+    sql: oneRowPerSubscription,
+    compatibleFrom: 17,
+  },
 ];

@@ -12,7 +12,6 @@ import {
   readDismissals,
   storeIssues,
 } from '../../postgres/statements/issues.ts';
-import { readLatestStates } from '../../postgres/statements/latest-states.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import {
   type ChangeReason,
@@ -250,7 +249,7 @@ async function applyOtherStatuses(
 ): Promise<void> {
   const { database, ingest, logger } = options;
   const customerIds = new Set(teams.map(({ customerId }) => customerId));
-  const latestStates = await readLatestStates(database.query, [...customerIds]);
+  const { latestStates } = await readCustomers(database.query, [...customerIds]);
   const isNews = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
     const known = latestStates.get(customerId)?.get(subscriptionId)?.latest;
     // One that ended before it was paid, and before we knew of it, matters to no team.

@@ -4,7 +4,7 @@ import { ASKED_CUSTOMERS } from '../statement.ts';
 
 const IS_CHARGED = `
   subscription_id <> ''
-  and status in (${CHARGED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+  and latest_status in (${CHARGED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /**
  * Notes which of these customers have several subscriptions that Stripe charges, after their latest states were written
@@ -21,7 +21,7 @@ export async function noteDoubleBilled(
         select asked.customer_id,
                (
                  select count(*)
-                   from instep.latest_states
+                   from instep.subscriptions
                   where customer_id = asked.customer_id
                     and ${IS_CHARGED}
                ) > 1 as is_double
@@ -46,8 +46,8 @@ export const DOUBLE_BILLED = `
         from instep.double_billed as found
        cross join lateral (
                select array_agg(subscription_id order by subscription_id) as subscription_ids,
-                      (array_agg(since order by since))[2] as double_since
-                 from instep.latest_states
+                      (array_agg(latest_since order by latest_since))[2] as double_since
+                 from instep.subscriptions
                 where customer_id = found.customer_id
                   and ${IS_CHARGED}
              ) as charged
@@ -100,30 +100,30 @@ export async function readDoubleBilled(
                select jsonb_agg(
                         jsonb_build_object(
                           'subscriptionId', latest.subscription_id,
-                          'status', latest.status,
-                          'productId', latest.product_id,
-                          'planName', coalesce(latest.plan_name, products.name),
+                          'status', latest.latest_status,
+                          'productId', latest.latest_product_id,
+                          'planName', coalesce(latest.latest_plan_name, products.name),
                           'quantity', latest.quantity,
                           'priceId', newest.price_id,
                           'unitAmount', newest.unit_amount,
                           'currency', newest.currency,
-                          'sinceMs', (extract(epoch from latest.since) * 1000)::bigint
-                        ) order by latest.since, latest.subscription_id
+                          'sinceMs', (extract(epoch from latest.latest_since) * 1000)::bigint
+                        ) order by latest.latest_since, latest.subscription_id
                       ) as subscriptions
                  from (
                         select *
-                          from instep.latest_states
+                          from instep.subscriptions
                          where customer_id = page.customer_id
                            and ${IS_CHARGED}
                       ) as latest
-                 left join instep.products on products.product_id = latest.product_id
+                 left join instep.products on products.product_id = latest.latest_product_id
                  left join lateral (
                         select details.*
                           from instep.events as event
                          cross join lateral instep.subscription_details(event.body) as details
                          where event.customer_id = latest.customer_id
                            and event.subscription_id = latest.subscription_id
-                           and event.created_at = latest.created_at
+                           and event.created_at = latest.latest_created_at
                          order by event.position desc
                          limit 1
                       ) as newest on true
@@ -150,7 +150,7 @@ export async function acceptDoubleBilling(query: Query, customerId: string): Pro
       update instep.double_billed
          set accepted_subscription_ids = array(
                select subscription_id
-                 from instep.latest_states
+                 from instep.subscriptions
                 where customer_id = $1
                   and ${IS_CHARGED}
                 order by subscription_id

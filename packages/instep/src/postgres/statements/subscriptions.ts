@@ -1,12 +1,16 @@
+import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
+import { type SubscriptionFacts, subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
-import { ASKED_CUSTOMERS } from '../statement.ts';
+import { ASKED_CUSTOMERS, columnArrays } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
+  /** The latest states of their subscriptions. */
+  readonly latestStates: ReadonlyMap<string, LatestStates>;
   /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
   /** The grants of their teams that were not closed. */
@@ -32,6 +36,13 @@ const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
                when is_order_inferred then 'inferred'
                else 'known'
              end as "order",
+             latest_status as "latestStatus",
+             latest_product_id as "latestProductId",
+             latest_plan_name as "latestPlanName",
+             extract(epoch from latest_created_at)::bigint as "latestSeconds",
+             extract(epoch from latest_since)::bigint as "sinceSeconds",
+             is_settled as "isSettled",
+             is_from_log as "isFromLog",
              products.name as "productName",
              grants
         from ${ASKED_CUSTOMERS}
@@ -66,27 +77,72 @@ export async function readCustomers(
   query: Query,
   customerIds: readonly string[],
 ): Promise<StoredCustomers> {
-  type Row = (
-    | (SubscriptionEvent & { order: Order })
-    | { customerId: string; status: null; order: Order; productId: null }
-  ) & { productName: string | null; grants: readonly StoredGrant[] | null };
-  const rows = await query<Row>({
+  const rows = await query<CustomerRow>({
     name: 'read_customers',
     text: READ_CUSTOMERS,
     values: [customerIds],
   });
   const customers = new Map<string, Map<string | null, DecidedSubscription>>();
+  const latestStates = new Map<string, Map<string | null, LatestState>>();
   const names = new Map<string, string>();
   const grants = new Map<string, Grant>();
-  for (const { order, productName, grants: ofCustomer, ...deciding } of rows) {
-    for (const { teamId, ...grant } of ofCustomer ?? []) grants.set(teamId, grant);
-    if (deciding.status === null) continue;
-    const { customerId, subscriptionId, productId } = deciding;
-    const customer = customers.get(customerId) ?? new Map<string | null, DecidedSubscription>();
-    customers.set(customerId, customer.set(subscriptionId, { deciding, order }));
+  for (const row of rows) {
+    for (const { teamId, ...grant } of row.grants ?? []) grants.set(teamId, grant);
+    const { customerId, subscriptionId, productId, productName } = row;
     if (productId !== null && productName !== null) names.set(productId, productName);
+    const decided = decidedOf(row);
+    if (decided !== null) subscriptionsOf(customers, customerId).set(subscriptionId, decided);
+    const latest = latestOf(row);
+    if (latest !== null) subscriptionsOf(latestStates, customerId).set(subscriptionId, latest);
   }
-  return { customers, names, grants };
+  return { customers, latestStates, names, grants };
+}
+
+type CustomerRow = Pick<
+  SubscriptionEvent,
+  'customerId' | 'subscriptionId' | 'productId' | 'planName'
+> &
+  Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'> & {
+    /** `null`: no event has an effect, or there is no subscription. */
+    status: string | null;
+    createdSeconds: number;
+    order: Order;
+    /** `null`: not known yet, or there is no subscription. */
+    latestStatus: string | null;
+    latestProductId: string | null;
+    latestPlanName: string | null;
+    latestSeconds: number;
+    productName: string | null;
+    grants: readonly StoredGrant[] | null;
+  };
+
+function decidedOf(row: CustomerRow): DecidedSubscription | null {
+  const { customerId, subscriptionId, status, productId, planName, createdSeconds, order } = row;
+  if (status === null) return null;
+  return {
+    deciding: { customerId, subscriptionId, status, productId, planName, createdSeconds },
+    order,
+  };
+}
+
+function latestOf(row: CustomerRow): LatestState | null {
+  const { customerId, subscriptionId, latestStatus: status, latestSeconds: createdSeconds } = row;
+  const { latestProductId: productId, latestPlanName: planName } = row;
+  if (status === null) return null;
+  const latest = { customerId, subscriptionId, status, productId, planName, createdSeconds };
+  const { sinceSeconds, isSettled, isFromLog } = row;
+  return { latest, after: null, sinceSeconds, isSettled, isFromLog };
+}
+
+function subscriptionsOf<State>(
+  customers: Map<string, Map<string | null, State>>,
+  customerId: string,
+): Map<string | null, State> {
+  const known = customers.get(customerId);
+  if (known !== undefined) return known;
+  const subscriptions = new Map<string | null, State>();
+  customers.set(customerId, subscriptions);
+  return subscriptions;
 }
 
 /** The customers with a subscription of this id: usually one, because ids are unique at Stripe. */
@@ -109,40 +165,163 @@ export async function readCustomerIdsOf(
   return rows.map(({ customer_id }) => customer_id);
 }
 
-/** Stores the deciding event of each of these subscriptions. */
+type Column = readonly [column: string, type: string, value?: string];
+
+/** The columns of the deciding event, and how each parameter becomes one. */
+const DECIDING_COLUMNS: readonly Column[] = [
+  ['status', 'text'],
+  ['product_id', 'text'],
+  ['plan_name', 'text'],
+  ['created_at', 'bigint', 'to_timestamp'],
+  ['is_order_ambiguous', 'boolean'],
+  ['is_order_inferred', 'boolean'],
+];
+
+/** The columns of the latest state. */
+const LATEST_COLUMNS: readonly Column[] = [
+  ['latest_status', 'text'],
+  ['latest_product_id', 'text'],
+  ['latest_plan_name', 'text'],
+  ['latest_created_at', 'bigint', 'to_timestamp'],
+  ['latest_since', 'bigint', 'to_timestamp'],
+  ['is_settled', 'boolean'],
+  ['quantity', 'bigint'],
+  ['current_period_end', 'bigint', 'to_timestamp'],
+  ['trial_end', 'bigint', 'to_timestamp'],
+  ['cancel_at', 'bigint', 'to_timestamp'],
+  ['cancel_at_period_end', 'boolean'],
+  ['is_collection_paused', 'boolean'],
+  ['trial_end_action', 'text'],
+  ['is_from_log', 'boolean'],
+];
+
+const COLUMNS: readonly Column[] = [
+  ['customer_id', 'text'],
+  ['subscription_id', 'text'],
+  ...DECIDING_COLUMNS,
+  ...LATEST_COLUMNS,
+];
+
+const NAMES = COLUMNS.map(([column]) => column).join(', ');
+
+/** Keeps what is stored if the row does not have these columns: the first of them is then null. */
+const setIfGiven = (columns: readonly Column[]) =>
+  columns.map(
+    ([column]) =>
+      `${column} = case when excluded.${columns[0]?.[0]} is null then stored.${column} else excluded.${column} end`,
+  );
+
+const WRITE_SUBSCRIPTIONS = `
+      insert into instep.subscriptions as stored (${NAMES})
+      select ${COLUMNS.map(([column, , value = '']) => `${value}(${column})`).join(', ')}
+        from unnest(${COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
+          as state (${NAMES})
+          on conflict (customer_id, subscription_id) do update
+         set ${[...setIfGiven(DECIDING_COLUMNS), ...setIfGiven(LATEST_COLUMNS)].join(',\n             ')}`;
+
+/** A row to write. What is left out stays as it is stored. */
+type StateRow = Pick<SubscriptionEvent, 'customerId'> & {
+  subscriptionId: string;
+  status?: string;
+  productId?: string | null;
+  planName?: string | null;
+  createdSeconds?: number;
+  isOrderAmbiguous: boolean;
+  isOrderInferred: boolean;
+  latestStatus?: string;
+  latestProductId?: string | null;
+  latestPlanName?: string | null;
+  latestSeconds?: number;
+  sinceSeconds?: number;
+  isSettled?: boolean;
+  isFromLog: boolean;
+} & Partial<SubscriptionFacts>;
+
+/** Stores the deciding event of each of these subscriptions, and the latest states that are not stored already. */
 export async function writeSubscriptions(
   query: Query,
-  states: readonly DecidedSubscription[],
+  decided: readonly DecidedSubscription[],
+  latestStates: readonly LatestState[],
 ): Promise<void> {
+  const rows = new Map<string, StateRow>();
+  function rowOf({ customerId, subscriptionId }: SubscriptionEvent): StateRow {
+    const key = `${customerId.length} ${customerId} ${subscriptionId ?? ''}`;
+    const known = rows.get(key);
+    if (known !== undefined) return known;
+    const row = {
+      customerId,
+      subscriptionId: subscriptionId ?? '',
+      isOrderAmbiguous: false,
+      isOrderInferred: false,
+      isFromLog: false,
+    };
+    rows.set(key, row);
+    return row;
+  }
+  for (const { deciding, order } of decided) {
+    const { status, productId, planName, createdSeconds } = deciding;
+    const [isOrderAmbiguous, isOrderInferred] = [order === 'ambiguous', order === 'inferred'];
+    const columns = { status, productId, planName, createdSeconds };
+    Object.assign(rowOf(deciding), columns, { isOrderAmbiguous, isOrderInferred });
+  }
+  for (const { latest, after, sinceSeconds, isSettled } of latestStates) {
+    if (after === null) continue;
+    const { status, productId, planName, createdSeconds } = latest;
+    Object.assign(rowOf(latest), subscriptionFacts(after), {
+      latestStatus: status,
+      latestProductId: productId,
+      latestPlanName: planName,
+      latestSeconds: createdSeconds,
+      sinceSeconds,
+      isSettled,
+      isFromLog: true,
+    });
+  }
+  if (rows.size === 0) return;
   await query({
     name: 'write_subscriptions',
+    text: WRITE_SUBSCRIPTIONS,
+    values: columnArrays(
+      [...rows.values()],
+      ...(['customerId', 'subscriptionId', 'status', 'productId', 'planName'] as const),
+      ...(['createdSeconds', 'isOrderAmbiguous', 'isOrderInferred'] as const),
+      ...(['latestStatus', 'latestProductId', 'latestPlanName', 'latestSeconds'] as const),
+      ...(['sinceSeconds', 'isSettled', 'quantity', 'currentPeriodEndSeconds'] as const),
+      ...(['trialEndSeconds', 'cancelAtSeconds', 'cancelsAtPeriodEnd'] as const),
+      ...(['isCollectionPaused', 'trialEndAction', 'isFromLog'] as const),
+    ),
+  });
+}
+
+/** Customers with latest states that a migration made and that were not read from the log yet. */
+export async function readCustomersNotFromLog(
+  query: Query,
+  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
+): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_not_from_log',
     text: `
-      insert into instep.subscriptions
-             (customer_id, subscription_id, status, product_id, plan_name, created_at,
-              is_order_ambiguous, is_order_inferred)
-      select customer_id, subscription_id, status, product_id, plan_name,
-             to_timestamp(created_seconds), is_order_ambiguous, is_order_inferred
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                    $7::boolean[], $8::boolean[])
-          as state (customer_id, subscription_id, status, product_id, plan_name, created_seconds,
-                    is_order_ambiguous, is_order_inferred)
-          on conflict (customer_id, subscription_id) do update
-         set status             = excluded.status,
-             product_id         = excluded.product_id,
-             plan_name          = excluded.plan_name,
-             created_at         = excluded.created_at,
-             is_order_ambiguous = excluded.is_order_ambiguous,
-             is_order_inferred  = excluded.is_order_inferred`,
-    values: [
-      states.map(({ deciding }) => deciding.customerId),
-      states.map(({ deciding }) => deciding.subscriptionId ?? ''),
-      states.map(({ deciding }) => deciding.status),
-      states.map(({ deciding }) => deciding.productId),
-      states.map(({ deciding }) => deciding.planName),
-      states.map(({ deciding }) => deciding.createdSeconds),
-      states.map(({ order }) => order === 'ambiguous'),
-      states.map(({ order }) => order === 'inferred'),
-    ],
+      select distinct customer_id as "customerId"
+        from instep.subscriptions
+       where not is_from_log
+         and customer_id <> all ($2::text[])
+       order by customer_id
+       limit $1`,
+    values: [limit, exceptIds],
+  });
+  return rows.map(({ customerId }) => customerId);
+}
+
+/** Marks all latest states of a customer as read from the log, and locks those until the transaction ends. */
+export async function noteStatesFromLog(query: Query, customerId: string): Promise<void> {
+  await query({
+    name: 'note_states_from_log',
+    text: `
+      update instep.subscriptions
+         set is_from_log = true
+       where customer_id = $1
+         and not is_from_log`,
+    values: [customerId],
   });
 }
 

@@ -160,6 +160,7 @@ const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
                select
                  from instep.subscriptions
                 where customer_id = teams.provider_customer_id
+                  and status is not null
              )
          and provider_customer_id <> all ($2::text[])
        limit $1`;
