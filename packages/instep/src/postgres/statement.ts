@@ -99,6 +99,43 @@ export class Statements {
 export const ASKED_CUSTOMERS =
   'jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)';
 
+/** The types of a table's columns, by the names of properties. */
+export type Columns = Readonly<Record<string, string>>;
+
+/** For how many rows a statement is. For one, an array for each column would take PostgreSQL twice the time. */
+export type Count = 'one' | 'many';
+
+export const countOf = (rows: readonly unknown[]): Count => (rows.length === 1 ? 'one' : 'many');
+
+/** A text for each count. */
+export function forEachCount<Text>(textFor: (count: Count) => Text): Readonly<Record<Count, Text>> {
+  return { one: textFor('one'), many: textFor('many') };
+}
+
+/** SQL: the first parameters, which `valuesOf` makes of rows, as a table. */
+export function rowsAs(name: string, columns: Columns, count: Count): string {
+  const names = Object.keys(columns).map((column) => `"${column}"`);
+  const parameters = Object.values(columns).map(
+    (type, index) => `$${index + 1}::${type}${count === 'one' ? '' : '[]'}`,
+  );
+  const list = parameters.join(', ');
+  return `${count === 'one' ? `(values (${list}))` : `unnest(${list})`} as ${name} (${names.join(', ')})`;
+}
+
+/** The parameters for these rows. A missing property is null. */
+export function valuesOf<Column extends string>(
+  rows: readonly { readonly [Name in Column]?: unknown }[],
+  columns: Readonly<Record<Column, string>>,
+): readonly unknown[] {
+  const [row, ...others] = rows;
+  const isOne = row !== undefined && others.length === 0;
+  const values: unknown[] = [];
+  for (const column in columns) {
+    values.push(isOne ? row[column] : rows.map((one) => one[column]));
+  }
+  return values;
+}
+
 /** The values of these properties, one list for each, as `unnest` expects them. */
 export function columnArrays<Row>(
   rows: readonly Row[],

@@ -5,7 +5,7 @@ import type {
   SubscriptionEvent,
 } from '../../core/subscription-event.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../statement.ts';
+import { columnArrays, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {
@@ -141,33 +141,37 @@ export async function readEventsOfCustomer(
 const newIfParked = (column: string) =>
   `case logged.outcome when 'parked' then excluded.${column} else logged.${column} end`;
 
-/**
- * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes
- * its outcome only if it was parked. It then also stores the position and the times that the decision was
- * based on, because another transaction can have parked the event meanwhile.
- */
-export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
-  await query({
-    name: 'log_events',
-    // Positions are assigned in the order of arrival, but rows are inserted in the order of keys, so that two
-    // transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
-    // value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
-    // PostgreSQL's time.
-    text: `
+const ENTRY_COLUMNS = {
+  key: 'uuid',
+  eventId: 'text',
+  type: 'text',
+  customerId: 'text',
+  subscriptionId: 'text',
+  createdSeconds: 'bigint',
+  receivedAtMs: 'bigint',
+  deliveries: 'integer',
+  outcome: 'text',
+  position: 'bigint',
+  bodyStart: 'integer',
+  bodyBytes: 'integer',
+};
+
+// Positions are assigned in the order of arrival, but rows are inserted in the order of keys, so that two
+// transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
+// value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
+// PostgreSQL's time.
+const LOG_EVENTS = forEachCount(
+  (count) => `
       with arrived as materialized (
-        select coalesce(known_position, nextval('instep.events_position_seq')) as position, event.*
-          from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                      $7::bigint[], $8::integer[], $9::text[], $10::bigint[], $11::integer[],
-                      $12::integer[])
-            as event (key, event_id, type, customer_id, subscription_id, created_seconds,
-                      received_ms, deliveries, outcome, known_position, body_start, body_bytes)
+        select coalesce(position, nextval('instep.events_position_seq')) as assigned_position, event.*
+          from ${rowsAs('event', ENTRY_COLUMNS, count)}
       )
       insert into instep.events as logged
              (position, key, event_id, type, customer_id, subscription_id, created_at,
               received_at, deliveries, outcome, body)
-      select position, key, event_id, type, customer_id, subscription_id,
-             to_timestamp(created_seconds), to_timestamp(received_ms / 1000.0), deliveries,
-             outcome, substring($13::bytea from body_start for body_bytes)
+      select assigned_position, key, "eventId", type, "customerId", "subscriptionId",
+             to_timestamp("createdSeconds"), to_timestamp("receivedAtMs" / 1000.0), deliveries,
+             outcome, substring($13::bytea from "bodyStart" for "bodyBytes")
         from arrived
        order by key
           on conflict (key) do update
@@ -176,23 +180,27 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
              position    = ${newIfParked('position')},
              created_at  = ${newIfParked('created_at')},
              received_at = ${newIfParked('received_at')}`,
-    values: [
-      ...columnArrays(
-        entries,
-        'key',
-        'eventId',
-        'type',
-        'customerId',
-        'subscriptionId',
-        'createdSeconds',
-        'receivedAtMs',
-        'deliveries',
-        'outcome',
-        'position',
-      ),
-      ...columnArrays(placesOf(entries), 'start', 'bytes'),
-      Buffer.concat(entries.map(({ body }) => body)),
-    ],
+);
+
+/**
+ * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes
+ * its outcome only if it was parked. It then also stores the position and the times that the decision was
+ * based on, because another transaction can have parked the event meanwhile.
+ */
+export async function logEvents(query: Query, entries: readonly LogEntry[]): Promise<void> {
+  // PostgreSQL counts from 1.
+  let bodyStart = 1;
+  const rows = entries.map(({ body, ...entry }) => {
+    const row = { bodyStart, bodyBytes: body.byteLength, ...entry };
+    bodyStart += body.byteLength;
+    return row;
+  });
+  const count = countOf(rows);
+  const bodies = Buffer.concat(entries.map(({ body }) => body));
+  await query({
+    name: `log_events_${count}`,
+    text: LOG_EVENTS[count],
+    values: [...valuesOf(rows, ENTRY_COLUMNS), bodies],
   });
 }
 
@@ -235,14 +243,4 @@ export function isDismissed(event: string): string {
                    from instep.dismissed_events as dismissed
                   where dismissed.key = ${event}.key
                )`;
-}
-
-/** The place of each body in their concatenation. PostgreSQL counts from 1. */
-function placesOf(entries: readonly LogEntry[]): { start: number; bytes: number }[] {
-  let start = 1;
-  return entries.map(({ body }) => {
-    const place = { start, bytes: body.byteLength };
-    start += body.byteLength;
-    return place;
-  });
 }

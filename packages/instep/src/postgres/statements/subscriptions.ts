@@ -2,9 +2,9 @@ import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
-import { type SubscriptionFacts, subscriptionFacts } from '../../stripe/subscription-facts.ts';
+import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
-import { ASKED_CUSTOMERS, columnArrays } from '../statement.ts';
+import { ASKED_CUSTOMERS, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredCustomers = {
@@ -165,77 +165,78 @@ export async function readCustomerIdsOf(
   return rows.map(({ customer_id }) => customer_id);
 }
 
-type Column = readonly [column: string, type: string, value?: string];
+/** The parts of a row to write, by the names of `StateRow`. */
+const STATE_COLUMNS = {
+  customerId: 'text',
+  subscriptionId: 'text',
+  status: 'text',
+  productId: 'text',
+  planName: 'text',
+  createdSeconds: 'bigint',
+  order: 'text',
+  latestStatus: 'text',
+  latestProductId: 'text',
+  latestPlanName: 'text',
+  latestSeconds: 'bigint',
+  sinceSeconds: 'bigint',
+  isSettled: 'boolean',
+  quantity: 'bigint',
+  currentPeriodEndSeconds: 'bigint',
+  trialEndSeconds: 'bigint',
+  cancelAtSeconds: 'bigint',
+  cancelsAtPeriodEnd: 'boolean',
+  isCollectionPaused: 'boolean',
+  trialEndAction: 'text',
+};
 
-/** The columns of the deciding event, and how each parameter becomes one. */
-const DECIDING_COLUMNS: readonly Column[] = [
-  ['status', 'text'],
-  ['product_id', 'text'],
-  ['plan_name', 'text'],
-  ['created_at', 'bigint', 'to_timestamp'],
-  ['is_order_ambiguous', 'boolean'],
-  ['is_order_inferred', 'boolean'],
-];
+type StateRow = { [Column in keyof typeof STATE_COLUMNS]?: unknown };
 
-/** The columns of the latest state. */
-const LATEST_COLUMNS: readonly Column[] = [
-  ['latest_status', 'text'],
-  ['latest_product_id', 'text'],
-  ['latest_plan_name', 'text'],
-  ['latest_created_at', 'bigint', 'to_timestamp'],
-  ['latest_since', 'bigint', 'to_timestamp'],
-  ['is_settled', 'boolean'],
-  ['quantity', 'bigint'],
-  ['current_period_end', 'bigint', 'to_timestamp'],
-  ['trial_end', 'bigint', 'to_timestamp'],
-  ['cancel_at', 'bigint', 'to_timestamp'],
-  ['cancel_at_period_end', 'boolean'],
-  ['is_collection_paused', 'boolean'],
-  ['trial_end_action', 'text'],
-  ['is_from_log', 'boolean'],
-];
+/** The columns of the deciding event, from a row. */
+const DECIDING_COLUMNS = {
+  status: 'status',
+  product_id: '"productId"',
+  plan_name: '"planName"',
+  created_at: 'to_timestamp("createdSeconds")',
+  is_order_ambiguous: `coalesce("order" = 'ambiguous', false)`,
+  is_order_inferred: `coalesce("order" = 'inferred', false)`,
+};
 
-const COLUMNS: readonly Column[] = [
-  ['customer_id', 'text'],
-  ['subscription_id', 'text'],
-  ...DECIDING_COLUMNS,
-  ...LATEST_COLUMNS,
-];
+/** The columns of the latest state, from a row. */
+const LATEST_COLUMNS = {
+  latest_status: '"latestStatus"',
+  latest_product_id: '"latestProductId"',
+  latest_plan_name: '"latestPlanName"',
+  latest_created_at: 'to_timestamp("latestSeconds")',
+  latest_since: 'to_timestamp("sinceSeconds")',
+  is_settled: '"isSettled"',
+  quantity: 'quantity',
+  current_period_end: 'to_timestamp("currentPeriodEndSeconds")',
+  trial_end: 'to_timestamp("trialEndSeconds")',
+  cancel_at: 'to_timestamp("cancelAtSeconds")',
+  cancel_at_period_end: '"cancelsAtPeriodEnd"',
+  is_collection_paused: '"isCollectionPaused"',
+  trial_end_action: '"trialEndAction"',
+  is_from_log: '"latestStatus" is not null',
+};
 
-const NAMES = COLUMNS.map(([column]) => column).join(', ');
+const WRITTEN_COLUMNS = { ...DECIDING_COLUMNS, ...LATEST_COLUMNS };
 
-/** Keeps what is stored if the row does not have these columns: the first of them is then null. */
-const setIfGiven = (columns: readonly Column[]) =>
-  columns.map(
-    ([column]) =>
-      `${column} = case when excluded.${columns[0]?.[0]} is null then stored.${column} else excluded.${column} end`,
+/** Keeps what is stored if a row lacks these columns. */
+const setIfGiven = (columns: object, given: string) =>
+  Object.keys(columns).map(
+    (column) =>
+      `${column} = case when excluded.${given} is null then stored.${column} else excluded.${column} end`,
   );
 
-const WRITE_SUBSCRIPTIONS = `
-      insert into instep.subscriptions as stored (${NAMES})
-      select ${COLUMNS.map(([column, , value = '']) => `${value}(${column})`).join(', ')}
-        from unnest(${COLUMNS.map(([, type], index) => `$${index + 1}::${type}[]`).join(', ')})
-          as state (${NAMES})
+const WRITE_SUBSCRIPTIONS = forEachCount(
+  (count) => `
+      insert into instep.subscriptions as stored
+             (customer_id, subscription_id, ${Object.keys(WRITTEN_COLUMNS).join(', ')})
+      select "customerId", "subscriptionId", ${Object.values(WRITTEN_COLUMNS).join(', ')}
+        from ${rowsAs('state', STATE_COLUMNS, count)}
           on conflict (customer_id, subscription_id) do update
-         set ${[...setIfGiven(DECIDING_COLUMNS), ...setIfGiven(LATEST_COLUMNS)].join(',\n             ')}`;
-
-/** A row to write. What is left out stays as it is stored. */
-type StateRow = Pick<SubscriptionEvent, 'customerId'> & {
-  subscriptionId: string;
-  status?: string;
-  productId?: string | null;
-  planName?: string | null;
-  createdSeconds?: number;
-  isOrderAmbiguous: boolean;
-  isOrderInferred: boolean;
-  latestStatus?: string;
-  latestProductId?: string | null;
-  latestPlanName?: string | null;
-  latestSeconds?: number;
-  sinceSeconds?: number;
-  isSettled?: boolean;
-  isFromLog: boolean;
-} & Partial<SubscriptionFacts>;
+         set ${[...setIfGiven(DECIDING_COLUMNS, 'status'), ...setIfGiven(LATEST_COLUMNS, 'latest_status')].join(',\n             ')}`,
+);
 
 /** Stores the deciding event of each of these subscriptions, and the latest states that are not stored already. */
 export async function writeSubscriptions(
@@ -243,53 +244,36 @@ export async function writeSubscriptions(
   decided: readonly DecidedSubscription[],
   latestStates: readonly LatestState[],
 ): Promise<void> {
-  const rows = new Map<string, StateRow>();
-  function rowOf({ customerId, subscriptionId }: SubscriptionEvent): StateRow {
+  const states = new Map<string, StateRow>();
+  function addTo({ customerId, subscriptionId }: SubscriptionEvent, columns: StateRow): void {
     const key = `${customerId.length} ${customerId} ${subscriptionId ?? ''}`;
-    const known = rows.get(key);
-    if (known !== undefined) return known;
-    const row = {
-      customerId,
-      subscriptionId: subscriptionId ?? '',
-      isOrderAmbiguous: false,
-      isOrderInferred: false,
-      isFromLog: false,
-    };
-    rows.set(key, row);
-    return row;
+    const ids = { customerId, subscriptionId: subscriptionId ?? '' };
+    states.set(key, Object.assign(states.get(key) ?? ids, columns));
   }
   for (const { deciding, order } of decided) {
     const { status, productId, planName, createdSeconds } = deciding;
-    const [isOrderAmbiguous, isOrderInferred] = [order === 'ambiguous', order === 'inferred'];
-    const columns = { status, productId, planName, createdSeconds };
-    Object.assign(rowOf(deciding), columns, { isOrderAmbiguous, isOrderInferred });
+    addTo(deciding, { status, productId, planName, createdSeconds, order });
   }
   for (const { latest, after, sinceSeconds, isSettled } of latestStates) {
     if (after === null) continue;
     const { status, productId, planName, createdSeconds } = latest;
-    Object.assign(rowOf(latest), subscriptionFacts(after), {
+    addTo(latest, {
       latestStatus: status,
       latestProductId: productId,
       latestPlanName: planName,
       latestSeconds: createdSeconds,
       sinceSeconds,
       isSettled,
-      isFromLog: true,
+      ...subscriptionFacts(after),
     });
   }
-  if (rows.size === 0) return;
+  if (states.size === 0) return;
+  const rows = [...states.values()];
+  const count = countOf(rows);
   await query({
-    name: 'write_subscriptions',
-    text: WRITE_SUBSCRIPTIONS,
-    values: columnArrays(
-      [...rows.values()],
-      ...(['customerId', 'subscriptionId', 'status', 'productId', 'planName'] as const),
-      ...(['createdSeconds', 'isOrderAmbiguous', 'isOrderInferred'] as const),
-      ...(['latestStatus', 'latestProductId', 'latestPlanName', 'latestSeconds'] as const),
-      ...(['sinceSeconds', 'isSettled', 'quantity', 'currentPeriodEndSeconds'] as const),
-      ...(['trialEndSeconds', 'cancelAtSeconds', 'cancelsAtPeriodEnd'] as const),
-      ...(['isCollectionPaused', 'trialEndAction', 'isFromLog'] as const),
-    ),
+    name: `write_subscriptions_${count}`,
+    text: WRITE_SUBSCRIPTIONS[count],
+    values: valuesOf(rows, STATE_COLUMNS),
   });
 }
 

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
+import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
@@ -37,23 +38,39 @@ export type PlanWrite = {
   readonly reason: ChangeReason;
 };
 
-const PLANS = (idType: string) => `
-             unnest($1::${idType}[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-                    $8::text[], $9::text[], $10::text[], $11::text[], $12::text[], $13::bigint[], $14::text[])
-               as plan (team_id, ${PLAN_FIELDS.map(contractColumn).join(', ')},
-                        customer_id, ${columnsOfPlan('before').join(', ')},
-                        cause, event_id, event_created_seconds, operator)`;
+const PLAN_COLUMNS = PLAN_FIELDS.map((field) => {
+  const column = contractColumn(field);
+  return { field, column, before: `${column}_before` };
+});
 
-const valuesOf = (writes: readonly PlanWrite[]) => [
-  writes.map(({ team }) => team.id),
-  ...PLAN_FIELDS.map((field) => writes.map(({ shouldBe }) => shouldBe[field])),
-  writes.map(({ team }) => team.customerId),
-  ...PLAN_FIELDS.map((field) => writes.map(({ team }) => team.plan[field])),
-  writes.map(({ reason }) => reason.cause),
-  writes.map(({ reason }) => reason.eventId ?? null),
-  writes.map(({ reason }) => reason.eventCreatedSeconds ?? null),
-  writes.map(({ reason }) => reason.operator ?? null),
-];
+const WRITE_COLUMNS = {
+  team_id: 'text',
+  customer_id: 'text',
+  ...Object.fromEntries(
+    PLAN_COLUMNS.flatMap(({ column, before }) => [
+      [column, 'text'],
+      [before, 'text'],
+    ]),
+  ),
+  cause: 'text',
+  event_id: 'text',
+  event_created_seconds: 'bigint',
+  operator: 'text',
+};
+
+const plansAs = (count: Count, idType: string) =>
+  rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count);
+
+function rowOf({ team, shouldBe, reason }: PlanWrite) {
+  const plans: Record<string, string | null> = {};
+  for (const { field, column, before } of PLAN_COLUMNS) {
+    plans[column] = shouldBe[field];
+    plans[before] = team.plan[field];
+  }
+  const { cause, eventId, eventCreatedSeconds, operator } = reason;
+  const why = { cause, event_id: eventId, event_created_seconds: eventCreatedSeconds, operator };
+  return { team_id: team.id, customer_id: team.customerId, ...plans, ...why };
+}
 
 /** What `recordChanges` needs of a written row, whose columns have these names. */
 const changeOf = (columnOf: (field: keyof TeamPlan) => string) => `
@@ -65,19 +82,22 @@ const changeOf = (columnOf: (field: keyof TeamPlan) => string) => `
                   ${PLAN_FIELDS.map((field) => `${columnOf(field)}::text as ${contractColumn(field)}_after`).join(', ')},
                   ${isPlan(columnOf)} as is_written`;
 
-const UPDATE_PLANS = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
+const updatePlans = (
+  count: Count,
+  { teams: { name, column, idType, setUpdatedAt } }: ApplicationTables,
+) => `
       update ${name} as team
          set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
              ${setUpdatedAt}
-        from ${PLANS(idType)}
+        from ${plansAs(count, idType)}
        where team.${column('id')} = plan.team_id`;
 
 // A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
 // together with this statement, so only the statement itself can prevent it: by casting a text to a boolean. The
 // application can shorten a name, so names are not compared.
-const failUnlessAll = ({ teams: { name } }: ApplicationTables, written: string) => `
+const failUnlessAll = (count: Count, { teams: { name } }: ApplicationTables, written: string) => `
       select case
-               when count(*) >= cardinality($1) then false
+               when count(*) >= ${count === 'one' ? 1 : 'cardinality($1)'} then false
                else (
                  select 'the plan was not written: skipped by a policy, a rule or a trigger '
                         || coalesce('(' || string_agg(quote_ident(name), ', ') || ')', '')
@@ -104,30 +124,30 @@ const isPlan = (columnOf: (field: keyof TeamPlan) => string) =>
     .map((field) => `${columnOf(field)} is not distinct from plan.${contractColumn(field)}`)
     .join(' and ');
 
-const WRITE_PLANS = (tables: ApplicationTables) => {
+const WRITE_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
   const { column, returnsUpdates } = tables.teams;
-  if (!returnsUpdates) return UPDATE_PLANS(tables);
+  if (!returnsUpdates) return updatePlans(count, tables);
   return `
-      with updated as (${UPDATE_PLANS(tables)}
+      with updated as (${updatePlans(count, tables)}
         returning ${changeOf((field) => `team.${column(field)}`)}
       ),
       recorded as (${recordChanges('updated')}
       )
-      ${failUnlessAll(tables, 'updated where is_written')}`;
-};
+      ${failUnlessAll(count, tables, 'updated where is_written')}`;
+});
 
-const CHECK_PLANS = (tables: ApplicationTables) => {
+const CHECK_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
   const { idType, rows } = tables.teams;
   return `
       with updated as (
         select ${changeOf((field) => `team.${contractColumn(field)}`)}
-          from ${PLANS(idType)}
+          from ${plansAs(count, idType)}
           join ${rows} as team on team.id = plan.team_id
       ),
       recorded as (${recordChanges('updated')}
       )
-      ${failUnlessAll(tables, 'updated where is_written')}`;
-};
+      ${failUnlessAll(count, tables, 'updated where is_written')}`;
+});
 
 /** The bits of `pg_trigger.tgtype`. */
 const BEFORE_OR_INSTEAD_OF = 2 | 64;
@@ -139,12 +159,14 @@ const OF_UPDATE = 16;
  * @throws DatabaseRefused when the application skips the update of a row, or refuses it
  */
 export async function writePlans(query: Query, writes: readonly PlanWrite[]): Promise<void> {
-  const values = valuesOf(writes);
+  const rows = writes.map(rowOf);
+  const count = countOf(rows);
+  const values = valuesOf(rows, WRITE_COLUMNS);
   await Promise.all([
-    query({ name: 'write_plans', text: WRITE_PLANS, values }),
+    query({ name: `write_plans_${count}`, text: WRITE_PLANS[count], values }),
     query({
-      name: 'check_plans',
-      text: CHECK_PLANS,
+      name: `check_plans_${count}`,
+      text: CHECK_PLANS[count],
       values,
       isNeeded: ({ teams }) => !teams.returnsUpdates,
     }),
