@@ -198,7 +198,7 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
   const count = countOf(rows);
   const bodies = Buffer.concat(entries.map(({ body }) => body));
   await query({
-    name: `log_events_${count}`,
+    name: 'log_events',
     text: LOG_EVENTS[count],
     values: [...valuesOf(rows, ENTRY_COLUMNS), bodies],
   });

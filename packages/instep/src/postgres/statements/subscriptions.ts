@@ -271,7 +271,7 @@ export async function writeSubscriptions(
   const rows = [...states.values()];
   const count = countOf(rows);
   await query({
-    name: `write_subscriptions_${count}`,
+    name: 'write_subscriptions',
     text: WRITE_SUBSCRIPTIONS[count],
     values: valuesOf(rows, STATE_COLUMNS),
   });

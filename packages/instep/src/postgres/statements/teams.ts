@@ -163,9 +163,9 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
   const count = countOf(rows);
   const values = valuesOf(rows, WRITE_COLUMNS);
   await Promise.all([
-    query({ name: `write_plans_${count}`, text: WRITE_PLANS[count], values }),
+    query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
     query({
-      name: `check_plans_${count}`,
+      name: 'check_plans',
       text: CHECK_PLANS[count],
       values,
       isNeeded: ({ teams }) => !teams.returnsUpdates,
