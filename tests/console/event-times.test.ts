@@ -1,4 +1,4 @@
-import { readPositionSince } from 'instep/src/event-log/search-events.ts';
+import { readPositionSince } from 'instep/src/event-log/event-rows.ts';
 import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

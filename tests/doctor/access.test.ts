@@ -26,7 +26,10 @@ test('warns of another policy than that of the environment', async () => {
     keepsPaused: true,
   } as const;
   await storePolicy(database.query, policy);
-  expect(await checkOf()).toMatchObject({ state: 'warning' });
+  expect(await checkOf()).toMatchObject({
+    state: 'warning',
+    result: expect.stringContaining('PAST_DUE_GRACE=1d'),
+  });
   const own = { PAST_DUE_GRACE: '1d', PAUSED_ACCESS: 'keep' };
   expect(await checkOf(own)).toMatchObject({ state: 'ok' });
 });

@@ -6,7 +6,7 @@ import {
   searchLog,
   tailLog,
 } from 'instep/src/event-log/search.ts';
-import type { EventFilter, SortOrder } from 'instep/src/event-log/search-events.ts';
+import type { EventFilter, SortOrder } from 'instep/src/event-log/event-rows.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';

@@ -4,6 +4,7 @@ import type { Status } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
+import { durationSetting } from '../runtime/amounts.ts';
 
 /**
  * Why a team has access or not: mostly the status of the subscription that decides. `past_due` has access (in its
@@ -70,7 +71,7 @@ export async function readAccess(query: Query, teamId: ApplicationId): Promise<T
 
 /** The policy as environment variables. */
 export function policyText({ planSelection, pastDueGraceMs, keepsPaused }: AccessPolicy): string {
-  const grace = pastDueGraceMs === null ? 'off' : `${pastDueGraceMs / 1_000}s`;
+  const grace = pastDueGraceMs === null ? 'off' : durationSetting(pastDueGraceMs);
   const paused = keepsPaused ? 'keep' : 'revoke';
   return `TEAM_PLAN=${planSelection} PAST_DUE_GRACE=${grace} PAUSED_ACCESS=${paused}`;
 }

@@ -1,8 +1,8 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
+import { readEvents } from '../event-log/event-rows.ts';
 import { replayEvents } from '../event-log/replay.ts';
-import { readEvents } from '../event-log/search-events.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
 import { driftOf, type ReconciliationIssue } from '../maintenance/reconcile/drift.ts';

@@ -5,7 +5,7 @@ import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { parseAgain, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { type ParsedEvent, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
-import type { EventRow } from './search-events.ts';
+import type { EventRow } from './event-rows.ts';
 
 /** Identifies a logged event for a person. */
 export type EventReference = {

@@ -4,8 +4,8 @@ import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
+import type { EventRow } from './event-rows.ts';
 import { readEventAt } from './search.ts';
-import type { EventRow } from './search-events.ts';
 
 /** The result of processing a logged event again. */
 export type Replayed = {

@@ -11,7 +11,7 @@ import {
   readPositionSince,
   readPositions,
   type SortOrder,
-} from './search-events.ts';
+} from './event-rows.ts';
 
 /** The number of events that one statement examines where no index helps. */
 const RANGE = 50_000;

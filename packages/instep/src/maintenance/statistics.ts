@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
+import { type PositionRange, readPositionRange } from '../event-log/event-rows.ts';
 import { readNewestPosition } from '../event-log/search.ts';
-import { type PositionRange, readPositionRange } from '../event-log/search-events.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { pause, rest } from '../runtime/retry.ts';
 import type { LeasedRun } from './lease.ts';

@@ -4,9 +4,9 @@ import {
   type ParkedFilter,
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
+import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';

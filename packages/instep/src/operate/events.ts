@@ -1,13 +1,13 @@
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
-import { pseudonymsWith } from '../event-log/redact.ts';
-import * as log from '../event-log/search.ts';
-import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
 import {
   countEvents as countLogged,
   type EventFilter,
   type EventRow,
   type SortOrder,
-} from '../event-log/search-events.ts';
+} from '../event-log/event-rows.ts';
+import { pseudonymsWith } from '../event-log/redact.ts';
+import * as log from '../event-log/search.ts';
+import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
 import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';

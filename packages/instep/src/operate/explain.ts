@@ -14,9 +14,9 @@ import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { parseLog } from '../event-log/decisions.ts';
 import { readIsDismissed } from '../event-log/dismiss.ts';
+import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
-import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type Dismissal,

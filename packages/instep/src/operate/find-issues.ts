@@ -1,7 +1,7 @@
 import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
+import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
-import { type EventRow, readEventsAt } from '../event-log/search-events.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
   CODE_OF_CAUSE,

@@ -19,12 +19,12 @@ export {
   type LoggedOutcome,
 } from '../core/subscription-event.ts';
 export type { TeamPlan } from '../core/transition.ts';
+export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
 export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
-export type { EventFilter, EventRow, SortOrder } from '../event-log/search-events.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { issueText } from '../health/issue-text.ts';
 export {

@@ -1,10 +1,10 @@
 import type { ApplicationId } from '../core/application.ts';
 import { dismissParkedEvents, type ParkedFilter } from '../event-log/dismiss.ts';
+import type { EventRow } from '../event-log/event-rows.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents as redact } from '../event-log/redact.ts';
 import { type Replayed, replayEvents as replay } from '../event-log/replay.ts';
-import type { EventRow } from '../event-log/search-events.ts';
 import { readNewestChange } from '../postgres/statements/plan-changes.ts';
 import { type OperatorAction, recordActions } from './audit.ts';
 import { actingAs, type OperateContext, type Operator } from './context.ts';

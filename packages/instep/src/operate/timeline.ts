@@ -4,9 +4,9 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
+import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
-import { type EventRow, readEvents } from '../event-log/search-events.ts';
 import type { Query } from '../postgres/database.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {

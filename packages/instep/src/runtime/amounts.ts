@@ -55,6 +55,13 @@ export function parseDuration(text: string): number | null {
   return count === undefined ? null : Number(count) * UNIT_MS[unit as keyof typeof UNIT_MS];
 }
 
+/** A duration as `parseDuration` reads it, in the largest unit: `14d`. */
+export function durationSetting(ms: number): string {
+  const units = Object.entries(UNIT_MS).filter(([, unitMs]) => ms % unitMs === 0);
+  const [unit, unitMs] = units.at(-1) ?? ['s', UNIT_MS.s];
+  return `${ms / unitMs}${unit}`;
+}
+
 /**
  * `40 s`, `12 min`, `3 h` or `5 days`
  *

@@ -13,23 +13,26 @@ export async function importOptional<Module>(name: string): Promise<Module | nul
   try {
     return await import(name);
   } catch (error) {
-    if (!isMissing(error, name)) throw error;
+    // A package that is there can lack a module that it needs.
+    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND' || isInstalled(name)) throw error;
   }
-  const path = resolveInApp(name);
+  const path = resolveFrom(join(process.cwd(), 'package.json'), name);
   return path === null ? null : await import(pathToFileURL(path).href);
 }
 
-function resolveInApp(name: string): string | null {
+function isInstalled(name: string): boolean {
+  return resolveFrom(import.meta.url, name) !== null;
+}
+
+/** The file of a package as it is found from another file; `null` if it is not. */
+function resolveFrom(file: string, name: string): string | null {
   try {
-    return createRequire(join(process.cwd(), 'package.json')).resolve(name);
+    return createRequire(file).resolve(name);
   } catch {
     return null;
   }
 }
 
-/** Whether the package itself is missing, rather than a module that it needs. */
-function isMissing(error: unknown, name: string): boolean {
-  const isNotFound =
-    error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
-  return isNotFound && error.message.includes(`'${name}'`);
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : null;
 }

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
-import type { EventFilter, EventRow } from '../../event-log/search-events.ts';
+import type { EventFilter, EventRow } from '../../event-log/event-rows.ts';
 import { act } from '../../operate/act.ts';
 import type { ReadContext } from '../../operate/context.ts';
 import {

@@ -1,4 +1,4 @@
-import type { EventRow } from '../../event-log/search-events.ts';
+import type { EventRow } from '../../event-log/event-rows.ts';
 import type { ReadContext } from '../../operate/context.ts';
 import { eventsNamed } from '../../operate/events.ts';
 import { InstepError } from '../../runtime/errors.ts';

@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import type { SubscriptionChange } from '../../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import type { EventRow } from '../../event-log/event-rows.ts';
 import type { Reason } from '../../event-log/explain.ts';
 import { reasonText } from '../../event-log/reason-text.ts';
-import type { EventRow } from '../../event-log/search-events.ts';
 import { type ExplainedEvent, explainEvent } from '../../operate/explain.ts';
 import { createCommand } from '../arguments.ts';
 import {
