@@ -1,5 +1,5 @@
-import { readPageOfEvents } from 'instep/src/event-log/search.ts';
 import type { EventFilter } from 'instep/src/event-log/event-rows.ts';
+import { readPageOfEvents } from 'instep/src/event-log/search.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

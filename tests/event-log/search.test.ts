@@ -1,3 +1,4 @@
+import type { EventFilter, SortOrder } from 'instep/src/event-log/event-rows.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import {
   findEvents,
@@ -6,7 +7,6 @@ import {
   searchLog,
   tailLog,
 } from 'instep/src/event-log/search.ts';
-import type { EventFilter, SortOrder } from 'instep/src/event-log/event-rows.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';

@@ -48,32 +48,83 @@ import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
 import { SignatureVerifier } from './stripe/signature.ts';
 
+/** What an app can call, of every handler. */
+export type HandlerMethods = {
+  /** Processes a webhook that another program received, such as the consumer of a queue. */
+  readonly ingest: IngestWebhook;
+  /**
+   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
+   * `maintenance: 'on-demand'`, call it on a schedule.
+   */
+  runMaintenance(budgetMs: number): Promise<void>;
+  /**
+   * Links the customer of a completed checkout to its team, and gives the team its plan at once: call it where
+   * Stripe redirects the browser to. One call to Stripe and one transaction; calling it again changes nothing,
+   * and a webhook can arrive at any moment. Resolves with the team's access, as `syncCustomer` does.
+   *
+   * @throws InstepError with one of the codes `CHECKOUT_NOT_COMPLETE`, `CHECKOUT_OF_ANOTHER_TEAM`,
+   * `TEAM_HAS_ANOTHER_CUSTOMER`, `NOT_FOUND`, `STRIPE_UNAVAILABLE`, `DEADLINE_EXCEEDED` (after 5 s) or
+   * `DATABASE_…` (docs/errors.md)
+   */
+  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<TeamAccess>;
+  /**
+   * Gives a customer's team the plan that Stripe's list of the customer's subscriptions yields now.
+   *
+   * @throws InstepError with one of the codes `CUSTOMER_WITHOUT_TEAM`, `CUSTOMER_UNKNOWN`, `STRIPE_UNAVAILABLE`,
+   * `DEADLINE_EXCEEDED` (after 5 s) or `DATABASE_…` (docs/errors.md)
+   */
+  syncCustomer(customerId: string): Promise<TeamAccess>;
+  /**
+   * Whether a team may use the product now, why, and until when (docs/access.md): a row of the view
+   * `instep.team_access`. `null` if there is no team with this id.
+   *
+   * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
+   */
+  access(teamId: ApplicationId): Promise<TeamAccess | null>;
+  /**
+   * Calls `handler` with every change of a team's plan (docs/changes.md), at least once and in order for each team,
+   * also with changes that were made while no process was running. The database keeps how far the consumer `name`
+   * is, and one process at a time works for it. If the handler throws or rejects, it is called again later, and the
+   * changes of other teams go on. It runs until `stop()` or `close()`; with `maintenance: 'on-demand'` only in
+   * `runMaintenance`.
+   *
+   * @throws InstepError: `CONSUMER_NAME_INVALID`
+   */
+  onPlanChange(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed;
+  /**
+   * The changes of a team's plan (docs/changes.md), the newest first.
+   *
+   * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
+   */
+  planChanges(request: TeamChangesRequest): Promise<PlanChange[]>;
+  /**
+   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. `by` says who, for the
+   * audit. Resolves with the team's access.
+   *
+   * @throws InstepError with one of the codes `GRANT_INVALID`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
+   */
+  grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
+  /**
+   * Ends a team's grant now. Resolves with the team's access.
+   *
+   * @throws InstepError with one of the codes `NO_GRANT`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
+   */
+  revokeGrant(teamId: ApplicationId, author?: GrantAuthor): Promise<TeamAccess>;
+  /** A context for the functions of `instep/operate` that shares the connections. */
+  operateContext(): Promise<OperateContext>;
+  /**
+   * Stops maintenance and disconnects from the database, for all handlers of this process with the same
+   * configuration. The next request connects again.
+   */
+  close(): Promise<void>;
+};
+
 /** A running Instep. */
-export type Instep = {
+export type Instep = HandlerMethods & {
   /** Answers a request of the Fetch API: both endpoints, `/healthz` and `/readyz`. */
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same without the Fetch API, for `listen`. */
   readonly handle: Handler;
-  readonly ingest: IngestWebhook;
-  /**
-   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. For
-   * `maintenance: 'on-demand'`.
-   */
-  runMaintenance(budgetMs: number): Promise<void>;
-  /** See `completeCheckout` of a handler. */
-  completeCheckout(sessionId: string, request: CompleteCheckoutRequest): Promise<TeamAccess>;
-  /** See `syncCustomer` of a handler. */
-  syncCustomer(customerId: string): Promise<TeamAccess>;
-  /** See `access` of a handler. */
-  access(teamId: ApplicationId): Promise<TeamAccess | null>;
-  /** See `onPlanChange` of a handler. */
-  onPlanChange(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed;
-  /** See `planChanges` of a handler. */
-  planChanges(request: TeamChangesRequest): Promise<PlanChange[]>;
-  /** See `grant` of a handler. */
-  grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
-  /** See `revokeGrant` of a handler. */
-  revokeGrant(teamId: ApplicationId, author?: GrantAuthor): Promise<TeamAccess>;
   /** Metrics of this process in the text format of Prometheus. */
   readonly metrics: Exposition;
   /** Runs a statement in Instep's database, for example in a test of your app. */
@@ -81,10 +132,6 @@ export type Instep = {
     statement: string,
     values?: readonly unknown[],
   ) => Promise<Record<string, unknown>[]>;
-  /** A context for the functions of `instep/operate` that shares these connections. */
-  operateContext(): Promise<OperateContext>;
-  /** Stops maintenance and disconnects from the database. An answered event is already stored. */
-  close(): Promise<void>;
 };
 
 /** Who grants a plan or ends a grant: an id rather than a name or an address; `application` by default. */

@@ -1,7 +1,7 @@
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { isSameSecret, USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
+import { type HandlerMethods, type HandlerOptions, LazyService } from './handler.ts';
 
 export type { HandlerMethods, HandlerOptions } from './handler.ts';
 
@@ -39,8 +39,10 @@ const MIN_SECRET_LENGTH = 16;
  */
 export function createNextHandlers(options: NextOptions = {}): NextHandlers {
   const { maintenance = 'on-demand', environment = process.env } = options;
-  const { handle, serves: _, ...methods } = createLazyService({ ...options, maintenance });
-  const answerAt = (path: string) => createFetchHandler((request) => handle({ ...request, path }));
+  const service = new LazyService({ ...options, maintenance });
+  const { methods } = service;
+  const answerAt = (path: string) =>
+    createFetchHandler((request) => service.handle({ ...request, path }));
   const answerUser = answerAt(USER_PATH);
   const answerWebhook = answerAt(WEBHOOK_PATH);
   return {

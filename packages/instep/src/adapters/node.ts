@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { USER_PATH } from '../server/http-message.ts';
 import { createNodeListener, requestPath } from '../server/node-listener.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
-import { createLazyService, type HandlerMethods, type HandlerOptions } from './handler.ts';
+import { type HandlerMethods, type HandlerOptions, LazyService } from './handler.ts';
 
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './handler.ts';
 
@@ -34,15 +34,15 @@ export type NodeHandler = HandlerMethods &
  * ```
  */
 export function createNodeHandler(options: HandlerOptions = {}): NodeHandler {
-  const { serves, handle, ...methods } = createLazyService(options);
-  const answer = createNodeListener(handle);
+  const service = new LazyService(options);
+  const answer = createNodeListener((request) => service.handle(request));
   const handler: NodeHandler = Object.assign(
     (request: IncomingMessage, response: ServerResponse, next?: () => void) => {
       const path = requestPath(request);
-      if (next !== undefined && (path === null || !serves(path))) next();
+      if (next !== undefined && (path === null || !service.serves(path))) next();
       else answer(request, response);
     },
-    methods,
+    service.methods,
   );
   return handler;
 }
