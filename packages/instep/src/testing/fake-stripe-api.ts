@@ -33,6 +33,8 @@ export type FakeStripeObjects = Readonly<
 
 /** The objects of the Stripe account, and the behavior of its API. Everything can change while it runs. */
 export type FakeStripeAccount = Partial<FakeStripeObjects> & {
+  /** For an app that is started before the test, with this port in `STRIPE_API_BASE`. Default: a free port. */
+  readonly port?: number;
   /** Product names by product id. */
   readonly productNames?: Readonly<Record<string, string>>;
   /** Answer every request with 503. */
@@ -60,7 +62,7 @@ const PATH =
   /^\/v1\/(product|subscription|customer|checkout\/session|event|webhook_endpoint)s(?:\/([^/]+))?$/;
 
 /**
- * Starts a stand-in for Stripe's API on a free port of 127.0.0.1. It serves products, subscriptions,
+ * Starts a stand-in for Stripe's API on 127.0.0.1. It serves products, subscriptions,
  * customers, Checkout Sessions, events and webhook endpoints to Stripe's SDK, one by one and as lists;
  * event destinations as a list; and the events of API v2 that belong to its events. `expand` works for
  * the customer and the subscription of an object.
@@ -102,7 +104,7 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
-    server.listen(0, '127.0.0.1', resolve);
+    server.listen(account.port ?? 0, '127.0.0.1', resolve);
   });
   const { port } = server.address() as AddressInfo;
   return {

@@ -14,6 +14,8 @@ export type SubscriptionEventFields = {
   readonly createdSeconds?: number | undefined;
   /** Default: derived from the other fields, so the same fields are the same event. */
   readonly eventId?: string | undefined;
+  /** When the trial ends, in whole seconds since 1970. The status does not follow from it. Default: there is no trial. */
+  readonly trialEndSeconds?: number | undefined;
   /** The subscription's test clock. Stripe's lists leave it out unless they are asked for the clock or the customer. */
   readonly testClockId?: string | undefined;
   /** The values that the event replaced, as Stripe names them in `previous_attributes`. */
@@ -43,6 +45,7 @@ export function createSubscriptionEvent(
   const { customerId, productId = 'prod_example' } = fields;
   const { subscriptionId = customerId.replace(/^(?:cus_)?/, 'sub_') } = fields;
   const { createdSeconds = Math.floor(now() / 1_000), previousAttributes } = fields;
+  const { trialEndSeconds = null } = fields;
   const status = fields.status ?? (fields.type?.endsWith('.deleted') ? 'canceled' : 'active');
   const isEnded = status === 'canceled';
   const type = fields.type ?? `customer.subscription.${isEnded ? 'deleted' : 'updated'}`;
@@ -70,7 +73,10 @@ export function createSubscriptionEvent(
               id: `si_${subscriptionId}`,
               object: 'subscription_item',
               created: createdSeconds,
-              current_period_end: createdSeconds + PERIOD_SECONDS,
+              current_period_end:
+                status === 'trialing' && trialEndSeconds !== null
+                  ? trialEndSeconds
+                  : createdSeconds + PERIOD_SECONDS,
               current_period_start: createdSeconds,
               metadata: {},
               plan: {
@@ -93,6 +99,8 @@ export function createSubscriptionEvent(
         metadata: {},
         status,
         test_clock: fields.testClockId ?? null,
+        trial_end: trialEndSeconds,
+        trial_start: trialEndSeconds === null ? null : createdSeconds,
       },
       ...(previousAttributes && { previous_attributes: previousAttributes }),
     },
