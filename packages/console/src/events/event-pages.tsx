@@ -7,7 +7,6 @@ import {
   LOGGED_TYPES,
   type OperateContext,
   type PageOfEvents,
-  readNewestPosition,
   subscriptionOf,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -60,8 +59,9 @@ export function eventPages(options: OperateContext): Hono {
     }
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
-    const newest = await readNewestPosition(options);
     // Before the page is read: an event that arrives in between is reported twice, never lost.
+    const { events } = await findEvents(options, { limit: 1 });
+    const newest = events[0]?.position ?? 0;
     const isFirst = before === null && after === null;
     const baseline = isFirst ? await readBaseline(options, filter, newest) : null;
     const isFiltered = Object.values(filter).some((value) => value !== undefined);

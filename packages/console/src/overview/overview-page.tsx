@@ -1,12 +1,5 @@
 import { Hono } from 'hono';
-import {
-  checkHealth,
-  type OperateContext,
-  readResponses,
-  readRuns,
-  readStatistics,
-  readTeamCounts,
-} from 'instep/operate';
+import { checkHealth, type OperateContext, readStatistics, readTeamCounts } from 'instep/operate';
 import { Live } from '../components/live.tsx';
 import { Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
@@ -38,10 +31,8 @@ export function overviewPage(options: OperateContext): Hono {
 async function readOverview(context: OperateContext, range: Range, nowMs: number) {
   const sinceMs = firstSlotMs(range, nowMs);
   const request = { slotSeconds: range.slotSeconds, sinceMs };
-  const [{ rows, isComplete }, responses, runs, counts, health] = await Promise.all([
+  const [{ rows, isComplete, responses, runs }, counts, health] = await Promise.all([
     readStatistics(context, request),
-    readResponses(context, request),
-    readRuns(context),
     readTeamCounts(context),
     checkHealth(context),
   ]);

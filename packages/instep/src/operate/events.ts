@@ -68,22 +68,6 @@ export async function countEvents(
 }
 
 /**
- * The position of the newest event; 0 while the log is empty.
- *
- * @example
- * ```ts
- * import { openContext, readNewestPosition } from 'instep/operate';
- *
- * const context = await openContext();
- * console.log(await readNewestPosition(context)); // 0
- * await context.close();
- * ```
- */
-export async function readNewestPosition({ database: { query } }: ReadContext): Promise<number> {
-  return await log.readNewestPosition(query);
-}
-
-/**
  * The events that this text identifies: the one at this position, or all with this id at Stripe, oldest first.
  *
  * @example

@@ -149,7 +149,6 @@ export {
   type FindEventsRequest,
   findEvents,
   followEvents,
-  readNewestPosition,
   redactedBody,
   type SuggestedLink,
   subscriptionOf,
@@ -194,10 +193,9 @@ export {
   checkHealth,
   examineInstallation,
   type HealthReport,
-  readResponses,
-  readRuns,
   readStatistics,
   readTeamCounts,
+  type Statistics,
 } from './health.ts';
 export {
   type DismissRequest,
