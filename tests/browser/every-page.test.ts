@@ -13,6 +13,7 @@ const instep = useBrowsedInstep();
 const PAGES = [
   ['the overview', () => '/?live=off', null],
   ['the overview of a week', () => '/?range=week&live=off', null],
+  ['an incident', () => '/incident', null],
   ['the teams', () => '/teams', HOSTILE.script],
   ['the search', () => `/search?q=${encodeURIComponent(HOSTILE.image.slice(0, 4))}`, null],
   ['a search without results', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],

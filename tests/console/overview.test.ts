@@ -241,11 +241,13 @@ describe('charts', () => {
     const page = await load();
     expect(page).toContain(': Version 2.0.0 started</li>');
     expect(page).not.toContain('Version 1.0.0 started');
-    expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Not running/);
+    expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Instep was not running/);
     expect(page).toMatch(
       /<svg class="mark-labels"[^>]*><foreignObject [^>]*><span>2\.0\.0<\/span>/,
     );
-    expect(page).toContain('<title>no events; Not running, or without its database</title>');
+    expect(page).toContain(
+      '<title>no events; Instep was not running, or was without its database</title>',
+    );
   });
 
   test('say when older events are not counted yet', async () => {

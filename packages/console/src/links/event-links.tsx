@@ -2,6 +2,7 @@ import {
   DELETED_TYPE,
   type EventRow,
   nameOf,
+  type Period,
   type Reason,
   type ReasonPart,
   reasonParts,
@@ -38,6 +39,17 @@ export function filterUrl(
   for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
   for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
   return parameters.size === 0 ? path : `${path}?${parameters}`;
+}
+
+const MINUTE_MS = 60_000;
+
+/** The page about a period, in whole minutes. */
+export function incidentUrl({ sinceMs, untilMs }: Period): string {
+  const minuteAt = (minute: number) => new Date(minute * MINUTE_MS).toISOString().slice(0, 16);
+  return filterUrl('/incident', {
+    from: minuteAt(Math.floor(sinceMs / MINUTE_MS)),
+    until: minuteAt(Math.ceil(untilMs / MINUTE_MS)),
+  });
 }
 
 export function eventUrl(position: number): string {

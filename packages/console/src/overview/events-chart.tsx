@@ -54,12 +54,6 @@ export function ResponsesChart({
   responses,
   ...props
 }: BarsProps & { readonly responses: readonly ResponsesRow[] }) {
-  const reasons = new Map<string, number>();
-  for (const { status, code, count } of responses) {
-    if (code === '') continue;
-    const reason = `${status}: ${REASONS[code] ?? code}`;
-    reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-  }
   return (
     <>
       <BarChart
@@ -70,16 +64,28 @@ export function ResponsesChart({
         names={RESPONSE_CLASSES}
         countOf={({ responses }, name) => responses.get(name) ?? 0}
       />
-      {reasons.size > 0 && (
-        <ul class="marks">
-          {[...reasons].map(([reason, count]) => (
-            <li>
-              {counted(count, 'response')} {reason}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Refusals responses={responses} />
     </>
+  );
+}
+
+/** Why deliveries were refused. */
+export function Refusals({ responses }: { readonly responses: readonly ResponsesRow[] }) {
+  const reasons = new Map<string, number>();
+  for (const { status, code, count } of responses) {
+    if (code === '') continue;
+    const reason = `${status}: ${REASONS[code] ?? code}`;
+    reasons.set(reason, (reasons.get(reason) ?? 0) + count);
+  }
+  if (reasons.size === 0) return null;
+  return (
+    <ul class="marks">
+      {[...reasons].map(([reason, count]) => (
+        <li>
+          {counted(count, 'response')} {reason}
+        </li>
+      ))}
+    </ul>
   );
 }
 

@@ -1,5 +1,7 @@
+import type { Child } from 'hono/jsx';
 import { MAX_UNSEEN_MS, type Run } from 'instep/operate';
 import { Time } from '../components/text.tsx';
+import { incidentUrl } from '../links/event-links.tsx';
 
 /** An event that can explain a change in the charts. An outage has an end, which is now while it lasts. */
 export type Mark = {
@@ -42,22 +44,39 @@ function outage(atMs: number, untilMs: number): Mark {
     kind: 'outage',
     atMs,
     untilMs,
-    text: 'Not running, or without its database',
+    text: 'Instep was not running, or was without its database',
     label: '',
   };
 }
 
 const MAX_LISTED = 5;
 
+const incidentLink = ({ kind, atMs, untilMs }: Mark) =>
+  kind === 'outage' && (
+    <>
+      .{' '}
+      <a id={`outage-${atMs}`} href={incidentUrl({ sinceMs: atMs, untilMs })}>
+        What happened
+      </a>
+    </>
+  );
+
+type MarksProps = {
+  readonly marks: readonly Mark[];
+  /** By default, outages have links to the page about them. */
+  readonly noteOf?: (mark: Mark) => Child;
+};
+
 /** The same in words, the newest first. */
-export function Marks({ marks }: { readonly marks: readonly Mark[] }) {
+export function Marks({ marks, noteOf = incidentLink }: MarksProps) {
   if (marks.length === 0) return null;
   return (
     <ul class="marks">
       {marks
         .slice(-MAX_LISTED)
         .reverse()
-        .map(({ kind, atMs, untilMs, text }) => (
+        .map((mark) => ({ mark, ...mark }))
+        .map(({ mark, kind, atMs, untilMs, text }) => (
           <li>
             <svg viewBox="0 0 10 10" aria-hidden="true">
               <path class={kind} d={kind === 'outage' ? 'M0 0H10V10H0z' : 'M5 0V10'} />
@@ -70,6 +89,7 @@ export function Marks({ marks }: { readonly marks: readonly Mark[] }) {
               </>
             )}
             : {text}
+            {noteOf(mark)}
           </li>
         ))}
     </ul>

@@ -89,10 +89,17 @@ export type ResponsesRow = {
   readonly count: number;
 };
 
-/** The responses to deliveries since a time, by slot. */
+type ResponsesRequest = {
+  readonly slotSeconds: SlotSeconds;
+  readonly sinceMs: number;
+  /** Now by default. */
+  readonly untilMs?: number;
+};
+
+/** The responses to deliveries in a period, by slot. */
 export async function readResponses(
   query: Query,
-  { slotSeconds, sinceMs }: { readonly slotSeconds: SlotSeconds; readonly sinceMs: number },
+  { slotSeconds, sinceMs, untilMs }: ResponsesRequest,
 ): Promise<ResponsesRow[]> {
   return await query<ResponsesRow>({
     name: 'read_responses',
@@ -104,9 +111,10 @@ export async function readResponses(
              sum(count)::bigint as count
         from instep.responses
        where starts_at >= $2
+         and starts_at < coalesce($3, 'infinity'::timestamptz)
        group by 1, status, code
        order by 1`,
-    values: [slotSeconds, new Date(sinceMs)],
+    values: [slotSeconds, new Date(sinceMs), untilMs === undefined ? null : new Date(untilMs)],
   });
 }
 

@@ -198,6 +198,16 @@ export {
   type Statistics,
 } from './health.ts';
 export {
+  type AffectedTeam,
+  countLateEvents,
+  findAffectedTeams,
+  type Incident,
+  LATE_MS,
+  type LateEvents,
+  type Period,
+  readIncident,
+} from './incident.ts';
+export {
   type DismissRequest,
   dismissEvents,
   pruneEvents,

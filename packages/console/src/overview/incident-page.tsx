@@ -1,0 +1,168 @@
+import { Hono } from 'hono';
+import {
+  type AffectedTeam,
+  counted,
+  countLateEvents,
+  countText,
+  durationOf,
+  findAffectedTeams,
+  type LateEvents,
+  type OperateContext,
+  type Period,
+  readIncident,
+} from 'instep/operate';
+import { ExportLinks } from '../components/export-links.tsx';
+import { Button, TimeField } from '../components/form.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
+import { Table } from '../components/table.tsx';
+import { Time } from '../components/text.tsx';
+import { parseFilter, readFields } from '../events/event-filter.ts';
+import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
+import { incidentUrl } from '../links/event-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
+import { Page } from '../page.tsx';
+import { Refusals } from './events-chart.tsx';
+import { type Mark, Marks, marksOf } from './marks.tsx';
+
+const HOUR_MS = 3_600_000;
+const MAX_TEAMS = 100;
+const COLUMNS = ['Team', 'Late events', 'Longest delay', 'Last one arrived'] as const;
+
+/** `/incident`: what went wrong in a period, and for which teams. */
+export function incidentPage(options: OperateContext): Hono {
+  return new Hono().get('/', async (context) => {
+    const nowMs = options.now();
+    const { from, until } = readFields((name) => context.req.query(name));
+    const fields = { ...readFields(() => ''), from, until };
+    const { filter, errors } = await parseFilter(options, fields, nowMs);
+    const sinceMs = filter?.sinceMs ?? (filter?.untilMs ?? nowMs) - HOUR_MS;
+    const period = { sinceMs, untilMs: filter?.untilMs ?? sinceMs + HOUR_MS };
+    const format = exportFormatOf(context);
+    if (filter === null || period.untilMs <= sinceMs) context.status(400);
+    else if (format !== null) {
+      return exportList(context, format, (reading) => exportedTeams(reading, period), options);
+    }
+    const error = errors?.until ?? (period.untilMs <= sinceMs ? 'Enter a later time.' : undefined);
+    return context.render(
+      <Page title="Incident" area="Overview">
+        <search aria-label="Period">
+          <form method="get" action="/incident" class="filter">
+            <TimeField label="From" name="from" ms={sinceMs} error={errors?.from} />
+            <TimeField label="Until" name="until" ms={period.untilMs} error={error} />
+            <Button kind="main">Show</Button>
+          </form>
+        </search>
+        {filter !== null && error === undefined && <Incident {...(await read(options, period))} />}
+      </Page>,
+    );
+  });
+}
+
+async function read(options: OperateContext, period: Period) {
+  const { sinceMs, untilMs } = period;
+  const [{ runs, ...found }, teams] = await Promise.all([
+    readIncident(options, period),
+    findAffectedTeams(options, period, { limit: MAX_TEAMS + 1 }),
+  ]);
+  const marks = marksOf(runs, options.now()).filter(
+    (mark) => mark.atMs < untilMs && mark.untilMs >= sinceMs,
+  );
+  const lateIn = new Map<Mark, LateEvents>();
+  for (const mark of marks.filter(isOutage).slice(-MAX_OUTAGES)) {
+    const outage = { sinceMs: mark.atMs, untilMs: mark.untilMs };
+    lateIn.set(mark, await countLateEvents(options, outage));
+  }
+  return { ...found, period, marks, teams, lateIn };
+}
+
+/** As many as are listed. */
+const MAX_OUTAGES = 5;
+
+const isOutage = ({ kind }: Mark) => kind === 'outage';
+
+function Incident(found: Awaited<ReturnType<typeof read>>) {
+  const { period, marks, late, responses, teams, lateIn } = found;
+  const failures = responses.filter(({ status }) => status >= 400);
+  const failed = failures.reduce((sum, { count }) => sum + count, 0);
+  const noteOf = (mark: Mark) => {
+    const after = lateIn.get(mark);
+    return after && `; ${lateText(after)}`;
+  };
+  return (
+    <>
+      <p class="lead">
+        {counted(failed, 'failed response')} to Stripe; {lateText(late)}.
+      </p>
+      {late.isMore && (
+        <p class="quiet">Only the first {countText(late.of)} events of the period were examined.</p>
+      )}
+      <Panel title="Restarts and failures" id="failures">
+        {marks.length === 0 && failed === 0 && (
+          <p>Instep was running, and no delivery was refused.</p>
+        )}
+        <Marks {...{ marks, noteOf }} />
+        <Refusals responses={failures} />
+        <p>
+          <a href={incidentUrl(period).replace('/incident', '/events')}>Events that arrived</a>
+        </p>
+      </Panel>
+      <Panel title="Affected teams" id="affected">
+        {teams.length === 0 ? (
+          <Notice kind="empty" title="No team had a late event" />
+        ) : (
+          <>
+            <ExportLinks what="all affected teams" url={incidentUrl(period)} />
+            <Table
+              label="Affected teams"
+              columns={COLUMNS}
+              rows={teams.slice(0, MAX_TEAMS).map(cells)}
+            />
+            {teams.length > MAX_TEAMS && <p class="quiet">The export has the others.</p>}
+          </>
+        )}
+      </Panel>
+    </>
+  );
+}
+
+/** `214 of its 300 events arrived late, up to 2 h`. */
+function lateText({ events, of, longestDelayMs }: LateEvents): string {
+  const all = counted(of, 'event');
+  if (longestDelayMs === null) return `none of its ${all} arrived late`;
+  return `${countText(events)} of its ${all} arrived late, up to ${durationOf(longestDelayMs)}`;
+}
+
+const cells = (team: AffectedTeam) => [
+  <TeamLink id={team.id} team={team} />,
+  countText(team.lateEvents),
+  durationOf(team.longestDelayMs),
+  <Time ms={team.arrivedAtMs} />,
+];
+
+const EXPORTED = [
+  'team',
+  'name',
+  'customer',
+  'late_events',
+  'delay_seconds',
+  'arrived_at',
+] as const;
+
+function exportedTeams(
+  context: OperateContext,
+  period: Period,
+): ExportedList<(typeof EXPORTED)[number]> {
+  async function* rows() {
+    for (const team of await findAffectedTeams(context, period)) {
+      yield {
+        team: team.id,
+        name: team.name,
+        customer: team.customerId,
+        late_events: team.lateEvents,
+        delay_seconds: Math.round(team.longestDelayMs / 1_000),
+        arrived_at: exportedTime(team.arrivedAtMs),
+      };
+    }
+  }
+  return { name: 'affected-teams', columns: EXPORTED, rows: rows() };
+}

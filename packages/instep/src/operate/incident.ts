@@ -1,0 +1,158 @@
+import type { ApplicationId } from '../core/application.ts';
+import { firstKeySince } from '../core/event-key-layout.ts';
+import { type ResponsesRow, readResponses } from '../maintenance/responses.ts';
+import { type Run, readRuns } from '../maintenance/runs.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
+import type { OperateContext } from './context.ts';
+
+/** Times are in milliseconds since 1970; `untilMs` is excluded. */
+export type Period = { readonly sinceMs: number; readonly untilMs: number };
+
+/** An event that arrived later than this after it was created is late. Deliveries take a few seconds. */
+export const LATE_MS = 60_000;
+
+/** Of the events that were created in a period, those that arrived late. */
+export type LateEvents = {
+  readonly events: number;
+  /** All events that were created in it. */
+  readonly of: number;
+  /** Whether only the first events of the period were examined. */
+  readonly isMore: boolean;
+  /** Of the late event that took longest; `null`: none was late. */
+  readonly longestDelayMs: number | null;
+};
+
+/** More would take longer than a page may. */
+const MAX_EXAMINED = 50_000;
+
+/** The events of a period by Stripe's clock. Their keys begin with this time, so the index of the keys finds them. */
+const CREATED = `
+      select key, customer_id, created_at, received_at
+        from instep.events
+       where key >= $1::uuid
+         and key < $2::uuid
+         and type <> '${SNAPSHOT_TYPE}'
+       order by key
+       limit ${MAX_EXAMINED}`;
+
+const IS_LATE = `received_at - created_at > interval '${LATE_MS} milliseconds'`;
+
+const keysOf = ({ sinceMs, untilMs }: Period) => [firstKeySince(sinceMs), firstKeySince(untilMs)];
+
+/** What happened in a period. */
+export type Incident = {
+  /** The responses to deliveries, by minute, status and reason. They are kept for 10 days. */
+  readonly responses: readonly ResponsesRow[];
+  /** All known runs of instances, also those of other times, for at most 15 days; the oldest run first. */
+  readonly runs: readonly Run[];
+  readonly late: LateEvents;
+};
+
+/**
+ * What happened in a period: the responses to Stripe, when instances were running, and how many events arrived late.
+ *
+ * @example
+ * ```ts
+ * import { openContext, readIncident } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
+ * const { responses, late } = await readIncident(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
+ * console.log(responses.length, late.events); // 0 0
+ * await context.close();
+ * ```
+ */
+export async function readIncident(context: OperateContext, period: Period): Promise<Incident> {
+  const { query } = context.database;
+  const [responses, runs, late] = await Promise.all([
+    readResponses(query, { slotSeconds: 60, ...period }),
+    readRuns(query),
+    countLateEvents(context, period),
+  ]);
+  return { responses, runs, late };
+}
+
+/**
+ * Counts the events that were created in a period and arrived late, for example because Instep was not running.
+ *
+ * @example
+ * ```ts
+ * import { countLateEvents, openContext } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
+ * const late = await countLateEvents(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
+ * console.log(late.events, late.of, late.longestDelayMs); // 0 0 null
+ * await context.close();
+ * ```
+ */
+export async function countLateEvents(
+  { database: { query } }: OperateContext,
+  period: Period,
+): Promise<LateEvents> {
+  const [row] = await query<LateEvents>({
+    name: 'count_late_events',
+    text: `
+      select count(*) filter (where ${IS_LATE}) as events,
+             count(*) as of,
+             count(*) = ${MAX_EXAMINED} as "isMore",
+             (extract(epoch from max(received_at - created_at) filter (where ${IS_LATE})) * 1000)::bigint
+               as "longestDelayMs"
+        from (${CREATED}) as created`,
+    values: keysOf(period),
+  });
+  if (row === undefined) throw new RangeError('counts have one row');
+  return row;
+}
+
+/** A team whose events arrived late. */
+export type AffectedTeam = {
+  readonly id: ApplicationId;
+  readonly name: string | null;
+  readonly customerId: string;
+  readonly lateEvents: number;
+  readonly longestDelayMs: number;
+  /** When the last of them arrived. */
+  readonly arrivedAtMs: number;
+};
+
+const READ_AFFECTED = ({ teams }: ApplicationTables) => `
+      with late as (
+        select customer_id,
+               count(*) as "lateEvents",
+               (extract(epoch from max(received_at - created_at)) * 1000)::bigint as "longestDelayMs",
+               (extract(epoch from max(received_at)) * 1000)::bigint as "arrivedAtMs"
+          from (${CREATED}) as created
+         where ${IS_LATE}
+         group by customer_id
+      )
+      select teams.id, teams.name, customer_id as "customerId", "lateEvents", "longestDelayMs", "arrivedAtMs"
+        from late
+        join ${teams.rows} as teams on teams.provider_customer_id = customer_id
+       order by "longestDelayMs" desc, customer_id, teams.id
+       limit $3`;
+
+/**
+ * The teams that were affected in a period, because events of their customers arrived late; those that waited longest
+ * first.
+ *
+ * @example
+ * ```ts
+ * import { findAffectedTeams, openContext } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
+ * const period = { sinceMs, untilMs: sinceMs + 3_600_000 };
+ * for (const { id, lateEvents } of await findAffectedTeams(context, period)) console.log(id, lateEvents);
+ * await context.close();
+ * ```
+ */
+export async function findAffectedTeams(
+  { database: { query } }: OperateContext,
+  period: Period,
+  { limit = MAX_EXAMINED }: { readonly limit?: number } = {},
+): Promise<AffectedTeam[]> {
+  const values = [...keysOf(period), limit];
+  return await query<AffectedTeam>({ name: 'find_affected_teams', text: READ_AFFECTED, values });
+}
