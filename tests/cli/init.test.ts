@@ -68,7 +68,7 @@ describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (wa
       expect(after['next.config.ts']).toContain(NEXT_CODE.rewrites.replace(/^(?=.)/gm, '  '));
       expect(after[CHECKOUT]).toBe(NEXT_CODE.checkout);
     } else {
-      expect(after['lib/instep.ts']).toBe(NEXT_CODE.handlers);
+      expect(after['lib/instep.ts']).toBe(NEXT_CODE.imports + NEXT_CODE.handlers);
       expect(after[USER]).toBe(NEXT_CODE.user);
       expect(after[WEBHOOK]).toBe(NEXT_CODE.webhook);
       expect(after[CHECKOUT]).toContain("import { completeCheckout } from '@/lib/instep';");
@@ -305,6 +305,37 @@ test('in a monorepo the folder of the app is connected, with the package manager
   expect(stdout).toMatch(/^app +Next\.js 15\.4\.0, pnpm$/m);
 });
 
+test.each([0, 1])(
+  'installs the package, and uninstalls it; everything stays as it is if that fails (%s)',
+  async (exitCode) => {
+    const programs = createFolder();
+    const calls = join(programs, 'calls');
+    const program = `#!/bin/sh\necho "$@" >> ${calls}\nexit ${exitCode}\n`;
+    writeFiles(programs, { pnpm: program });
+    chmodSync(join(programs, 'pnpm'), 0o755);
+    const without = JSON.stringify({ dependencies: { next: '15.4.0' } });
+    const folder = createStarterApp(VARIABLES, {
+      'pnpm-lock.yaml': '',
+      'package-lock.json': null,
+      'package.json': without,
+    });
+    const before = filesOf(folder);
+    const run = (...args: string[]) =>
+      runInstep(['init', ...args, '--yes'], { PATH: `${programs}:${process.env.PATH}` }, folder);
+    const { code, stdout, stderr } = await run('--inside');
+    expect(stdout).toContain('This also runs `pnpm add instep@');
+    expect(code).toBe(exitCode);
+    if (exitCode === 0) {
+      writeFiles(folder, { 'package.json': JSON.stringify(MANIFEST) });
+      expect(await run('--undo')).toMatchObject({ code: 0 });
+      expect(readFileSync(calls, 'utf8')).toMatch(/^add instep@[\d.]+\nremove instep\n$/);
+    } else {
+      expect(stderr).toContain('nothing was changed, because `pnpm add');
+      expect(filesOf(folder)).toEqual(before);
+    }
+  },
+);
+
 const SERVERS = {
   Express: `import express from 'express';\n\nconst app = express();\napp.use(express.json());\n`,
   Fastify: `import Fastify from "fastify"\n\nexport function build(options) {\n  const server = Fastify({\n    logger: true,\n    ...options\n  })\n  server.get("/", async () => "the app")\n  return server\n}\n`,
@@ -428,9 +459,12 @@ test('the signed event is applied to a linked team, and leaves nothing', async (
 });
 
 test.each([
-  ['docs/connect/nextjs.md', ['handlers', 'user', 'webhook', 'fetcher'] as const],
+  ['docs/connect/nextjs.md', ['imports', 'handlers', 'user', 'webhook', 'fetcher'] as const],
   ['docs/connect/nextjs-saas-starter.md', ['rewrites', 'fetcher'] as const],
-  ['docs/connect/serverless.md', ['serverlessHandlers', 'maintenance', 'schedule'] as const],
+  [
+    'docs/connect/serverless.md',
+    ['imports', 'serverlessHandlers', 'maintenance', 'schedule'] as const,
+  ],
   ['docs/checkout.md', ['checkout'] as const],
 ])('%s shows the same code', (path, names) => {
   for (const name of names) expect(page(path)).toContain(NEXT_CODE[name]);

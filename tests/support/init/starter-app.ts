@@ -85,6 +85,22 @@ export function SignedInUser() {
 }
 `;
 
+const STRIPE = `import Stripe from 'stripe';
+
+const api = new URL(process.env.STRIPE_API_BASE ?? 'https://api.stripe.com');
+
+export const stripe = () =>
+  new Stripe(process.env.STRIPE_SECRET_KEY ?? '', {
+    host: api.hostname,
+    port: Number(api.port),
+    protocol: 'http',
+  });
+
+export async function handleSubscriptionChange(subscription: Stripe.Subscription) {
+  console.log(subscription.id);
+}
+`;
+
 const LAYOUT = `import type { ReactNode } from 'react';
 import { SignedInUser } from './signed-in-user';
 
@@ -110,19 +126,20 @@ export const STARTER_FILES: Readonly<Record<string, string>> = {
   'app/api/stripe/checkout/route.ts': CHECKOUT_ROUTE,
   'app/(dashboard)/layout.tsx': LAYOUT,
   'app/(dashboard)/signed-in-user.tsx': SIGNED_IN_USER,
+  'lib/payments/stripe.ts': STRIPE,
   'next.config.ts': NEXT_CONFIG,
 };
 
-/** What of the example needs Instep, and the starter does not have. */
-export const ONLY_IN_EXAMPLE = [
-  'app/(dashboard)/banner.tsx',
-  'app/(dashboard)/reports',
-  'app/admin',
-  'lib/payments/access.ts',
-  'lib/payments/instep.ts',
-];
-
 export type Files = Readonly<Record<string, string | null>>;
+
+/** What of the example needs Instep, and the starter does not have. */
+export const WITHOUT_INSTEP: Files = {
+  'app/(dashboard)/banner.tsx': null,
+  'app/(dashboard)/reports': null,
+  'app/admin': null,
+  'lib/payments/access.ts': null,
+  'lib/payments/instep.ts': null,
+};
 
 /** Writes files into a folder; `null` removes one. */
 export function writeFiles(folder: string, files: Files): void {

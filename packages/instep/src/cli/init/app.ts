@@ -1,31 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { parseEnv } from 'node:util';
+import * as v from 'valibot';
 import { VARIABLE_FILES } from '../../config/environment.ts';
 import { InstepError } from '../../runtime/errors.ts';
 
-export type Framework = 'Next.js' | 'Express' | 'Fastify' | 'Hono';
-
 /** The app in a folder, as far as its files show. */
-export type App = {
-  readonly folder: string;
-  /** `null`: another one, or none. */
-  readonly framework: Framework | null;
-  /** As package.json gives it, such as `^15.1.0`. */
-  readonly frameworkVersion: string;
-  /** `null`: the app has no package.json. */
-  readonly packageManager: string | null;
-  readonly orm: string | null;
-  /** Runs the app's migrations; `null` if unknown. */
-  readonly migrationCommand: string | null;
-  /** Two members of package.json. */
-  readonly scripts: Readonly<Record<string, string>>;
-  readonly dependencies: Readonly<Record<string, string>>;
-  /** The text of each source file by its path. */
-  readonly sources: ReadonlyMap<string, string>;
-  /** The text of a file; `null` if there is none. */
-  read(path: string): string | null;
-};
+export type App = ReturnType<typeof readApp>;
+
+export type Framework = (typeof FRAMEWORKS)[keyof typeof FRAMEWORKS];
 
 /** `init` can't go on. Unless the message says otherwise, nothing was changed. */
 export class InitRefused extends InstepError {
@@ -56,10 +39,14 @@ const ORMS = {
 };
 
 /** Looks at the files of a folder. @throws InitRefused if it is not the folder of one app */
-export function readApp(folder: string): App {
-  const read = (path: string) => readText(join(folder, path));
+export function readApp(folder: string) {
+  const read = (path: string) => {
+    const file = join(folder, path);
+    return existsSync(file) ? readFileSync(file, 'utf8') : null;
+  };
   const manifest = parseManifest(read('package.json'));
-  const { scripts, dependencies, workspaces } = manifest ?? { scripts: {}, dependencies: {} };
+  const { scripts = {}, workspaces } = manifest ?? {};
+  const dependencies = { ...manifest?.devDependencies, ...manifest?.dependencies };
   const [name = '', framework = null] =
     Object.entries(FRAMEWORKS).find(([name]) => name in dependencies) ?? [];
   if (framework === null && (workspaces || read('pnpm-workspace.yaml')?.includes('packages:'))) {
@@ -70,9 +57,12 @@ export function readApp(folder: string): App {
   const { orm = null, migrationCommand = null } =
     Object.entries(ORMS).find(([name]) => name in dependencies)?.[1] ?? {};
   return {
-    ...{ folder, framework, packageManager, orm, scripts, dependencies, read },
+    ...{ folder, scripts, dependencies, framework, packageManager, orm, read },
+    /** As package.json gives it, such as `^15.1.0`. */
     frameworkVersion: dependencies[name] ?? '',
+    /** Runs the app's migrations; `null` if unknown. */
     migrationCommand: script ? `${packageManager} run ${script}` : migrationCommand,
+    /** The text of each source file by its path. */
     sources: readSources(folder),
   };
 }
@@ -84,21 +74,17 @@ function isMigration(name: string, command: string): boolean {
   );
 }
 
-function readText(path: string): string | null {
-  return existsSync(path) ? readFileSync(path, 'utf8') : null;
-}
+const names = v.optional(v.record(v.string(), v.string()), {});
+const manifestShape = v.object({
+  ...{ scripts: names, dependencies: names, devDependencies: names },
+  workspaces: v.optional(v.unknown()),
+});
 
 function parseManifest(text: string | null) {
-  if (text === null) return null;
   try {
-    const { scripts, dependencies, devDependencies, workspaces } = JSON.parse(text);
-    return {
-      scripts: { ...scripts },
-      dependencies: { ...devDependencies, ...dependencies },
-      workspaces,
-    };
+    return text === null ? null : v.parse(manifestShape, JSON.parse(text));
   } catch (cause) {
-    throw new InitRefused('package.json is not JSON', { cause });
+    throw new InitRefused('package.json is damaged', { cause });
   }
 }
 

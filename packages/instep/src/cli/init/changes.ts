@@ -51,12 +51,7 @@ const recordShape = v.object({
   /** Whether the package was installed as well. */
   installed: v.boolean(),
   files: v.array(v.object({ path: v.string(), isNew: v.boolean(), patch: v.array(v.string()) })),
-  variables: v.array(
-    v.object({
-      ...{ path: v.string(), name: v.string() },
-      ...{ copyOf: v.nullable(v.string()), sha256: v.nullable(v.string()) },
-    }),
-  ),
+  variables: v.array(v.object({ path: v.string(), name: v.string(), checksum: v.string() })),
 });
 
 export type InitRecord = v.InferOutput<typeof recordShape>;
@@ -95,57 +90,52 @@ function patchOf({ path, before, after }: FileChange): string {
   return patch.replace(/^(?:Index: .*\n)?=+\n/, '').replace(/\t$/gm, '');
 }
 
+/** All changes of a plan. The record comes first, so that `--undo` also restores what a killed process left. */
+export function changesOf(app: App, plan: Plan, made: Pick<InitRecord, 'way' | 'installed'>) {
+  const changes = [...plan.files, ...variableChanges(app, plan.variables)];
+  if (changes.length === 0) return [];
+  const earlier = readRecord(app);
+  const record: InitRecord = {
+    about: 'What `npx instep init` has changed. `npx instep init --undo` reverses it.',
+    way: made.way,
+    installed: made.installed || (earlier?.installed ?? false),
+    files: [...(earlier?.files ?? []), ...plan.files.map(recordedFile)],
+    variables: [...(earlier?.variables ?? []), ...plan.variables.map(recordedVariable)],
+  };
+  const after = `${JSON.stringify(record, null, 2)}\n`;
+  return [{ path: RECORD, before: app.read(RECORD), after }, ...changes];
+}
+
 /** The changes of the files that get variables. */
-export function variableChanges(app: App, variables: readonly Variable[]): FileChange[] {
+function variableChanges(app: App, variables: readonly Variable[]): FileChange[] {
   return [...new Set(variables.map(({ path }) => path))].map((path) => {
     const before = app.read(path) ?? '';
     const eol = before.includes('\r\n') ? '\r\n' : '\n';
     const ofFile = variables.filter((variable) => variable.path === path);
     const lines = ofFile.map(({ name, value }) => `${name}=${value}`).join(eol);
     const after = /\n$|^$/.test(before) ? `${before}${lines}${eol}` : `${before}${eol}${lines}`;
-    const added = ofFile.map((variable) => `+${variable.name}=${withoutSecret(variable)}`);
-    return { path, before, after, shown: `--- ${path}\n+++ ${path}\n${added.join('\n')}\n` };
+    return { path, before, after, shown: shownLines(path, ofFile.map(shownVariable)) };
   });
 }
 
-function withoutSecret({ name, value, copyOf }: Variable): string {
-  if (copyOf !== null) return `<the value of ${copyOf}>`;
-  return name.endsWith('SECRET') ? '<a new secret>' : value;
+function shownVariable({ name, value, copyOf }: Variable): string {
+  const shown = name.endsWith('SECRET') ? '<a new secret>' : value;
+  return `+${name}=${copyOf === null ? shown : `<the value of ${copyOf}>`}`;
 }
 
-/**
- * Writes everything, or nothing. The record comes first, so that `--undo` also restores what a killed process left.
- *
- * @throws InitRefused
- */
-export function applyPlan(
-  app: App,
-  plan: Plan,
-  { way, installed }: Pick<InitRecord, 'way' | 'installed'>,
-): void {
-  const earlier = readRecord(app);
-  const record: InitRecord = {
-    about: 'What `npx instep init` has changed. `npx instep init --undo` reverses it.',
-    way,
-    installed: installed || (earlier?.installed ?? false),
-    files: [...(earlier?.files ?? []), ...plan.files.map(recordedFile)],
-    variables: [...(earlier?.variables ?? []), ...plan.variables.map(recordedVariable)],
-  };
-  const after = `${JSON.stringify(record, null, 2)}\n`;
-  const recording = { path: RECORD, before: app.read(RECORD), after };
-  writeAll(app, [recording, ...plan.files, ...variableChanges(app, plan.variables)]);
-}
+const shownLines = (path: string, lines: readonly string[]) =>
+  `--- ${path}\n+++ ${path}\n${lines.join('\n')}\n`;
 
 function recordedFile(change: FileChange) {
   return { path: change.path, isNew: change.before === null, patch: patchOf(change).split('\n') };
 }
 
-/** A hash could be guessed for the URL of a database, so a copy has none. */
-function recordedVariable({ path, name, value, copyOf }: Variable) {
-  return { path, name, copyOf, sha256: copyOf === null ? sha256(value) : null };
+function recordedVariable({ path, name, value }: Variable) {
+  return { path, name, checksum: checksumOf(value) };
 }
 
-const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
+/** Tells whether a value was changed. It is too short to tell whether a guess of a secret is right. */
+const checksumOf = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 4);
 
 /** Writes all files or, after an error, none. @throws InitRefused */
 export function writeAll({ folder }: App, changes: readonly FileChange[]): void {
@@ -202,12 +192,11 @@ export function planUndo(app: App, { files, variables }: InitRecord): FileChange
     if (former === undefined) changed.push(path);
     else texts.set(path, former);
   }
-  for (const { path, name, copyOf, sha256: hash } of variables) {
+  for (const { path, name, checksum } of variables) {
     const text = textOf(path) ?? '';
     const raw = findVariable({ read: (one) => (one === path ? text : null) }, name)?.raw;
     if (raw === undefined) continue;
-    const isSame = copyOf === null ? hash === sha256(raw) : raw === findVariable(app, copyOf)?.raw;
-    if (isSame) texts.set(path, withoutVariable(text, name));
+    if (checksum === checksumOf(raw)) texts.set(path, withoutVariable(text, name));
     else changed.push(`${name} in ${path}`);
   }
   if (changed.length > 0) {
@@ -216,13 +205,12 @@ export function planUndo(app: App, { files, variables }: InitRecord): FileChange
     throw new InitRefused(`this was changed since \`npx instep init\`:${list}\n${remedy}`);
   }
   return [...texts, [RECORD, null] as const]
-    .map(([path, after]) => ({ path, before: app.read(path), after, ...removedLines(path) }))
+    .map(([path, after]) => {
+      const removed = variables.filter((one) => one.path === path).map(({ name }) => `-${name}=…`);
+      const shown = removed.length > 0 && { shown: shownLines(path, removed) };
+      return { path, before: app.read(path), after, ...shown };
+    })
     .filter(({ before, after }) => before !== after);
-
-  function removedLines(path: string): { shown?: string } {
-    const lines = variables.filter((one) => one.path === path).map(({ name }) => `-${name}=…\n`);
-    return lines.length === 0 ? {} : { shown: `--- ${path}\n+++ ${path}\n${lines.join('')}` };
-  }
 }
 
 /** The text before the patch, even if other lines have changed; `undefined` if those of the patch have. */

@@ -21,8 +21,18 @@ import { paint, printData, printMessage } from '../output.ts';
 import { tables } from '../schema.ts';
 import { withAnyDatabase, withServer } from '../with-database.ts';
 import { type App, findVariable, InitRefused, readApp } from './app.ts';
-import * as changes from './changes.ts';
-import { planNextjs } from './nextjs.ts';
+import {
+  changesOf,
+  diffText,
+  type FileChange,
+  type Plan,
+  planUndo,
+  RECORD,
+  readRecord,
+  type Way,
+  writeAll,
+} from './changes.ts';
+import { PORT, planNextjs } from './nextjs.ts';
 import { planNodeApp } from './node-app.ts';
 import { tryEvent } from './trial-event.ts';
 
@@ -57,25 +67,35 @@ async function init(options: Options): Promise<void> {
   printData(facts, {});
   const way = await chooseWay(app, options);
   const plan = planFor(app, way, options);
-  const all = [...plan.files, ...changes.variableChanges(app, plan.variables)];
-  if (all.length > 0) print(`\n${changes.diffText(all)}`);
-  for (const { text, lines = '' } of plan.remarks) {
-    print(
-      `\n${paint('bold', 'For you:')} ${text}${lines && `:\n\n${lines.replace(/^(?=.)/gm, '    ')}`}`,
-    );
+  const installs = packageManager !== null && !('instep' in app.dependencies);
+  const all = changesOf(app, plan, { way, installed: installs });
+  print(all.length === 0 ? '\nNothing has to be changed.' : `\n${diffText(all)}`);
+  for (const { text, lines } of plan.remarks) {
+    print(`\n${paint('bold', 'For you:')} ${text}`);
+    if (lines) print(`\n${lines.replace(/^(?=.)/gm, '    ')}`);
   }
-  if (all.length > 0) {
-    const installs = packageManager !== null && !('instep' in app.dependencies);
-    const installation = [packageManager ?? 'npm', 'add', `instep@${VERSION}`] as const;
-    const runs = installs ? `runs \`${installation.join(' ')}\` and ` : '';
-    print(`\nThis also ${runs}creates the schema instep in the database.`);
-    await confirm(options);
-    if (installs) await run(installation, 'nothing was changed');
-    changes.applyPlan(app, plan, { way, installed: installs });
-    print(`Applied, and recorded in ${changes.RECORD}.`);
-  } else print('\nNothing has to be changed.');
+  if (all.length > 0) await apply(app, all, installs, options);
   await verify();
   printSteps(app, way, plan);
+}
+
+/** @throws InitRefused with everything as before */
+async function apply(app: App, all: readonly FileChange[], installs: boolean, options: Options) {
+  const installation = [app.packageManager ?? 'npm', 'add', `instep@${VERSION}`] as const;
+  const runs = installs ? `runs \`${installation.join(' ')}\` and ` : '';
+  print(`\nThis also ${runs}creates the schema instep in the database.`);
+  await confirm(options);
+  writeAll(app, all);
+  if (installs) {
+    await run(installation, 'nothing was changed').catch((error) => {
+      writeAll(
+        app,
+        all.map((change) => ({ ...change, before: change.after, after: change.before })),
+      );
+      throw error;
+    });
+  }
+  print(`Applied, and recorded in ${RECORD}.`);
 }
 
 /** The app's own name for DATABASE_URL, in nextjs/saas-starter. */
@@ -113,8 +133,8 @@ async function describeTables({ migrationCommand }: App): Promise<string> {
   return `${users?.table.sql} and ${teams?.table.sql}`;
 }
 
-async function chooseWay(app: App, { inside, beside }: Options): Promise<changes.Way> {
-  const earlier = changes.readRecord(app)?.way;
+async function chooseWay(app: App, { inside, beside }: Options): Promise<Way> {
+  const earlier = readRecord(app)?.way;
   const given = inside ? 'inside' : beside ? 'beside' : earlier;
   if (earlier !== undefined && given !== earlier) {
     throw new InitRefused(`Instep is ${earlier} this app: run \`npx instep init --undo\` first`);
@@ -134,7 +154,7 @@ async function chooseWay(app: App, { inside, beside }: Options): Promise<changes
 
 const SERVERLESS_FILES = ['vercel.json', '.vercel/project.json', 'netlify.toml', 'amplify.yml'];
 
-function planFor(app: App, way: changes.Way, { serverless }: Options): changes.Plan {
+function planFor(app: App, way: Way, { serverless }: Options): Plan {
   const url = findVariable(app, OTHER_NAME);
   const known = findVariable(app, 'DATABASE_URL');
   const variableFile = (known ?? url)?.path ?? null;
@@ -145,7 +165,7 @@ function planFor(app: App, way: changes.Way, { serverless }: Options): changes.P
   return { ...plan, variables: [copy, ...plan.variables] };
 }
 
-function planCode(app: App, options: Parameters<typeof planNextjs>[1]): changes.Plan {
+function planCode(app: App, options: Parameters<typeof planNextjs>[1]): Plan {
   if (app.framework === 'Next.js') return planNextjs(app, options);
   if (app.framework !== null && options.way === 'inside') return planNodeApp(app, app.framework);
   const text = `let your proxy pass /api/user and ${WEBHOOK_PATH} on to Instep (docs/deploy/proxy.md)`;
@@ -196,11 +216,12 @@ async function verify(): Promise<void> {
   }
 }
 
-function printSteps({ framework, scripts }: App, way: changes.Way, plan: changes.Plan): void {
+function printSteps({ scripts }: App, way: Way, plan: Plan): void {
   const script = ['dev', 'start'].find((name) => name in scripts);
   const start = script === undefined ? 'your app' : `\`npm run ${script}\``;
-  const serve = framework === 'Next.js' ? 'npx instep serve' : 'PORT=3010 npx instep serve';
-  const forward = `127.0.0.1:${way === 'inside' ? 3_000 : 3_010}${WEBHOOK_PATH}`;
+  const hasPort = process.env.PORT === PORT || plan.variables.some(({ name }) => name === 'PORT');
+  const serve = hasPort ? 'npx instep serve' : `PORT=${PORT} npx instep serve`;
+  const forward = `127.0.0.1:${way === 'inside' ? 3_000 : PORT}${WEBHOOK_PATH}`;
   const names = plan.variables.map(({ name }) => name).filter((name) => name !== 'PORT');
   const operations = readOperationsConfig(process.env);
   const consoleUrl = operations && urlOf(operations.host, operations.port);
@@ -221,15 +242,15 @@ function printSteps({ framework, scripts }: App, way: changes.Way, plan: changes
 /** @throws InitRefused if there is nothing to undo, or something was changed since */
 async function undoInit(options: Options): Promise<void> {
   const app = readApp(process.cwd());
-  const record = changes.readRecord(app);
-  if (record === null) throw new InitRefused(`there is nothing to undo: no ${changes.RECORD}`);
-  const all = changes.planUndo(app, record);
-  print(changes.diffText(all));
+  const record = readRecord(app);
+  if (record === null) throw new InitRefused(`there is nothing to undo: no ${RECORD}`);
+  const all = planUndo(app, record);
+  print(diffText(all));
   const removes = record.installed && 'instep' in app.dependencies;
   const removal = [app.packageManager ?? 'npm', 'remove', 'instep'] as const;
   if (removes) print(`\nThis also runs \`${removal.join(' ')}\`.`);
   await confirm(options);
-  changes.writeAll(app, all);
+  writeAll(app, all);
   if (removes) await run(removal, 'the files are restored, but instep is still installed');
   print('Undone. `drop schema instep cascade;` deletes what Instep stored in the database.');
 }

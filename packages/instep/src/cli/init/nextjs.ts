@@ -8,14 +8,11 @@ import type { FileChange, Plan, Remark, Variable, Way } from './changes.ts';
 
 /** The code that the guides show. `tests/cli/init.test.ts` compares them. */
 export const NEXT_CODE = {
-  handlers: `import { createNextHandlers } from 'instep/next';
-
-export const { GET, POST, completeCheckout } = createNextHandlers({ maintenance: 'background' });
-`,
-  serverlessHandlers: `import { createNextHandlers } from 'instep/next';
-
-export const { GET, POST, cron, completeCheckout } = createNextHandlers({ maxConnections: 2 });
-`,
+  imports: "import { createNextHandlers } from 'instep/next';\n\n",
+  handlers:
+    "export const { GET, POST, completeCheckout } = createNextHandlers({ maintenance: 'background' });\n",
+  serverlessHandlers:
+    'export const { GET, POST, cron, completeCheckout } = createNextHandlers({ maxConnections: 2 });\n',
   user: "export { GET } from '@/lib/instep';\n",
   webhook: "export { POST } from '@/lib/instep';\n",
   maintenance: "export { cron as GET } from '@/lib/instep';\n",
@@ -35,23 +32,21 @@ export const { GET, POST, cron, completeCheckout } = createNextHandlers({ maxCon
   checkout: `import { eq } from 'drizzle-orm';
 import { type CheckoutOf, InstepError } from 'instep';
 import { completeCheckout } from 'instep/next';
-import { type NextRequest, NextResponse } from 'next/server';
+import { redirect } from 'next/navigation';
 import { db } from '@/lib/db/drizzle';
 import { teamMembers } from '@/lib/db/schema';
 
-export async function GET(request: NextRequest) {
-  const sessionId = request.nextUrl.searchParams.get('session_id') ?? '';
+export async function GET(request: Request) {
+  const sessionId = new URL(request.url).searchParams.get('session_id') ?? '';
   try {
     await completeCheckout(sessionId, { teamId: teamOfUser });
   } catch (error) {
     const code = error instanceof InstepError ? error.code : null;
-    if (code === 'CHECKOUT_NOT_COMPLETE') {
-      return NextResponse.redirect(new URL('/pricing', request.url));
-    }
+    if (code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
     // If Stripe does not answer, the page is shown without the plan. Other errors are for the page of errors.
     if (code !== 'STRIPE_UNAVAILABLE') throw error;
   }
-  return NextResponse.redirect(new URL('/dashboard', request.url));
+  redirect('/dashboard');
 }
 
 async function teamOfUser({ clientReferenceId }: CheckoutOf) {
@@ -65,29 +60,23 @@ async function teamOfUser({ clientReferenceId }: CheckoutOf) {
 `,
 } as const;
 
-/** Beside the app, which has the default port. Next.js takes its own port from the environment, not from a file. */
-const PORT = '3010';
+/** Instep's port beside the app, which has the default one. */
+export const PORT = '3010';
 
-/** What nextjs/saas-starter's own route exports, and the names that it imports. */
-type KnownRoute = { readonly method: 'GET' | 'POST'; readonly imports: string };
-
-const USER_ROUTE: KnownRoute = { method: 'GET', imports: 'getUser' };
-const WEBHOOK_ROUTE: KnownRoute = {
+/** What nextjs/saas-starter's own routes export, and the names that they import. */
+const USER_ROUTE = { method: 'GET', imports: 'getUser' };
+const WEBHOOK_ROUTE = {
   method: 'POST',
   imports: 'Stripe handleSubscriptionChange stripe NextRequest NextResponse',
 };
-const CHECKOUT_ROUTE: KnownRoute = {
+const CHECKOUT_ROUTE = {
   method: 'GET',
   imports: 'eq db users teams teamMembers setSession NextRequest NextResponse stripe Stripe',
 };
+type KnownRoute = typeof USER_ROUTE;
 
-export type NextOptions = {
-  readonly way: Way;
-  /** Whether the app runs in functions, which end between requests. */
-  readonly isServerless: boolean;
-  /** The file for variables; `null`: the environment has them. */
-  readonly variableFile: string | null;
-};
+/** Without `variableFile`, the environment has the app's variables. Serverless: in functions. */
+export type NextOptions = { way: Way; isServerless: boolean; variableFile: string | null };
 
 /** What connects Instep with a Next.js app. @throws InitRefused if that is not possible */
 export function planNextjs(app: App, { way, isServerless, variableFile }: NextOptions): Plan {
@@ -103,15 +92,22 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
   const fileOf = (route: string) => `${source}app${route}/route.${extension}`;
 
   if (way === 'inside') {
-    requireRouteHandlers(app, isIn(`${source}app/`));
+    const [, major = '15'] = /^\D*(\d+)\./.exec(app.frameworkVersion) ?? [];
+    if (!isIn(`${source}app/`) || Number(major) < 15) {
+      throw new InitRefused(
+        'inside, Instep needs the App Router of Next.js 15.1 or newer: use --beside',
+      );
+    }
     const handlers = isServerless ? NEXT_CODE.serverlessHandlers : NEXT_CODE.handlers;
-    replace(`${source}lib/instep.${extension}`, handlers, null);
+    replace(`${source}lib/instep.${extension}`, NEXT_CODE.imports + handlers, null);
     replace(fileOf(USER_PATH), NEXT_CODE.user, USER_ROUTE);
     replace(fileOf(WEBHOOK_PATH), NEXT_CODE.webhook, WEBHOOK_ROUTE);
     if (isServerless) planSchedule();
   } else {
     planRewrites();
-    addVariable('PORT', PORT);
+    // Next.js takes its own port from the environment only, but another server can take it from the file.
+    const commands = Object.values(app.scripts);
+    if (commands.some((command) => /\bnext dev\b/.test(command))) addVariable('PORT', PORT);
   }
   const checkout = fileOf('/api/stripe/checkout');
   if (app.read(checkout) === null || extension === 'js') {
@@ -168,14 +164,6 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
     if (variableFile !== null) variables.push({ path: variableFile, name, value, copyOf: null });
     else remarks.push({ text: `set ${name}, for example to ${value}, where DATABASE_URL is set` });
   }
-}
-
-/** @throws InitRefused */
-function requireRouteHandlers({ frameworkVersion }: App, hasAppFolder: boolean): void {
-  const [, major = '15'] = /^\D*(\d+)\./.exec(frameworkVersion) ?? [];
-  const problem = hasAppFolder ? 'Next.js 15.1 or newer' : 'the App Router, in the folder app';
-  if (hasAppFolder && Number(major) >= 15) return;
-  throw new InitRefused(`inside the app, Instep needs ${problem}: use --beside`);
 }
 
 /** What a route does that the starter's does not; `null`: nothing, so it can be replaced. */

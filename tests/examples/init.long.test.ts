@@ -1,0 +1,114 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
+import { STARTER_FILES, WITHOUT_INSTEP, writeFiles } from '../support/init/starter-app.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
+import { freePort } from '../support/process/free-port.ts';
+import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
+import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { type CheckoutApi, startCheckoutApi } from '../support/stripe/checkout-api.ts';
+
+const INSTALL_TIMEOUT_MS = 300_000;
+const START_TIMEOUT_MS = 240_000;
+
+const browser = useBrowser();
+
+/** An app like the starter. Only its `.env` says where its database is. */
+let folder: string;
+beforeAll(async () => {
+  folder = copyExamples('nextjs-saas-starter');
+  writeFiles(folder, { ...WITHOUT_INSTEP, ...STARTER_FILES });
+  await runNpm(folder, ['ci', '--prefer-offline']);
+}, INSTALL_TIMEOUT_MS);
+
+describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) => {
+  let stripe: CheckoutApi;
+  let database: TcpProxy;
+  let instep: InstepProcess | null = null;
+  let stopApp: () => Promise<unknown>;
+  let url: string;
+
+  beforeAll(async () => {
+    stripe = await startCheckoutApi();
+    const empty = await createEmptyDatabase();
+    // The example creates its tables at every start, and its role is named like our schema.
+    const connection = connect(empty);
+    await connection.query(`alter database "${empty.pathname.slice(1)}" set search_path = public`);
+    await connection.close();
+    database = await startProxy(empty);
+    const variables = {
+      ...{ POSTGRES_URL: database.url.href, AUTH_SECRET },
+      ...{ STRIPE_SECRET_KEY: API_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET },
+      STRIPE_API_BASE: stripe.url,
+    };
+    const lines = Object.entries(variables).map(([name, value]) => `${name}=${value}\n`);
+    writeFiles(folder, { '.env': lines.join('') });
+    await runNpm(folder, ['run', 'setup']);
+    const connected = await runInstep(['init', `--${way}`, '--yes'], {}, folder);
+    expect(connected).toMatchObject({ code: 0 });
+    const PORT = `${await freePort()}`;
+    const settings = { STRIPE_API_BASE: stripe.url, INSTEP_URL: `http://127.0.0.1:${PORT}` };
+    if (way === 'beside')
+      instep = await startInstep({ PORT, STRIPE_API_BASE: stripe.url }, { folder });
+    await runNpm(folder, ['run', 'build'], settings);
+    const app = await startWithNpm(folder, 'start', settings);
+    url = app.url;
+    stopApp = app.stop;
+  }, START_TIMEOUT_MS);
+  afterAll(async () => {
+    await stopApp?.();
+    await instep?.stop();
+    await stripe?.close();
+    await database?.close();
+  });
+
+  async function signIn(email: string): Promise<Page> {
+    const page = await browser.newPage();
+    await page.goto(url);
+    await page.getByLabel('Email').fill(email);
+    await page.getByLabel('Password').fill('password');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    return page;
+  }
+
+  test('shows the plan on the first page after the checkout', async () => {
+    const page = await signIn('grace@example.com');
+    await expectText(page.getByRole('banner')).toContain('Signed in as Grace');
+    await page.getByRole('link', { name: 'Pricing' }).click();
+    await page.getByRole('button', { name: 'Start the 14-day trial of Pro' }).click();
+    await page.waitForURL('**/dashboard');
+    expect(await page.locator('main').innerText()).toContain('Plan: Pro (trialing)');
+    await page.goto(`${url}/api/stripe/checkout?session_id=cs_unknown`);
+    expect(page.url()).toBe(`${url}/pricing`);
+  });
+
+  test('applies signed events, and survives that Instep is stopped', async () => {
+    const event = createSubscriptionEvent({ customerId: 'cus_acme', productId: 'prod_pro' });
+    stripe.subscriptions.set(event.data.object);
+    const response = await fetch(`${url}/api/stripe/webhook`, signedRequest(event, WEBHOOK_SECRET));
+    expect(await response.json()).toEqual({ received: true });
+    const page = await signIn('ada@example.com');
+    await expectText(page).toContain('Plan: Pro (active)');
+    await expectText(page.getByRole('banner')).toContain('Signed in as Ada');
+    if (instep === null) return;
+    await instep.stop();
+    await page.reload();
+    await expectText(page).toContain('Plan: Pro (active)');
+    await expectText(page.getByRole('banner')).toContain('Not signed in');
+    const problem = expect.stringContaining(`500 ${url}/api/user`);
+    expect(browser.takeProblems()).toEqual([problem]);
+  });
+
+  test('can be undone', async () => {
+    const undone = await runInstep(['init', '--undo', '--yes'], {}, folder);
+    expect(undone).toMatchObject({ code: 0 });
+    for (const [path, text] of Object.entries(STARTER_FILES)) {
+      expect(readFileSync(join(folder, path), 'utf8')).toBe(text);
+    }
+  });
+});
