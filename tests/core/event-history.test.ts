@@ -63,9 +63,14 @@ describe('an event without created', () => {
   test('is the end of its second if no later arrival has an effect', () => {
     const [one, other] = [at(10), undated(10)];
     const last = new EventHistory([one, other, at(10, { status: 'past_due' })]);
-    expect(last.tieGroupOf(one.subscription)).toMatchObject({ undatedLast: other.subscription });
+    expect(last.tieGroupOf(one.subscription)).toMatchObject({
+      lastWithoutTime: other.subscription,
+    });
     const first = new EventHistory([other, one]);
-    expect(first.tieGroupOf(one.subscription)).toMatchObject({ events: [one], undatedLast: null });
+    expect(first.tieGroupOf(one.subscription)).toMatchObject({
+      events: [one],
+      lastWithoutTime: null,
+    });
   });
 
   test('is no evidence for other events', () => {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import {
   type Customer,
   canBeFromInstep,
-  decidingEvent,
   NO_SUBSCRIPTIONS,
+  selectedEvent,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
@@ -19,7 +19,7 @@ function customerOf(events: readonly SubscriptionEvent[]): Customer {
 
 describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('a customer without a subscription gives no plan', () => {
-    expect(decidingEvent(NO_SUBSCRIPTIONS, planSelection)).toBeNull();
+    expect(selectedEvent(NO_SUBSCRIPTIONS, planSelection)).toBeNull();
     expect(teamPlan(NO_SUBSCRIPTIONS, planSelection, new Map())).toBeNull();
   });
 
@@ -35,9 +35,9 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
     fc.assert(
       fc.property(events, (some) => {
-        const followed = decidingEvent(customerOf(some), planSelection);
+        const followed = selectedEvent(customerOf(some), planSelection);
         for (const order of permutations(some)) {
-          expect(decidingEvent(customerOf(order), planSelection)).toBe(followed);
+          expect(selectedEvent(customerOf(order), planSelection)).toBe(followed);
         }
       }),
     );
@@ -48,8 +48,8 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
       for (const smaller of events.slice(0, index)) {
-        expect(decidingEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
-        expect(decidingEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
+        expect(selectedEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
+        expect(selectedEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
       }
     }
   });
@@ -60,10 +60,10 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
     const canceled = { ...example, subscriptionId: 'sub_4', status: 'canceled' };
     for (const order of permutations([active, trialing, unpaid, canceled])) {
-      expect(decidingEvent(customerOf(order), planSelection)).toBe(active);
+      expect(selectedEvent(customerOf(order), planSelection)).toBe(active);
     }
     for (const order of permutations([trialing, unpaid, canceled])) {
-      expect(decidingEvent(customerOf(order), planSelection)).toBe(trialing);
+      expect(selectedEvent(customerOf(order), planSelection)).toBe(trialing);
     }
   });
 });
@@ -72,8 +72,8 @@ test('newest: an end that is newer than a live subscription counts; best: it doe
   const live = { ...example, status: 'trialing', createdSeconds: 10 };
   const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
   for (const order of permutations([live, end])) {
-    expect(decidingEvent(customerOf(order), 'newest')).toBe(end);
-    expect(decidingEvent(customerOf(order), 'best')).toBe(live);
+    expect(selectedEvent(customerOf(order), 'newest')).toBe(end);
+    expect(selectedEvent(customerOf(order), 'best')).toBe(live);
   }
 });
 
@@ -81,7 +81,7 @@ test('best: the newer one of two equally live subscriptions counts', () => {
   const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) {
-    expect(decidingEvent(customerOf(order), 'best')).toBe(newer);
+    expect(selectedEvent(customerOf(order), 'best')).toBe(newer);
   }
 });
 

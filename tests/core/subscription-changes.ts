@@ -65,8 +65,8 @@ export function lastOf(
 ): LastOfTieGroup {
   return lastOfTieGroup({
     events,
-    undatedLast: null,
-    evidence: { isTooLittle: false },
+    lastWithoutTime: null,
+    search: { isGivenUp: false },
     neighbors: () => ({ earlier, next }),
   });
 }

@@ -116,16 +116,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'logged.outcome'",
   ]),
   storeBug('a resolved ambiguity is not written', 'postgres/statements/subscriptions.ts', [
-    'is_order_ambiguous = excluded.is_order_ambiguous',
-    'is_order_ambiguous = instep.subscriptions.is_order_ambiguous',
+    '  Object.keys(columns).map(',
+    "  Object.keys(columns).filter((one) => one !== 'is_order_ambiguous').map(",
   ]),
   storeBug('teams are not locked', 'postgres/statements/lock-teams.ts', [
     '           for no key update ',
     '           -- ',
   ]),
   storeBug('the time of a state is not written', 'postgres/statements/subscriptions.ts', [
-    'created_at         = excluded.created_at,',
-    '',
+    '  Object.keys(columns).map(',
+    "  Object.keys(columns).filter((one) => one !== 'created_at').map(",
   ]),
   storeBug('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
     'return change && { ...change, key };',

@@ -12,10 +12,10 @@ export type TieGroup = {
    * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
    * and only its arrival shows its place in the order.
    */
-  readonly undatedLast: SubscriptionEvent | null;
+  readonly lastWithoutTime: SubscriptionEvent | null;
   neighbors(): Neighbors;
   /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
-  readonly evidence: { isTooLittle: boolean };
+  readonly search: { isGivenUp: boolean };
 };
 
 export type Neighbors = {
@@ -33,7 +33,7 @@ export class EventHistory {
   /** For each subscription, its events by `createdSeconds`. */
   #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
 
-  #evidence = new Map<string, TieGroup['evidence']>();
+  #searches = new Map<string, TieGroup['search']>();
 
   constructor(changes: Iterable<SubscriptionChange> = []) {
     for (const change of changes) this.add(change);
@@ -62,12 +62,12 @@ export class EventHistory {
     const arrivals = seconds.get(event.createdSeconds) ?? [];
     const last = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
     const place = `${idOf(event)} ${event.createdSeconds}`;
-    const evidence = this.#evidence.get(place) ?? { isTooLittle: false };
-    this.#evidence.set(place, evidence);
+    const search = this.#searches.get(place) ?? { isGivenUp: false };
+    this.#searches.set(place, search);
     return {
-      evidence,
+      search,
       events: arrivals.filter(isDated),
-      undatedLast: last === undefined || isDated(last) ? null : last.subscription,
+      lastWithoutTime: last === undefined || isDated(last) ? null : last.subscription,
       neighbors() {
         const inOrder = [...seconds]
           .map(([second, changes]) => [second, changes.filter(isDated)] as const)

@@ -21,7 +21,7 @@ export type LatestStates = ReadonlyMap<string | null, LatestState>;
 
 export const NO_LATEST_STATES: LatestStates = new Map();
 
-type Evidence = {
+type Known = {
   /** The events of the same tie group, this one included; those beside it where they are needed. */
   readonly history: EventHistory;
   /** The subscription's deciding event, after this one; `null`: it has none. */
@@ -47,7 +47,7 @@ export type LatestStep = {
 export function latestAfter(
   stored: LatestState | undefined,
   change: SubscriptionChange,
-  { history, deciding, hasEarlierEvents }: Evidence,
+  { history, deciding, hasEarlierEvents }: Known,
 ): LatestStep {
   const { subscription, after } = change;
   const { createdSeconds, status } = subscription;
@@ -85,7 +85,7 @@ export function latestOf(
     history,
     deciding,
     stored,
-  }: Omit<Evidence, 'hasEarlierEvents'> & { readonly stored: LatestState | undefined },
+  }: Omit<Known, 'hasEarlierEvents'> & { readonly stored: LatestState | undefined },
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
   if (stored !== undefined && stored.latest.createdSeconds > newestSeconds) return stored;

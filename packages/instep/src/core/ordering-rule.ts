@@ -2,9 +2,9 @@ import { EventHistory } from './event-history.ts';
 import {
   type Customer,
   type DecidedSubscription,
-  decidingEvent,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
+  selectedEvent,
 } from './plan-selection.ts';
 import {
   haveSameFields,
@@ -61,8 +61,8 @@ export function decideEvent(
   if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
 
   const next = new Map(customer).set(subscription.subscriptionId, state);
-  const before = decidingEvent(customer, planSelection);
-  const after = decidingEvent(next, planSelection);
+  const before = selectedEvent(customer, planSelection);
+  const after = selectedEvent(next, planSelection);
   if (after === subscription || !haveSameFields(after, before)) {
     return { outcome: 'applied', customer: next };
   }

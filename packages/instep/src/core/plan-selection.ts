@@ -34,7 +34,7 @@ export function isSameDecision(
 export type PlanSelection = 'newest' | 'best';
 
 /** The event that decides the team's plan; `null` when the customer has no subscription. */
-export function decidingEvent(
+export function selectedEvent(
   customer: Customer,
   planSelection: PlanSelection,
 ): SubscriptionEvent | null {
@@ -70,7 +70,7 @@ export function teamPlan(
   names: ReadonlyMap<string | null, string>,
   grant: Grant | null = null,
 ): TeamPlan | null {
-  const event = decidingEvent(customer, planSelection);
+  const event = selectedEvent(customer, planSelection);
   const plan = event && planAfter(event, event.planName ?? names.get(event.productId) ?? null);
   const isGranted = grant !== null && !grant.isOver && rankOf(event?.status ?? '') === 0;
   return isGranted ? grantedPlan(grant) : plan;
@@ -118,7 +118,7 @@ export function canBeFromInstep(
   customer: Customer,
   grant: Grant | null = null,
 ): boolean {
-  const deciding = (['newest', 'best'] as const).map((one) => decidingEvent(customer, one));
+  const deciding = (['newest', 'best'] as const).map((one) => selectedEvent(customer, one));
   return (
     isSamePlan(plan, NO_PLAN) ||
     isGrantedPlan(plan, grant) ||

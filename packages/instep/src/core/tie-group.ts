@@ -38,8 +38,8 @@ type Budget = { steps: number };
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
 export function lastOfTieGroup(group: TieGroup): LastOfTieGroup {
-  const { events, undatedLast, neighbors, evidence } = group;
-  if (undatedLast !== null) return { last: undatedLast, order: 'known' };
+  const { events, lastWithoutTime, neighbors, search } = group;
+  if (lastWithoutTime !== null) return { last: lastWithoutTime, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
@@ -51,7 +51,7 @@ export function lastOfTieGroup(group: TieGroup): LastOfTieGroup {
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
     return { last: snapshot.subscription, order: 'known' };
   }
-  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
+  const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
   const possible = possibleOrders(withoutSnapshots(events), budget);
   const last = lastIfSamePlan(possible);
   if (last !== null) return { last, order: 'known' };
@@ -59,7 +59,7 @@ export function lastOfTieGroup(group: TieGroup): LastOfTieGroup {
   const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
   if (inferred !== null) return { last: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
-  if (budget.steps < 0) evidence.isTooLittle = true;
+  if (budget.steps < 0) search.isGivenUp = true;
   if (snapshot === undefined) return { last: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
   const shown = lastShownBy(snapshot, possible, changedNames(events));
@@ -83,12 +83,12 @@ const hasOneStatus = (events: Changes) =>
   new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 
 /** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
-function latestOrders({ events, neighbors, evidence }: TieGroup) {
-  const budget = { steps: evidence.isTooLittle ? -1 : MAX_STEPS };
+function latestOrders({ events, neighbors, search }: TieGroup) {
+  const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
   const own = possibleOrders(withoutSnapshots(events), budget);
   const isKnown = new Set(own.map(({ last }) => last)).size === 1;
   const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
-  if (budget.steps < 0) evidence.isTooLittle = true;
+  if (budget.steps < 0) search.isGivenUp = true;
   return { orders: inferred.length > 0 ? inferred : own, isKnown };
 }
 

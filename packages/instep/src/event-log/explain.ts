@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application.ts';
-import { decidingEvent, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { type PlanSelection, selectedEvent, teamPlan } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -118,7 +118,7 @@ function whyApplied(
   planSelection: PlanSelection,
 ): Reason {
   const own = change.subscription;
-  const deciding = decidingEvent(step.customer, planSelection);
+  const deciding = selectedEvent(step.customer, planSelection);
   if (deciding !== null && deciding !== own) {
     const reference = referenceTo(deciding, rows);
     return deciding.subscriptionId === own.subscriptionId
@@ -148,7 +148,7 @@ function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): R
   if (last !== null && last !== own) {
     return { code: 'earlier-in-tie-group', last: referenceTo(last, rows), eventCount };
   }
-  const deciding = decidingEvent(step.customer, planSelection);
+  const deciding = selectedEvent(step.customer, planSelection);
   return deciding === null ? { code: 'no-longer-known' } : newerThanOwn(deciding);
 }
 
@@ -157,7 +157,7 @@ function whyUnchanged(
   planSelection: PlanSelection,
 ): Reason {
   const { status } = change.subscription;
-  const deciding = decidingEvent(step.customer, planSelection);
+  const deciding = selectedEvent(step.customer, planSelection);
   return effectOf(status) === 'none' || deciding === null
     ? { code: 'status-without-effect', status }
     : { code: 'better-subscription', deciding: referenceTo(deciding, rows) };
@@ -177,7 +177,7 @@ function remarks(
   if (!isOnArrival) {
     reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
   }
-  const deciding = decidingEvent(before, planSelection);
+  const deciding = selectedEvent(before, planSelection);
   const row = deciding === null ? undefined : rows.get(deciding);
   if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
     reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });

@@ -3,10 +3,10 @@ import type { ApplicationId } from '../core/application.ts';
 import {
   type Customer,
   type DecidedSubscription,
-  decidingEvent,
   isGrantedPlan,
   NO_SUBSCRIPTIONS,
   type PlanSelection,
+  selectedEvent,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
@@ -136,7 +136,7 @@ export async function explainTeam(
   const known = await readCustomers(query, customerId === null ? [] : [customerId]);
   const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const deciding = decidingEvent(customer, planSelection);
+  const deciding = selectedEvent(customer, planSelection);
   const stored = await readStoredIssueOf(query, team);
   const issue = stored && issueOf(stored, [team]);
   const dismissals = await readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]);

@@ -1,11 +1,11 @@
 import type { ApplicationId } from '../../core/application.ts';
 import {
   type Customer,
-  decidingEvent,
   type Grant,
   isGrantedPlan,
   type PlanSelection,
   planWithoutSubscription,
+  selectedEvent,
   teamPlan,
 } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
@@ -76,7 +76,7 @@ export function driftOf(
     });
   }
   // A subscription that ended before we knew of it matters only if the team must follow it.
-  const followedId = decidingEvent(shown, planSelection)?.subscriptionId;
+  const followedId = selectedEvent(shown, planSelection)?.subscriptionId;
   const changed = news.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
