@@ -80,7 +80,7 @@ export function issueText(issue: Issue, nowMs: number): string {
         .join('. ');
     case 'teams-not-compared': {
       const { linked, uncompared, nextAtMs } = issue.evidence;
-      const next = nextAtMs === null ? '' : `; all are compared ${dueText(nextAtMs - nowMs)}`;
+      const next = nextAtMs === null ? '' : `; the next comparison is ${dueText(nextAtMs - nowMs)}`;
       return `${countText(uncompared)} of ${counted(linked, 'team')} never compared with Stripe${next}`;
     }
     case 'comparison-overdue': {
