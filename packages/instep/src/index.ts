@@ -7,6 +7,7 @@ export { createHandler, type FetchHandler } from './adapters/handler.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
 export { SyncFailed, type SyncFailedCode } from './checkout/checkout.ts';
 export {
+  type AlertConfig,
   type Config,
   ConfigInvalid,
   type ConfigProblem,

@@ -88,7 +88,7 @@ export {
 } from '../runtime/amounts.ts';
 export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
-export type { Mode } from '../stripe/key-kind.ts';
+export type { EventOrigin, Mode } from '../stripe/key-kind.ts';
 export {
   DELETED_TYPE,
   HANDLED_TYPES,
@@ -229,6 +229,7 @@ export {
 } from './plan-changes.ts';
 export {
   type HistoryEntry,
+  type PlanStep,
   readTimeline,
   type Timeline,
   type TimelineItem,

@@ -37,7 +37,8 @@ export type TimelineItem = {
   | { readonly kind: 'refused'; readonly issue: ComparisonIssue }
 );
 
-type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
+/** The team's plan before and after an item of its timeline; `null` where it is not known. */
+export type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
 
 /** A part of a team's timeline, the newest item first. */
 export type Timeline = {
