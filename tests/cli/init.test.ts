@@ -323,7 +323,7 @@ test.each([0, 1])(
     const run = (...args: string[]) =>
       runInstep(['init', ...args, '--yes'], { PATH: `${programs}:${process.env.PATH}` }, folder);
     const { code, stdout, stderr } = await run('--inside');
-    expect(stdout).toContain('This also runs `pnpm add instep@');
+    expect(stdout).toContain('It also runs `pnpm add instep@');
     expect(code).toBe(exitCode);
     if (exitCode === 0) {
       writeFiles(folder, { 'package.json': JSON.stringify(MANIFEST) });
@@ -336,6 +336,23 @@ test.each([0, 1])(
   },
 );
 
+test.each([
+  ['a path that leads out of the app', { path: '../other.ts', isNew: true, patch: [] }],
+  ['a file that is not listed', 'lib/instep.ts'],
+])('a record with %s is refused', async (_, file) => {
+  const record = { about: '', way: 'inside', installed: false, files: [file], variables: [] };
+  const folder = createStarterApp(VARIABLES, { '.instep-init.json': JSON.stringify(record) });
+  const refused = await init(folder, '--undo', '--yes');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
+});
+
+test('a checkout route with other modules stays as it is', async () => {
+  const text = STARTER_FILES[CHECKOUT]?.replace('@/lib/db/drizzle', '@/server/db') ?? '';
+  const shown = await diffOf({ [CHECKOUT]: text });
+  expect(shown).toContain('call completeCheckout where Stripe redirects to');
+  expect(shown).not.toContain(`+++ ${CHECKOUT}`);
+});
+
 const SERVERS = {
   Express: `import express from 'express';\n\nconst app = express();\napp.use(express.json());\n`,
   Fastify: `import Fastify from "fastify"\n\nexport function build(options) {\n  const server = Fastify({\n    logger: true,\n    ...options\n  })\n  server.get("/", async () => "the app")\n  return server\n}\n`,
@@ -347,18 +364,19 @@ const CONNECTED = {
 import { createNodeHandler } from 'instep/node';
 
 const app = express();
-app.use(createNodeHandler());
+const instep = createNodeHandler();
+app.use(instep);
 app.use(express.json());
 `,
   Fastify: `import Fastify from "fastify"
-import { fastifyInstep } from "instep/node"
+import { fastifyInstep } from 'instep/node';
 
 export function build(options) {
   const server = Fastify({
     logger: true,
     ...options
   })
-  server.register(fastifyInstep)
+  server.register(fastifyInstep);
   server.get("/", async () => "the app")
   return server
 }
@@ -402,7 +420,7 @@ test('--inside connects a CommonJS app under the name of its object', async () =
   const folder = nodeApp('Express', 'server.cjs', COMMON_JS);
   const { stdout } = await init(folder, '--inside');
   expect(stdout).toContain("+const { createNodeHandler } = require('instep/node');");
-  expect(stdout).toContain('+server.use(createNodeHandler());');
+  expect(stdout).toContain('+server.use(instep);');
 });
 
 test.each([

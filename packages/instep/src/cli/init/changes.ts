@@ -8,7 +8,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
 import { applyPatch, createTwoFilesPatch, parsePatch, reversePatch } from 'diff';
 import * as v from 'valibot';
 import { paint, printable } from '../output.ts';
@@ -45,13 +45,21 @@ export type Plan = {
 /** What `init` has changed, without any secret. It can be committed with the app. */
 export const RECORD = '.instep-init.json';
 
+/** Below the folder of the app, because the record can come with a repository. */
+const path = v.pipe(
+  v.string(),
+  v.check((path) => !isAbsolute(path) && !path.split(/[/\\]/).includes('..')),
+);
+
 const recordShape = v.object({
   about: v.string(),
   way: v.picklist(['inside', 'beside']),
   /** Whether the package was installed as well. */
   installed: v.boolean(),
-  files: v.array(v.object({ path: v.string(), isNew: v.boolean(), patch: v.array(v.string()) })),
-  variables: v.array(v.object({ path: v.string(), name: v.string(), checksum: v.string() })),
+  files: v.array(v.object({ path, isNew: v.boolean(), patch: v.array(v.string()) })),
+  variables: v.array(
+    v.object({ path, name: v.pipe(v.string(), v.regex(/^\w+$/)), checksum: v.string() }),
+  ),
 });
 
 export type InitRecord = v.InferOutput<typeof recordShape>;
@@ -85,8 +93,7 @@ function coloredLine(line: string): string {
 
 function patchOf({ path, before, after }: FileChange): string {
   const [from, to] = [before === null ? '/dev/null' : path, after === null ? '/dev/null' : path];
-  const options = { context: 3 };
-  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '', '', '', options);
+  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '', '', '', { context: 3 });
   return patch.replace(/^(?:Index: .*\n)?=+\n/, '').replace(/\t$/gm, '');
 }
 
@@ -141,7 +148,11 @@ const checksumOf = (value: string) => createHash('sha256').update(value).digest(
 export function writeAll({ folder }: App, changes: readonly FileChange[]): void {
   const written: FileChange[] = [];
   try {
-    for (const { path } of changes) requireWritable(join(folder, path));
+    for (const { path } of changes) {
+      const mode = statSync(join(folder, path), { throwIfNoEntry: false })?.mode ?? 0o200;
+      // Root could write it.
+      if ((mode & 0o200) === 0) throw new Error(`${path} is read-only`);
+    }
     for (const change of changes) {
       written.push(change);
       write(folder, change.path, change.after);
@@ -151,12 +162,6 @@ export function writeAll({ folder }: App, changes: readonly FileChange[]): void 
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new InitRefused(`nothing was changed, because of a file: ${reason}`, { cause });
   }
-}
-
-/** Root could write it as well. */
-function requireWritable(file: string): void {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0o200;
-  if ((mode & 0o200) === 0) throw new Error(`${file} is read-only`);
 }
 
 /** With a file, the folders that become empty are removed. */

@@ -74,28 +74,13 @@ async function init(options: Options): Promise<void> {
     print(`\n${paint('bold', 'For you:')} ${text}`);
     if (lines) print(`\n${lines.replace(/^(?=.)/gm, '    ')}`);
   }
-  if (all.length > 0) await apply(app, all, installs, options);
+  if (all.length > 0) {
+    print('\nIt also creates the schema instep in the database.');
+    await carryOut(app, all, installs ? 'add' : null, options);
+    print(`Applied, and recorded in ${RECORD}.`);
+  }
   await verify();
   printSteps(app, way, plan);
-}
-
-/** @throws InitRefused with everything as before */
-async function apply(app: App, all: readonly FileChange[], installs: boolean, options: Options) {
-  const installation = [app.packageManager ?? 'npm', 'add', `instep@${VERSION}`] as const;
-  const runs = installs ? `runs \`${installation.join(' ')}\` and ` : '';
-  print(`\nThis also ${runs}creates the schema instep in the database.`);
-  await confirm(options);
-  writeAll(app, all);
-  if (installs) {
-    await run(installation, 'nothing was changed').catch((error) => {
-      writeAll(
-        app,
-        all.map((change) => ({ ...change, before: change.after, after: change.before })),
-      );
-      throw error;
-    });
-  }
-  print(`Applied, and recorded in ${RECORD}.`);
 }
 
 /** The app's own name for DATABASE_URL, in nextjs/saas-starter. */
@@ -172,10 +157,28 @@ function planCode(app: App, options: Parameters<typeof planNextjs>[1]): Plan {
   return { files: [], variables: [], remarks: [{ text }] };
 }
 
-/** @throws InitRefused without consent */
-async function confirm({ yes }: Options): Promise<void> {
-  const answer = yes ? 'y' : await ask('Apply this? [y/N] ', '--yes');
+/** Makes the changes after consent, and runs the package manager. @throws InitRefused with everything as before */
+async function carryOut(
+  app: App,
+  all: readonly FileChange[],
+  verb: 'add' | 'remove' | null,
+  { yes }: Options,
+): Promise<void> {
+  const command = `${app.packageManager} ${verb} instep${verb === 'add' ? `@${VERSION}` : ''}`;
+  if (verb !== null) print(`It also runs \`${command}\`.`);
+  const answer = yes ? 'y' : await ask('\nApply this? [y/N] ', '--yes');
   if (!/^y(?:es)?$/i.test(answer)) throw new InitRefused('nothing was changed');
+  writeAll(app, all);
+  if (verb === null) return;
+  // A shell, because on Windows these programs are scripts. The command has no text of the user's.
+  const child = spawn(command, { stdio: 'inherit', shell: true });
+  const code = await once(child, 'close').then(([code]) => code, String);
+  if (code === 0) return;
+  writeAll(
+    app,
+    all.map((change) => ({ ...change, before: change.after, after: change.before })),
+  );
+  throw new InitRefused(`nothing was changed, because \`${command}\` failed (${code})`);
 }
 
 /** @throws InitRefused without a terminal, or when the user ends it */
@@ -189,14 +192,6 @@ async function ask(question: string, option: string): Promise<string> {
   lines.close();
   if (answer === null) throw new InitRefused('nothing was changed');
   return answer.trim();
-}
-
-/** Runs a package manager. @throws InitRefused if it fails */
-async function run([program, ...args]: readonly [string, ...string[]], state: string) {
-  const child = spawn(program, args, { stdio: 'inherit', shell: process.platform === 'win32' });
-  const code = await once(child, 'close').then(([code]) => code, String);
-  if (code === 0) return;
-  throw new InitRefused(`${state}, because \`${[program, ...args].join(' ')}\` failed (${code})`);
 }
 
 /** Shows that Instep works. What is still wrong is for the user to correct, and no error of this command. */
@@ -239,19 +234,14 @@ function printSteps({ scripts }: App, way: Way, plan: Plan): void {
   print(`\n${paint('bold', 'What is next')}\n\n${lines.join('\n')}`);
 }
 
-/** @throws InitRefused if there is nothing to undo, or something was changed since */
 async function undoInit(options: Options): Promise<void> {
   const app = readApp(process.cwd());
   const record = readRecord(app);
   if (record === null) throw new InitRefused(`there is nothing to undo: no ${RECORD}`);
   const all = planUndo(app, record);
-  print(diffText(all));
+  print(`${diffText(all)}\n`);
   const removes = record.installed && 'instep' in app.dependencies;
-  const removal = [app.packageManager ?? 'npm', 'remove', 'instep'] as const;
-  if (removes) print(`\nThis also runs \`${removal.join(' ')}\`.`);
-  await confirm(options);
-  writeAll(app, all);
-  if (removes) await run(removal, 'the files are restored, but instep is still installed');
+  await carryOut(app, all, removes ? 'remove' : null, options);
   print('Undone. `drop schema instep cascade;` deletes what Instep stored in the database.');
 }
 

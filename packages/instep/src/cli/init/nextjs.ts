@@ -110,7 +110,9 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
     if (commands.some((command) => /\bnext dev\b/.test(command))) addVariable('PORT', PORT);
   }
   const checkout = fileOf('/api/stripe/checkout');
-  if (app.read(checkout) === null || extension === 'js') {
+  const modules = ['@/lib/db/drizzle', '@/lib/db/schema'];
+  const hasModules = modules.every((name) => app.read(checkout)?.includes(name));
+  if (!hasModules || extension === 'js') {
     remarks.push({ text: `call completeCheckout where Stripe redirects to (docs/checkout.md)` });
   } else {
     const own = way === 'inside' ? `'@/lib/instep'` : `'instep/next'`;

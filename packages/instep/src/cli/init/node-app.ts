@@ -9,7 +9,7 @@ type NodeFramework = Exclude<Framework, 'Next.js'>;
 export const MOUNTS = {
   Express: {
     importLine: `import { createNodeHandler } from 'instep/node';`,
-    lines: 'app.use(createNodeHandler());',
+    lines: 'const instep = createNodeHandler();\napp.use(instep);',
     creation: /^([ \t]*)(?:export )?const (\w+)(?:: [\w.]+)? = express\(/gm,
   },
   Fastify: {
@@ -52,9 +52,11 @@ export function planNodeApp(app: App, framework: NodeFramework): Plan {
   if (owners !== '' && framework === 'Fastify') return byHand(already);
   const after = withMount(only.text, only.match, MOUNTS[framework]);
   if (after === null) return byHand(`the form of ${only.path} is not known`);
-  const remark = { text: `${already}, which is not called any more: Instep comes first` };
+  const guide = `docs/connect/${framework.toLowerCase()}.md`;
+  const checkout = { text: `call completeCheckout where Stripe redirects to (${guide})` };
+  const other = { text: `${already}, which is not called any more: Instep comes first` };
   const files = [{ path: only.path, before: only.text, after }];
-  return { ...plan, files, remarks: owners === '' ? [] : [remark] };
+  return { ...plan, files, remarks: owners === '' ? [checkout] : [checkout, other] };
 
   function byHand(reason: string): Plan {
     const text = `${reason}, so add these lines yourself, before all other handlers`;
@@ -79,8 +81,8 @@ function withMount(text: string, match: RegExpExecArray, mount: Mount): string |
     : mount.importLine;
   const lines = mount.lines.replace(/^app\b/gm, name).replace(/^/gm, indent);
   const endOfImports = last.index + line.trimEnd().length;
-  const head = `${text.slice(0, endOfImports)}\n${inStyleOf(line, imported)}`;
-  const after = `${head}${text.slice(endOfImports, end)}\n${inStyleOf(line, lines)}${text.slice(end)}`;
+  const between = text.slice(endOfImports, end);
+  const after = `${text.slice(0, endOfImports)}\n${imported}${between}\n${lines}${text.slice(end)}`;
   return text.includes('\r\n') ? after.replace(/\r?\n/g, '\r\n') : after;
 }
 
@@ -92,10 +94,4 @@ function endOfStatement(text: string, start: number, indent: string): number | n
   const [found] = new RegExp(`^${close}\\);?(?=[ \\t]*\\r?(?:\\n|$))`).exec(rest) ?? [];
   if (found === undefined || /\)\s*\.(?!withTypeProvider\b)/.test(found)) return null;
   return /^\s*\./.test(rest.slice(found.length)) ? null : start + found.length;
-}
-
-/** The lines with the quotes and semicolons of one of the app's lines. */
-function inStyleOf(line: string, lines: string): string {
-  const quoted = line.includes('"') ? lines.replaceAll("'", '"') : lines;
-  return line.trimEnd().endsWith(';') ? quoted : quoted.replace(/;$/gm, '');
 }
