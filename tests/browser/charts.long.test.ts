@@ -124,10 +124,10 @@ test('without scripts a click on a bar shows its events, and nothing covers the 
 
 test("a part of the band with the team's plans jumps to the row that it began with", async () => {
   const page = await openOverview({}, '/teams/1');
-  await page.getByRole('figure').getByRole('link', { name: 'Pro' }).first().focus();
+  await page.getByRole('figure').getByRole('link', { name: 'prod_1' }).first().focus();
   await page.keyboard.press('Enter');
   await page.waitForURL(/#item-\d+$/);
-  expect(await page.locator('tr:has(:target)').innerText()).toContain('Pro');
+  expect(await page.locator('tr:has(:target)').innerText()).toContain('prod_1');
   expect(
     await page.evaluate('getComputedStyle(document.querySelector("tr:has(:target)")).outlineStyle'),
   ).toBe('solid');
