@@ -127,7 +127,7 @@ async function* jsonListOf<Column extends string>(
 }
 
 /** The text of a JSON array, from the texts of its items. */
-export async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator<string> {
+async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator<string> {
   yield '[';
   let separator = '\n';
   for await (const item of items) {

@@ -1,9 +1,10 @@
 import type { Child, PropsWithChildren } from 'hono/jsx';
+import type { Interruption, Slot } from 'instep/operate';
 import { Table } from '../components/table.tsx';
 import { TextAt, Time, TimeLabel, Zone } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
-import type { Mark } from './marks.ts';
-import { type Range, type Slot, slotsAt, ticksOf } from './series.ts';
+import { markText } from './marks.tsx';
+import { type Range, slotsAt, ticksOf } from './range.ts';
 
 export const CHART_HEIGHT = 100;
 
@@ -17,7 +18,7 @@ export type ChartProps = PropsWithChildren<{
   readonly unit: string;
   readonly range: Range;
   readonly slots: readonly Slot[];
-  readonly marks: readonly Mark[];
+  readonly marks: readonly Interruption[];
   /** Labels beside the chart, top first, evenly spaced. */
   readonly levels: readonly string[];
   /** Describes a slot in words. */
@@ -114,11 +115,11 @@ export function Chart(props: ChartProps) {
 const LABEL_SHARE = 0.2;
 
 /** The labels of marks; the newest ones where there is no space for all. */
-function labelsOf(marks: readonly Mark[], shareOf: (mark: Mark) => number) {
+function labelsOf(marks: readonly Interruption[], shareOf: (mark: Interruption) => number) {
   const labels: { label: string; share: number }[] = [];
   for (const mark of marks.toReversed()) {
     const share = shareOf(mark);
-    const { label } = mark;
+    const label = mark.kind === 'deploy' ? (mark.version ?? '') : '';
     if (label !== '' && (labels.at(-1)?.share ?? 2) - share >= LABEL_SHARE) {
       labels.push({ label, share });
     }
@@ -135,11 +136,15 @@ function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
   return filterUrl('/events', { from, until });
 }
 
-function explanationsOf({ startsAtMs }: Slot, { slotSeconds }: Range, marks: readonly Mark[]) {
+function explanationsOf(
+  { startsAtMs }: Slot,
+  { slotSeconds }: Range,
+  marks: readonly Interruption[],
+) {
   const endsAtMs = startsAtMs + slotSeconds * 1_000;
   return marks
     .filter(({ atMs, untilMs }) => atMs < endsAtMs && untilMs >= startsAtMs)
-    .map(({ text }) => text);
+    .map(markText);
 }
 
 type LegendProps = {

@@ -1,7 +1,6 @@
-import { DELAY_BOUNDS_SECONDS, durationOf } from 'instep/operate';
+import { DELAY_BOUNDS_SECONDS, type Delays, durationOf } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
-import type { Delays } from './series.ts';
 
 const LEAST_SECONDS = DELAY_BOUNDS_SECONDS[0] ?? 0.25;
 

@@ -3,12 +3,13 @@ import {
   countText,
   LOGGED_OUTCOMES,
   type LoggedOutcome,
+  RESPONSE_CLASSES,
   type ResponsesRow,
+  type Slot,
 } from 'instep/operate';
 import { capitalized } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
-import { RESPONSE_CLASSES, type Slot } from './series.ts';
 
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;

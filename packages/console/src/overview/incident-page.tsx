@@ -6,6 +6,7 @@ import {
   countText,
   durationOf,
   findAffectedTeams,
+  type Interruption,
   type LateEvents,
   type OperateContext,
   type Period,
@@ -22,7 +23,7 @@ import { incidentUrl } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { Refusals } from './events-chart.tsx';
-import { type Mark, Marks, marksOf } from './marks.tsx';
+import { Marks } from './marks.tsx';
 
 const HOUR_MS = 3_600_000;
 const MAX_TEAMS = 100;
@@ -59,15 +60,11 @@ export function incidentPage(options: OperateContext): Hono {
 }
 
 async function read(options: OperateContext, period: Period) {
-  const { sinceMs, untilMs } = period;
-  const [{ runs, ...found }, teams] = await Promise.all([
+  const [{ interruptions: marks, ...found }, teams] = await Promise.all([
     readIncident(options, period),
     findAffectedTeams(options, period, { limit: MAX_TEAMS + 1 }),
   ]);
-  const marks = marksOf(runs, options.now()).filter(
-    (mark) => mark.atMs < untilMs && mark.untilMs >= sinceMs,
-  );
-  const lateIn = new Map<Mark, LateEvents>();
+  const lateIn = new Map<Interruption, LateEvents>();
   for (const mark of marks.filter(isOutage).slice(-MAX_OUTAGES)) {
     const outage = { sinceMs: mark.atMs, untilMs: mark.untilMs };
     lateIn.set(mark, await countLateEvents(options, outage));
@@ -78,13 +75,13 @@ async function read(options: OperateContext, period: Period) {
 /** As many as are listed. */
 const MAX_OUTAGES = 5;
 
-const isOutage = ({ kind }: Mark) => kind === 'outage';
+const isOutage = ({ kind }: Interruption) => kind === 'outage';
 
 function Incident(found: Awaited<ReturnType<typeof read>>) {
   const { period, marks, late, responses, teams, lateIn } = found;
   const failures = responses.filter(({ status }) => status >= 400);
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
-  const noteOf = (mark: Mark) => {
+  const noteOf = (mark: Interruption) => {
     const after = lateIn.get(mark);
     return after && `; ${lateText(after)}`;
   };

@@ -9,8 +9,8 @@ import { DelayChart } from './delay-chart.tsx';
 import { EventsChart, ResponsesChart } from './events-chart.tsx';
 import { HealthFacts, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
-import { Marks, marksOf } from './marks.tsx';
-import { delaysOf, firstSlotMs, RANGES, type Range, rangeOf, seriesOf } from './series.ts';
+import { Marks } from './marks.tsx';
+import { RANGES, type Range, rangeOf } from './range.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage(options: OperateContext): Hono {
@@ -29,16 +29,12 @@ export function overviewPage(options: OperateContext): Hono {
 }
 
 async function readOverview(context: OperateContext, range: Range, nowMs: number) {
-  const sinceMs = firstSlotMs(range, nowMs);
-  const request = { slotSeconds: range.slotSeconds, sinceMs };
-  const [{ rows, isComplete, responses, runs }, counts, health] = await Promise.all([
-    readStatistics(context, request),
+  const [{ interruptions: marks, ...statistics }, counts, health] = await Promise.all([
+    readStatistics(context, range),
     readTeamCounts(context),
     checkHealth(context),
   ]);
-  const marks = marksOf(runs, nowMs).filter(({ untilMs }) => untilMs >= sinceMs);
-  const slots = seriesOf(rows, range, nowMs, responses);
-  return { slots, responses, delays: delaysOf(rows), marks, isComplete, counts, health, nowMs };
+  return { ...statistics, marks, counts, health, nowMs };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };

@@ -13,13 +13,7 @@ import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { readConsumers } from '../maintenance/plan-change-consumers.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-import { type ResponsesRow, readRefusals, readResponses } from '../maintenance/responses.ts';
-import { type Run, readRuns } from '../maintenance/runs.ts';
-import {
-  type LogStatistics,
-  readStatistics as readLogStatistics,
-  type StatisticsRequest,
-} from '../maintenance/statistics.ts';
+import { readRefusals } from '../maintenance/responses.ts';
 import {
   readTeamCounts as readLastTeamCounts,
   type TeamCounts,
@@ -161,45 +155,6 @@ export async function reportHealth(
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
 const FOLLOWING_MS = 60_000;
-
-/** What happened since a time. */
-export type Statistics = LogStatistics & {
-  /**
-   * The responses to Stripe's deliveries in each time slot, by status and reason. Each instance adds its own once a
-   * minute, and they are kept for 10 days.
-   */
-  readonly responses: readonly ResponsesRow[];
-  /** When instances were running, for at most 15 days; the oldest run first. */
-  readonly runs: readonly Run[];
-};
-
-/**
- * How many events arrived in each time slot, by outcome and by delay of delivery; the responses to their deliveries; and
- * when instances were running.
- *
- * @example
- * ```ts
- * import { openContext, readStatistics } from 'instep/operate';
- *
- * const context = await openContext();
- * const sinceMs = Date.parse('2026-11-24T09:00:00Z');
- * const { rows, isComplete, responses } = await readStatistics(context, { slotSeconds: 60, sinceMs });
- * console.log(rows.length, isComplete, responses.length); // 0 true 0
- * await context.close();
- * ```
- */
-export async function readStatistics(
-  { database }: OperateContext,
-  request: StatisticsRequest,
-): Promise<Statistics> {
-  const [events, responses, runs] = await Promise.all([
-    // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
-    database.transaction((query) => readLogStatistics(query, request)),
-    readResponses(database.query, request),
-    readRuns(database.query),
-  ]);
-  return { ...events, responses, runs };
-}
 
 /**
  * The number of teams by status, plan, product and issues, as the job `team-counts` last counted them; `null`

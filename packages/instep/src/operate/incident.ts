@@ -1,10 +1,11 @@
 import type { ApplicationId } from '../core/application.ts';
 import { firstKeySince } from '../core/event-key-layout.ts';
 import { type ResponsesRow, readResponses } from '../maintenance/responses.ts';
-import { type Run, readRuns } from '../maintenance/runs.ts';
+import { readRuns } from '../maintenance/runs.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import type { OperateContext } from './context.ts';
+import { type Interruption, interruptionsOf } from './statistics.ts';
 
 /** Times are in milliseconds since 1970; `untilMs` is excluded. */
 export type Period = { readonly sinceMs: number; readonly untilMs: number };
@@ -44,8 +45,8 @@ const keysOf = ({ sinceMs, untilMs }: Period) => [firstKeySince(sinceMs), firstK
 export type Incident = {
   /** The responses to deliveries, by minute, status and reason. They are kept for 10 days. */
   readonly responses: readonly ResponsesRow[];
-  /** All known runs of instances, also those of other times, for at most 15 days; the oldest run first. */
-  readonly runs: readonly Run[];
+  /** Starts, deploys and outages, by time. They are known for at most 15 days. */
+  readonly interruptions: readonly Interruption[];
   readonly late: LateEvents;
 };
 
@@ -70,7 +71,11 @@ export async function readIncident(context: OperateContext, period: Period): Pro
     readRuns(query),
     countLateEvents(context, period),
   ]);
-  return { responses, runs, late };
+  const { sinceMs, untilMs } = period;
+  const interruptions = interruptionsOf(runs, context.now()).filter(
+    (one) => one.atMs < untilMs && one.untilMs >= sinceMs,
+  );
+  return { responses, interruptions, late };
 }
 
 /**

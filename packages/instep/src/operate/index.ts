@@ -61,15 +61,7 @@ export type {
 } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { ResponsesRow } from '../maintenance/responses.ts';
-export { MAX_UNSEEN_MS, type Run } from '../maintenance/runs.ts';
-export {
-  DELAY_BOUNDS_SECONDS,
-  type LogStatistics,
-  NO_DELAY,
-  type SlotSeconds,
-  type StatisticsRequest,
-  type StatisticsRow,
-} from '../maintenance/statistics.ts';
+export { DELAY_BOUNDS_SECONDS, type SlotSeconds } from '../maintenance/statistics.ts';
 export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
@@ -165,6 +157,7 @@ export {
   type TeamStatus,
   type TeamSubscription,
 } from './explain.ts';
+export { exportTeam, type TeamExport } from './export-team.ts';
 export {
   type ComparisonIssue,
   countIssues,
@@ -193,9 +186,7 @@ export {
   checkHealth,
   examineInstallation,
   type HealthReport,
-  readStatistics,
   readTeamCounts,
-  type Statistics,
 } from './health.ts';
 export {
   type AffectedTeam,
@@ -227,6 +218,15 @@ export {
   removeConsumer,
   replayChange,
 } from './plan-changes.ts';
+export {
+  type Delays,
+  type Interruption,
+  RESPONSE_CLASSES,
+  readStatistics,
+  type Slot,
+  type Statistics,
+  type StatisticsRequest,
+} from './statistics.ts';
 export {
   type HistoryEntry,
   type PlanStep,

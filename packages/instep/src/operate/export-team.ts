@@ -1,15 +1,10 @@
-import {
-  type ExplainedTeam,
-  type OperateContext,
-  readTimeline,
-  reasonText,
-  redactedBody,
-  type Timeline,
-  type TimelineItem,
-} from 'instep/operate';
-import { exportedTime, jsonArrayOf } from '../export.ts';
+import { reasonText } from '../event-log/reason-text.ts';
+import type { OperateContext } from './context.ts';
+import { redactedBody } from './events.ts';
+import type { ExplainedTeam } from './explain.ts';
+import { readTimeline, type Timeline, type TimelineItem } from './timeline.ts';
 
-type TeamExport = {
+export type TeamExport = {
   readonly explained: ExplainedTeam;
   /** Replaces personal data in bodies; `null`: bodies stay as Stripe sent them. */
   readonly redactionKey: string | null;
@@ -18,21 +13,39 @@ type TeamExport = {
 /** How many events are explained at once. */
 const PAGE = 200;
 
-/** Everything that is known about a team, as one JSON file, the newest event first. */
+/**
+ * Everything that is known about a team, as the parts of one JSON file, the newest event first.
+ *
+ * @example
+ * ```ts
+ * import { explainTeam, exportTeam, openContext } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const explained = await explainTeam(context, 7);
+ * if (explained !== null) {
+ *   for await (const part of exportTeam(context, { explained, redactionKey: 'key' })) console.log(part);
+ * }
+ * await context.close();
+ * ```
+ */
 export async function* exportTeam(
   context: OperateContext,
   { explained, redactionKey }: TeamExport,
 ): AsyncGenerator<string> {
   const { team, planSelection, status, notes, subscriptions } = explained;
   const head = {
-    exportedAt: exportedTime(context.now()),
+    exportedAt: timeText(context.now()),
     bodies: redactionKey === null ? 'original' : 'redacted',
     ...{ planSelection, team, status, notes },
     subscriptions: subscriptions.map(({ deciding, order }) => ({ ...deciding, order })),
   };
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "timeline": `;
-  yield* jsonArrayOf(itemsOf(context, team.id, redactionKey));
-  yield '}\n';
+  let separator = '[\n';
+  for await (const item of itemsOf(context, team.id, redactionKey)) {
+    yield separator + item;
+    separator = ',\n';
+  }
+  yield separator === '[\n' ? '[]}\n' : '\n]\n}\n';
 }
 
 async function* itemsOf(
@@ -45,7 +58,7 @@ async function* itemsOf(
     for (const item of timeline?.items ?? []) {
       yield item.kind === 'event'
         ? eventText(item, redactionKey)
-        : JSON.stringify({ at: exportedTime(item.atMs), ...item }, (name, value) =>
+        : JSON.stringify({ at: timeText(item.atMs), ...item }, (name, value) =>
             redactionKey !== null && FREE_TEXTS.includes(name) ? undefined : value,
           );
     }
@@ -67,8 +80,8 @@ function eventText(
     kind,
     id: eventId,
     ...others,
-    createdAt: exportedTime(createdAtMs),
-    receivedAt: exportedTime(receivedAtMs),
+    createdAt: timeText(createdAtMs),
+    receivedAt: timeText(receivedAtMs),
     status: subscription.status,
     productId: subscription.productId,
     reasons: reasons.map(reasonText),
@@ -77,3 +90,5 @@ function eventText(
   const shown = redactionKey === null ? body : redactedBody(event, redactionKey);
   return `${JSON.stringify(facts).slice(0, -1)},"body":${new TextDecoder().decode(shown)}}`;
 }
+
+const timeText = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
