@@ -30,7 +30,7 @@ test.each([
       .getByLabel(`Team for customer:cus_${name}_${number}`, { exact: true })
       .fill(`${name} ${number}.`);
   }
-  await page.getByRole('button', { name: 'Link and replay' }).last().click();
+  await page.getByRole('button', { name: 'Link team' }).last().click();
   await expectText(page.getByRole('status')).toContain(`${COUNT} done`);
   expect(await page.getByRole('table').count()).toBe(0);
   if (javaScriptEnabled) expect(await axeViolations(page)).toEqual([]);
@@ -103,7 +103,7 @@ test('a customer who paid is given the plan from the search, in 2 actions', asyn
   await page.keyboard.type('cus_paid');
   await page.keyboard.press('Enter');
   await page.getByLabel('Team id or name').fill('Paid');
-  await page.getByRole('button', { name: 'Link and replay' }).click();
+  await page.getByRole('button', { name: 'Link team' }).click();
   await page.locator('[data-result=linked]').waitFor();
   await page.goto(`${instep.url}/teams/${teamId}`);
   await page.locator('[data-status="has plan"]').waitFor();

@@ -13,7 +13,7 @@ test('a parked event is applied by linking a team to its customer, on its own pa
   await page.goto(`${instep.url}/events?outcome=parked`);
   await page.getByRole('link', { name: 'evt_parked' }).click();
   await page.getByLabel('Team id or name').fill('Parked');
-  await page.getByRole('button', { name: 'Link and replay' }).click();
+  await page.getByRole('button', { name: 'Link team' }).click();
   await page.locator('[data-result=linked]').waitFor();
   await page.goBack();
   await page.reload();

@@ -160,7 +160,7 @@ describe('a second customer', () => {
     expect(text).toMatch(
       /second customer .* Its metadata names the team first , which has another customer\. The team has cus_first : active for Pro \( ?sub_first ?\) Without a team is cus_second : active .*\( ?sub_cus_second ?\)/,
     );
-    expect(text).toMatch(/Parked events \(1\) Second customer \(1\)/);
+    expect(text).toMatch(/Waiting for a team \(1\) Second customer \(1\)/);
     expect(html).not.toContain('name="link customer:cus_second"');
   });
 
@@ -210,15 +210,15 @@ describe('the list', () => {
     for (const row of [
       /ByHand cus_ByHand changed by hand .* UTC The team was changed by hand, not by an event\. Repair would change: \S+ \(trialing\) → \S+ Repair/,
       /Missed cus_Missed out of sync .* UTC An event was missed\. Repair would change: \S+ → no plan \(canceled\) .*Repair/,
-      /Unknown cus_unknown unknown customer .* UTC Stripe does not know this customer\. .* Link and replay/,
-      /cus_parked parked events .* UTC No team is linked to this customer\. 1 event waits\. The newest says active for prod_pro \. Link and replay/,
+      /Unknown cus_unknown unknown customer .* UTC Stripe does not know this customer\. .* Link team/,
+      /cus_parked waiting for a team .* UTC No team is linked to this customer\. 1 event waits\. The newest says active for prod_pro \. Link team/,
       /sub_ByHand has same-second events whose order is unknown\. .* Compare/,
       /evt_odd unreadable event .* UTC data\.object: .* Replay/,
     ]) {
       expect(text).toMatch(row);
     }
     expect(text).toMatch(
-      /Parked events \(1\) Unreadable event \(1\) Unknown order \(1\) Out of sync \(1\)/,
+      /Waiting for a team \(1\) Unreadable event \(1\) Unknown order \(1\) Out of sync \(1\)/,
     );
   });
 
@@ -335,7 +335,7 @@ describe('a parked customer', () => {
       ['link customer:cus_2', 'Acme'],
     ]);
     expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Missing".* aria-invalid="true"/);
-    expect(pressed.text).toMatch(/Failed cus_1 .* Link and replay There is no team "Missing"\./);
+    expect(pressed.text).toMatch(/Failed cus_1 .* Link team There is no team "Missing"\./);
     expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
     expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
 
@@ -427,7 +427,7 @@ describe('a parked customer', () => {
     expect(resultsIn(dismissed.html)).toEqual(['dismissed']);
     expect(dismissed.text).toContain(EMPTY);
     expect(await list('/actions')).toMatch(
-      /dismiss cus_1 .* 1 parked event dismissed\. Undo test account/,
+      /dismiss cus_1 .* 1 event dismissed\. Undo test account/,
     );
     const restored = await undo(dismissed);
     expect(resultsIn(restored.html)).toEqual(['restored']);

@@ -106,7 +106,7 @@ test('a parked event is applied by linking a team to its customer on the page', 
   const position = await deliver({ customerId, createdSeconds: 1_000 });
   const teamId = await addTeam(database.query, { name: 'Parked Inc', customerId: null });
   const { html, text } = await pages.get(`/events/${position}`);
-  expect(text).toMatch(/Team id or name Link and replay Dismiss stops alerts/);
+  expect(text).toMatch(/Team id or name Link team Dismiss stops alerts/);
   expect(html).not.toContain('<code>instep');
   await pages.post('/attention', [
     [`link customer:${customerId}`, 'Parked Inc'],
@@ -121,13 +121,17 @@ describe('Replay', () => {
     const customerId = newCustomer();
     const eventId = 'evt_replayed';
     const position = await deliver({ eventId, customerId, createdSeconds: 1_000 });
-    expect((await pages.get(`/events/${position}`)).text).toContain('parked No team is linked');
+    expect((await pages.get(`/events/${position}`)).text).toContain(
+      'waiting for a team No team is linked',
+    );
     const early = await pages.post(`/events/${position}/replay`);
-    expect(early.text).toContain('The event is still parked: no team is linked to its customer.');
+    expect(early.text).toContain(
+      'The event still waits for a team: none is linked to its customer.',
+    );
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
     await linkTeam(database.query, teamId, customerId);
-    expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link and replay)/);
+    expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link team)/);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);
     expect(text).toContain('Done evt_replayed : The event is now applied.');

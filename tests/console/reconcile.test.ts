@@ -67,14 +67,6 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   );
   expect(await statusOf(account, teamId)).toBe('active');
 
-  const issues = await (await pages.fetch('/reconcile/issues?format=json')).json();
-  expect(issues).toMatchObject([
-    { issue: 'drift', team: teamId, cause: 'missed event', is_repaired: false },
-    { issue: 'customer without a team', team: null, customer: 'cus_teamless' },
-  ]);
-  const csv = await (await pages.fetch('/reconcile/issues?format=csv')).text();
-  expect(csv.split('\r\n')[2]).toBe('customer without a team,,cus_teamless,,,,,,');
-
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toMatch(
     /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted (?:prod_\w+|Pro) → no plan \(canceled\) An event of sub_drifted was missed\./,
@@ -201,7 +193,7 @@ test('issues are escaped', async () => {
   expect(text).toContain(customerId);
 });
 
-test('more issues than are shown are exported', async () => {
+test('the first of many issues are shown', async () => {
   const { account, pages } = await arrange();
   for (let number = 0; number < 201; number += 1) {
     const made = { customerId: `cus_${number}`, subscriptionId: `sub_${number}` };
@@ -209,6 +201,4 @@ test('more issues than are shown are exported', async () => {
   }
   await pages.post('/reconcile', { mode: 'dry run' });
   expect((await settled(pages)).text).toContain('Showing the first 200 of 201.');
-  const issues = await (await pages.fetch('/reconcile/issues?format=json')).json();
-  expect(issues).toHaveLength(201);
 });

@@ -1,7 +1,7 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { createDatabase } from '../support/postgres/test-database.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -50,6 +50,50 @@ test('an event id opens its event at once', async () => {
   expect(await search('evt_parked')).toEqual({ status: 303, location: `/events/${row?.position}` });
 });
 
+test.each([
+  ['https://dashboard.stripe.com/test/customers/cus_acme'],
+  ['https://dashboard.stripe.com/acct_1/test/subscriptions/sub_acme?tab=details'],
+  ['https://dashboard.stripe.com/customers/cus_acme#payments'],
+])('the address of a page of the dashboard opens the team: %s', async (address) => {
+  expect(await search(address)).toEqual({ status: 303, location: `/teams/${acme}` });
+});
+
+test('a number is that of a team, of an event, or of both', async () => {
+  expect((await search('#4')).location).toBe('/events/4');
+  const { text } = await pages.get(`/search?q=${encodeURIComponent(`#${acme}`)}`);
+  expect(text).toMatch(/Acme Rockets .* evt_acme/);
+  expect((await pages.get('/search?q=%23999')).text).toContain('Nothing found');
+});
+
+test('the beginning of the id of a customer finds its team', async () => {
+  expect((await search('cus_anv')).location).toMatch(/^\/teams\/\d+$/);
+});
+
+test('an email address finds the teams of a person, where a table says whose they are', async () => {
+  const unknown = await pages.get('/search?q=ada@example.com');
+  expect(unknown.text).toContain('Nobody could be looked up');
+  const people = await createDatabase();
+  await people.database.query(`
+    create table team_members (id serial, user_id integer, team_id integer, role text);
+    insert into users (id, name, email, password_hash, deleted_at)
+    values (1, 'Ada', 'ada@example.com', '', null), (2, 'Bob', 'bob@example.com', '', now());
+    insert into teams (id, name, plan_name) values (7, 'Engines', 'Pro'), (8, 'Looms', null);
+    insert into team_members (user_id, team_id) values (1, 7), (2, 8)`);
+  const own = await openConsole(connect(people.url));
+  const locationOf = async (path: string) =>
+    (await own.fetch(path, { redirect: 'manual' })).headers.get('location');
+  expect(await locationOf('/search?q=ada@example.com')).toBe('/teams/7');
+  expect(await locationOf('/search?q=ADA@Example.com')).toBe('/teams/7');
+  expect(await locationOf('/teams?search=ada@example.com')).toBe('/search?q=ada%40example.com');
+  for (const address of ['bob@example.com', 'ada@example', 'nobody@example.com']) {
+    expect((await own.get(`/search?q=${address}`)).text).toContain('Nothing found');
+  }
+  const completed = await own.get('/search/teams?link=engi');
+  expect(completed.html).toBe('<option value="7">Engines · Pro · ada@example.com</option>');
+  expect((await own.get('/search/teams?link=ada@example.com')).html).toContain('value="7"');
+  expect((await own.get('/search/teams?link=')).html).toBe('');
+});
+
 test('an event id that several events share opens a list of them', async () => {
   expect((await search('evt_twice')).location).toBe('/events?event=evt_twice');
   const { html } = await pages.get('/events?event=evt_twice');
@@ -96,9 +140,9 @@ test.each(['cus_teamless', 'sub_teamless'])(
     const { status, text: shown } = await pages.get(`/search?q=${text}`);
     expect(status).toBe(200);
     expect(shown).toContain('No team is linked to customer cus_teamless .');
-    expect(shown).toContain('Its parked events are applied once a team is linked.');
-    expect(shown).toContain('Team id or name Link and replay');
-    expect(shown).toMatch(/parked evt_parked updated active/);
+    expect(shown).toContain('Its events wait for a team');
+    expect(shown).toContain('Team id or name Link team');
+    expect(shown).toMatch(/evt_parked updated active/);
   },
 );
 
@@ -154,7 +198,7 @@ test.each(['nobody', 'prod_x', '%', '\0', '\u202e<script>alert(1)</script>'])(
   'a search without results says what to enter: %j',
   async (text) => {
     const { html, text: shown } = await pages.get(`/search?q=x${encodeURIComponent(text)}`);
-    expect(shown).toContain('Nothing found Enter a whole event (evt_…)');
+    expect(shown).toContain('Nothing found Enter the email address of a person');
     expect(html).not.toContain('<script>alert');
   },
 );

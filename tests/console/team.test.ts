@@ -93,7 +93,7 @@ describe('the reason for the plan', () => {
     const paid = { customerId: 'cus_paid', subscriptionId: 'sub_paid', productId: 'prod_pro' };
     await ingest([received(eventBody(paid), Date.now())]);
     const { html, text } = await pages.get(path);
-    expect(text).toContain('1 customer with parked events waits for a team.');
+    expect(text).toContain('1 customer with events waits for a team.');
     expect(html).toContain('href="/attention?issue=parked-events"');
     expect(html).toContain('name="customer" value="cus_paid"');
     expect(text).not.toMatch(/provider_|npx/);
@@ -119,7 +119,7 @@ describe('the reason for the plan', () => {
     );
     expect(text).not.toContain('has a plan');
     const { html } = await pages.get(`/teams/${teamId}`);
-    expect(html).toMatch(/class="button main">Link and replay.*class="button quiet"[^>]*>Compare/s);
+    expect(html).toMatch(/class="button main">Link team.*class="button quiet"[^>]*>Compare/s);
     const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
     expect(linked.text).toContain('Linked to cus_other.');
     expect(await read()).not.toContain('unknown customer');
@@ -166,7 +166,7 @@ describe('the reason for the plan', () => {
     await deliver(0, { subscriptionId: 'sub_live' });
     await deliver(60, { status: 'canceled' });
     expect(await read()).toMatch(
-      /Subscription sub_live is active , but the team follows another one\. With TEAM_PLAN= ?newest/,
+      /Subscription sub_live is active , but another one decides the plan\. With TEAM_PLAN= ?newest/,
     );
   });
 
@@ -423,7 +423,7 @@ describe("a team's customer", () => {
     const path = `/teams/${teamId}`;
     const question = await pages.post(`${path}/link`, { customer: customerId });
     expect(question.text).toMatch(
-      new RegExp(`Now ${former} active Pro Then ${customerId} trialing prod_starter`),
+      new RegExp(`Now ${former} : Pro Then ${customerId} , trialing prod_starter`),
     );
     expect((await account.planOf(teamId))?.customerId).toBe(former);
     const replaced = await pages.post(`${path}/link`, { customer: customerId, confirmed: 'yes' });

@@ -10,6 +10,7 @@ import {
   findTeams,
   followEvents,
   openContext,
+  readPeople,
   readReconciliation,
   readTeam,
   readTimeline,
@@ -162,4 +163,37 @@ test('follows new events, after the last ones that are there', async () => {
 
 test('an environment without a usable configuration is refused', async () => {
   await expect(openContext({ environment: {} })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
+
+test('finds teams by the email address of a person, with the people of a team', async () => {
+  await expect(findTeams(context, { filter: { email: 'ada@example.com' } })).rejects.toMatchObject({
+    code: 'MEMBERS_UNKNOWN',
+  });
+  expect((await readPeople(context, [acme])).size).toBe(0);
+  await query(`create table "TeamMember" ("userId" integer, "teamId" integer)`);
+  await query(`insert into users (id, email, password_hash) values (1, 'ada@example.com', '')`);
+  await query(`insert into "TeamMember" values (1, $1), (1, $2)`, [acme, other]);
+  const own = await openContext({ environment: account.environment });
+  const found = await findTeams(own, { filter: { email: 'Ada@example.com' } });
+  expect(found.teams).toMatchObject([{ id: acme }, { id: other }]);
+  const filter = { email: 'ada@example.com', status: 'canceled' };
+  expect((await findTeams(own, { filter })).teams).toMatchObject([{ id: acme }]);
+  expect((await findTeams(own, { filter: { email: 'bob@example.com' } })).teams).toEqual([]);
+  expect((await readPeople(own, [acme])).get(String(acme))).toEqual(['ada@example.com']);
+  await own.close();
+  // Declared by other names, which must be there.
+  const tables = (members: object) => ({
+    ...account.environment,
+    INSTEP_TABLES: JSON.stringify({ members }),
+  });
+  await query(
+    'alter table "TeamMember" rename to people; alter table people rename "userId" to who',
+  );
+  const columns = { userId: 'who' };
+  const declared = await openContext({ environment: tables({ table: 'people', columns }) });
+  expect((await findTeams(declared, { filter })).teams).toMatchObject([{ id: acme }]);
+  await declared.close();
+  const wrong = await openContext({ environment: tables({ table: 'nobody' }) });
+  await expect(findTeams(wrong)).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });
+  await wrong.close();
 });

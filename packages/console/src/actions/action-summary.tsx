@@ -40,33 +40,25 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
   const [first] = actions;
   const undo = <Undo actions={actions} page={page} />;
   if (first === undefined && skipped === 0) return null;
-  if (first !== undefined && actions.length === 1 && skipped === 0) {
-    return (
-      <div
-        class={`notice ${first.isDone ? 'done' : 'error'}`}
-        role={first.isDone ? 'status' : undefined}
-        data-result={first.result.code}
-      >
-        <strong>{first.isDone ? 'Done' : 'Failed'}</strong>
-        <p>
-          <SubjectLink {...first} />: <UntrustedText text={recordedText(first)} maxLength={400} />
-        </p>
-        {undo}
-      </div>
-    );
-  }
   const failed = actions.filter(({ isDone }) => !isDone);
   const isDone = failed.length === 0;
   const rows = [...failed, ...actions.filter(({ isDone }) => isDone)];
+  const isOne = actions.length === 1 && skipped === 0;
+  const all = isDone ? `${actions.length} done` : `${failed.length} of ${actions.length} failed`;
   return (
-    <div class={`notice ${isDone ? 'done' : 'error'}`} role="status">
-      <strong>
-        {isDone ? `${actions.length} done` : `${failed.length} of ${actions.length} failed`}
-      </strong>
+    <div
+      class={`notice ${isDone ? 'done' : 'error'}`}
+      role={isDone || !isOne ? 'status' : undefined}
+    >
+      <strong>{isOne ? (isDone ? 'Done' : 'Failed') : all}</strong>
       <ul>
         {rows.map((action) => (
           <li data-result={action.result.code}>
-            <Badge tone={action.isDone ? 'good' : 'bad'}>{action.isDone ? 'done' : 'failed'}</Badge>{' '}
+            {!isOne && (
+              <Badge tone={action.isDone ? 'good' : 'bad'}>
+                {action.isDone ? 'done' : 'failed'}
+              </Badge>
+            )}{' '}
             <SubjectLink {...action} />:{' '}
             <UntrustedText text={recordedText(action)} maxLength={400} />
           </li>

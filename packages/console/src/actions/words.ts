@@ -76,7 +76,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'unknown-customer':
       return `Stripe does not know customer ${result.customerId}. Link the right customer.`;
     case 'unknown-subscription':
-      return 'Stripe does not know the subscription. The team follows the event that arrived last.';
+      return 'Stripe does not know the subscription. The event that arrived last decides the plan.';
     case 'order-known':
       return 'The order is known.';
     case 'order-decided':
@@ -87,14 +87,12 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       const { parkedEvents, untilMs } = result;
       const until =
         untilMs === undefined ? 'it changes' : new Date(untilMs).toISOString().slice(0, 10);
-      const events =
-        parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'parked event')} dismissed.`;
+      const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} dismissed.`;
       return `Hidden until ${until}, and changed by no repair.${events}`;
     }
     case 'restored': {
       const { parkedEvents } = result;
-      const events =
-        parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'parked event')} restored.`;
+      const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} restored.`;
       return `No longer dismissed.${events}`;
     }
     case 'reconciled':
@@ -154,7 +152,7 @@ export function failureText(code: string): string {
 
 function replayText(outcomes: ReplayOutcomes): string {
   const counts = Object.entries(outcomes);
-  if (counts.length === 0) return 'No event was parked.';
+  if (counts.length === 0) return 'No event waited for a team.';
   const events = counts.reduce((sum, [, count]) => sum + count, 0);
   const list = counts.map(([outcome, count]) => `${count} ${outcome}`).join(', ');
   return `${counted(events, 'event')} replayed: ${list}.`;
@@ -165,7 +163,7 @@ const REPLAYED: Readonly<Record<keyof ReplayOutcomes, string>> = {
   applied: 'The event is now applied.',
   stale: 'The event is now stale: a newer one was already applied, so it has no effect.',
   unchanged: 'The event is now decided and has no effect.',
-  parked: 'The event is still parked: no team is linked to its customer.',
+  parked: 'The event still waits for a team: none is linked to its customer.',
   unreadable: `This version of Instep can't read the event either. ${UNCHANGED}`,
   duplicate: `The event was already decided. ${UNCHANGED}`,
   'left out': `This is a snapshot of Stripe's data at that time. ${UNCHANGED}`,

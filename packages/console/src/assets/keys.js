@@ -18,6 +18,15 @@ document.addEventListener('keydown', (event) => {
   event.target.closest('tr').querySelector('[name="one"]').click();
 });
 
+// Buttons for selected rows need a selected row.
+function updateToolbar() {
+  const isNone = document.querySelector('td > :checked') === null;
+  for (const button of document.querySelectorAll('.toolbar [name="action"]:not([value="link"])'))
+    button.disabled = isNone;
+}
+document.addEventListener('change', updateToolbar);
+addEventListener('pageshow', updateToolbar);
+
 // A form that changes something is sent once, and shows that it is on its way.
 document.addEventListener('submit', (event) => {
   const { target: form, submitter } = event;

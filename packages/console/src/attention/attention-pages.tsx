@@ -9,6 +9,7 @@ import {
   type IssueCursor,
   type OperateContext,
   type PageOfIssues,
+  readPeople,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep/operate';
@@ -50,6 +51,13 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     ]);
     const areSelected = req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
+    const candidates = acted.flatMap(({ result }) =>
+      result.code === 'several-teams' ? (result.candidates ?? []) : [],
+    );
+    const people = await readPeople(
+      services,
+      candidates.map(({ id }) => id),
+    );
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
@@ -63,7 +71,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
               what={code === null ? 'all issues' : 'all of these issues'}
               url={issuesUrl(code)}
             />
-            <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
+            <IssueForm {...{ page, code, cursor, areSelected, texts, failures, people }} />
           </>
         )}
         <p>
@@ -217,10 +225,10 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
         ))}
       </div>
       <p class="quiet">
-        Link and replay applies to every row whose field is filled in; the other buttons apply to
-        the selected rows. Dismiss hides a row until it changes or until the end of a day, and no
-        repair changes its team meanwhile. The events of a dismissed customer are deleted after 30
-        days. The action and its note stay in the record below for a year.
+        Link team applies to every row whose field is filled in; the other buttons apply to the
+        selected rows. Dismiss hides a row until it changes or until the end of a day, and no repair
+        changes its team meanwhile. The events of a dismissed customer are deleted after 30 days.
+        The action and its note stay in the record below for a year.
       </p>
       {pager}
     </PostForm>

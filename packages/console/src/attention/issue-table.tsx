@@ -22,7 +22,14 @@ import { differingFields } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
+import {
+  CHOOSE_FIELD,
+  COMPLETED,
+  ISSUE_NAMES,
+  LINK_FIELD,
+  REPLACE_FIELD,
+  TeamOptionList,
+} from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Changes } from '../reconcile/issue-table.tsx';
 import { canAct } from '../request-context.ts';
@@ -34,7 +41,7 @@ export const TONES: Readonly<Record<Severity, Tone>> = {
 };
 
 export const BUTTONS: Readonly<Record<Action, string>> = {
-  link: 'Link and replay',
+  link: 'Link team',
   unlink: 'Unlink',
   replay: 'Replay',
   compare: 'Compare',
@@ -64,6 +71,8 @@ export type IssueTableProps = {
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
   readonly failures: ReadonlyMap<string, RecordedAction>;
+  /** The email addresses of people, by the team's id as text. */
+  readonly people: ReadonlyMap<string, readonly string[]>;
 };
 
 /** The rows of the list. The surrounding form sends those that are selected, and viewers have none. */
@@ -76,7 +85,12 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
     issue.code === 'unreadable-event' ? issue.evidence.event.eventId : issue.customerId,
   );
   const columns = COLUMNS.slice(first, last);
-  return <Table label="Issues" columns={columns} rows={rows} ids={ids} />;
+  return (
+    <>
+      <Table label="Issues" columns={columns} rows={rows} ids={ids} />
+      <TeamOptionList />
+    </>
+  );
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;
@@ -84,10 +98,10 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: OpenIssue,
   id: string,
-  { areSelected, texts, failures }: RowState,
+  { areSelected, texts, failures, people }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
-  const input = { id, text: texts.get(subject), failure: failures.get(subject) };
+  const input = { id, text: texts.get(subject), failure: failures.get(subject), people };
   return [
     <input
       type="checkbox"
@@ -314,10 +328,10 @@ type ResolutionProps = {
   readonly text: string | undefined;
   /** The last action, if it failed. */
   readonly failure: RecordedAction | undefined;
-};
+} & Pick<IssueTableProps, 'people'>;
 
 /** The main action of a row, with its field. */
-function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
+function Resolution({ issue, subject, id, text, failure, people }: ResolutionProps) {
   const action = mainActionOf(issue);
   const isOfTeam = issue.code === 'unknown-customer';
   const isNotLinked = failure?.action === 'link';
@@ -331,7 +345,7 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
-          autocomplete="off"
+          {...(isOfTeam ? { autocomplete: 'off' } : COMPLETED)}
           aria-describedby={isNotLinked ? `${id}-error` : undefined}
           aria-invalid={isNotLinked ? 'true' : undefined}
         />
@@ -353,7 +367,8 @@ function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
           <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
             <span>
               Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}
-              {String(id)}, <OptionalText text={planName} fallback="no plan" />)
+              {[id, ...(people.get(String(id)) ?? [])].join(', ')},{' '}
+              <OptionalText text={planName} fallback="no plan" />)
             </span>
           </Button>
         ))}

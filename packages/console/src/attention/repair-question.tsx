@@ -1,5 +1,5 @@
 import { counted, type ExplainedTeam, explainTeam, type OperateContext } from 'instep/operate';
-import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
+import { Confirm, CSRF_FIELD } from '../components/form.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText } from '../components/text.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
@@ -48,17 +48,11 @@ export function RepairQuestion({ form, teams: { count, first } }: RepairQuestion
         ])}
       />
       {count > first.length && <p>And {counted(count - first.length, 'more team')}.</p>}
-      <PostForm action="/attention">
+      <Confirm action="/attention" back="/attention" button={`Repair ${counted(count, 'team')}`}>
         {fields.map(([name, value]) => (
           <input type="hidden" name={name} value={String(value)} />
         ))}
-        <div class="toolbar">
-          <Button kind="main" name="confirmed" value="yes">
-            Repair {counted(count, 'team')}
-          </Button>
-          <a href="/attention">Cancel</a>
-        </div>
-      </PostForm>
+      </Confirm>
     </Page>
   );
 }

@@ -36,7 +36,7 @@ export async function readWaitingCustomers(context: OperateContext): Promise<Wai
 }
 
 const TEXTS = {
-  'parked-events': ['customer with parked events', 'customers with parked events'],
+  'parked-events': ['customer with events', 'customers with events'],
   'customer-without-team': ['customer with a subscription', 'customers with a subscription'],
 } as const;
 
@@ -80,7 +80,7 @@ function waitingCells(issue: OpenIssue): Child[] {
     <Time ms={sinceMs} />,
     <Why issue={issue} />,
     <Button name="customer" value={customerId ?? ''}>
-      Link and replay
+      Link team
     </Button>,
   ];
 }

@@ -19,7 +19,11 @@ const OUTCOME_TONES = {
 } as const satisfies Record<LoggedOutcome, Tone>;
 
 export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
-  return <Badge tone={OUTCOME_TONES[outcome]}>{outcome}</Badge>;
+  return (
+    <Badge tone={OUTCOME_TONES[outcome]}>
+      {outcome === 'parked' ? 'waiting for a team' : outcome}
+    </Badge>
+  );
 }
 
 /** A status can be any text. */
@@ -36,7 +40,8 @@ const EFFECT_TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as con
 export function StatusBadge({ status }: { readonly status: string | null }) {
   if (status === null) return <Badge tone="quiet">no subscription</Badge>;
   return (
-    <Badge tone={EFFECT_TONES[effectOf(status)]}>
+    // Unpaid is the only status that clears a plan and can still end well.
+    <Badge tone={status === 'unpaid' ? 'warning' : EFFECT_TONES[effectOf(status)]}>
       <UntrustedText text={status} maxLength={40} />
     </Badge>
   );

@@ -13,7 +13,7 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'plan-refused': 'plan refused',
   'unknown-customer': 'unknown customer',
   'customer-without-team': 'customer without a team',
-  'parked-events': 'parked events',
+  'parked-events': 'waiting for a team',
   'second-customer': 'second customer',
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
@@ -46,6 +46,18 @@ export const CHOOSE_FIELD = 'choose ';
 /** The name of the field with the team whose customer a row replaces begins like this. */
 export const REPLACE_FIELD = 'replace ';
 
+/** Attributes of a field for a team: what is entered is completed with ids, names, plans and people. */
+export const COMPLETED = {
+  list: 'team-options',
+  autocomplete: 'off',
+  'hx-get': '/search/teams',
+  'hx-trigger': 'input changed delay:150ms',
+  'hx-target': '#team-options',
+};
+
+/** What the fields of a page are completed with. */
+export const TeamOptionList = () => <datalist id="team-options" />;
+
 /** Links a customer to a team, and replays its parked events. The result is on the list of issues. */
 export function LinkCustomerForm({ customerId }: { readonly customerId: string }) {
   const subject = `customer:${customerId}`;
@@ -54,12 +66,19 @@ export function LinkCustomerForm({ customerId }: { readonly customerId: string }
       <div class="field">
         <label>
           Team id or name{' '}
-          <input type="text" name={`${LINK_FIELD}${subject}`} maxlength={200} required />
+          <input
+            type="text"
+            name={`${LINK_FIELD}${subject}`}
+            maxlength={200}
+            required
+            {...COMPLETED}
+          />
         </label>
       </div>
       <Button kind="main" name="one" value={`link ${subject}`}>
-        Link and replay
+        Link team
       </Button>
+      <TeamOptionList />
     </PostForm>
   );
 }

@@ -2,7 +2,6 @@ import {
   counted,
   countText,
   type HealthReport,
-  MAX_COUNTED_PARKED,
   type Progress,
   type TeamCounts,
 } from 'instep/operate';
@@ -10,17 +9,15 @@ import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Ago } from '../components/live.tsx';
 import { Facts, Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { countBy } from '../teams/team-groups.ts';
 
 type HealthFactsProps = { readonly health: HealthReport; readonly nowMs: number };
 
-/** The figures behind the issues, shown even if there are no issues. */
+/** When what keeps the teams in sync last worked. What is wrong is in the list of issues. */
 export function HealthFacts({ health, nowMs }: HealthFactsProps) {
-  const { issues, figures, catchUp, reconciled } = health;
-  const unknownOrders = issues.find(({ code }) => code === 'unknown-order')?.count ?? 0;
-  const { lastReceivedMs } = figures;
+  const { catchUp, reconciled } = health;
+  const { lastReceivedMs } = health.figures;
   return (
     <Facts
       facts={[
@@ -28,24 +25,6 @@ export function HealthFacts({ health, nowMs }: HealthFactsProps) {
           'Last event',
           <a id="last-event" href="/events">
             {lastReceivedMs === null ? 'never' : <Ago ms={lastReceivedMs} nowMs={nowMs} />}
-          </a>,
-        ],
-        [
-          'Parked events',
-          <a id="parked-events" href={issuesUrl('parked-events')}>
-            {countText(figures.parkedEvents, MAX_COUNTED_PARKED)}
-          </a>,
-        ],
-        [
-          'Unknown order',
-          <a id="unknown-order" href={issuesUrl('unknown-order')}>
-            {counted(unknownOrders, 'subscription')}
-          </a>,
-        ],
-        [
-          'Products without a name',
-          <a id="products-without-name" href={teamsUrl({ issue: 'products-without-name' })}>
-            {countText(figures.namelessProducts)}
           </a>,
         ],
         ['Last catch-up', <LastCatchUp job={catchUp} nowMs={nowMs} />],

@@ -1,6 +1,5 @@
 import { Hono } from 'hono';
-import { type OperateContext, type ReconciliationIssue, readReconciliation } from 'instep/operate';
-import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
+import { type OperateContext, readReconciliation } from 'instep/operate';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { readTeamsOfIssues } from './issue-table.tsx';
@@ -48,47 +47,5 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
     return context.redirect('/reconcile', 303);
   });
 
-  app.get('/issues', (context) => {
-    const issues = run.state.kind === 'none' ? [] : run.state.found.first;
-    const format = exportFormatOf(context) ?? 'json';
-    return exportList(context, format, () => exportedIssues(issues), options);
-  });
-
   return app;
-}
-
-const EXPORTED = [
-  'issue',
-  'team',
-  'customer',
-  'cause',
-  'subscriptions',
-  'is',
-  'should_be',
-  'since',
-  'is_repaired',
-] as const;
-
-type Column = (typeof EXPORTED)[number];
-
-function exportedIssues(issues: readonly ReconciliationIssue[]): ExportedList<Column> {
-  return { name: 'issues', columns: EXPORTED, rows: issueRows(issues) };
-}
-
-async function* issueRows(issues: readonly ReconciliationIssue[]) {
-  for (const issue of issues) {
-    const drift = issue.kind === 'drift' ? issue : null;
-    const { sinceSeconds = null, isRepaired = null } = drift ?? {};
-    yield {
-      issue: issue.kind,
-      team: 'teamId' in issue ? issue.teamId : null,
-      customer: issue.customerId,
-      cause: drift?.cause ?? null,
-      subscriptions: 'subscriptionIds' in issue ? issue.subscriptionIds.join(' ') : null,
-      is: drift && JSON.stringify(drift.is),
-      should_be: drift && JSON.stringify(drift.shouldBe),
-      since: exportedTime(sinceSeconds === null ? null : sinceSeconds * 1_000),
-      is_repaired: isRepaired,
-    };
-  }
 }

@@ -8,7 +8,6 @@ import {
 } from 'instep/operate';
 import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
-import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
@@ -151,22 +150,17 @@ type IssuesProps = Pick<RunStatusProps, 'teams'> & {
 };
 
 function Issues({ found, teams, isOver }: IssuesProps) {
-  const { first, count } = found;
+  const { count } = found;
   if (count === 0) return isOver ? null : <p class="quiet">No issues yet.</p>;
   return (
     <>
-      {isOver && count === first.length && (
-        <ExportLinks what={counted(count, 'issue')} url="/reconcile/issues" />
-      )}
       <IssueTable issues={shownOf(found)} teams={teams} />
-      {count > MAX_SHOWN && (
+      {isOver && (
         <p>
-          Showing the first {countText(MAX_SHOWN)} of {countText(count)}.
-        </p>
-      )}
-      {isOver && count > first.length && (
-        <p>
-          To get all of them, run <code>npx instep reconcile --dry-run --json</code>.
+          {count > MAX_SHOWN &&
+            `Showing the first ${countText(MAX_SHOWN)} of ${countText(count)}. `}
+          The open ones are also under <a href="/attention">Attention</a>, which exports them. To
+          get all, run <code>npx instep reconcile --dry-run --json</code>.
         </p>
       )}
     </>

@@ -1,4 +1,4 @@
-import type { PropsWithChildren } from 'hono/jsx';
+import type { Child } from 'hono/jsx';
 import { type Dismissal, type EventRow, type NamedTeam, subscriptionOf } from 'instep/operate';
 import {
   WaitingCounts,
@@ -6,10 +6,9 @@ import {
   WaitingTable,
 } from '../attention/waiting-customers.tsx';
 import { StatusBadge } from '../components/badges.tsx';
-import { Button, Field, PostForm } from '../components/form.tsx';
-import { Panel } from '../components/panels.tsx';
+import { Button, Confirm, Field, PostForm } from '../components/form.tsx';
+import { Facts, Panel } from '../components/panels.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
-import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
@@ -26,36 +25,53 @@ export type LinkFailure = { readonly customer: string; readonly error: string };
 
 /** Links a team to its customer: one of those that wait for a team, or any other. */
 export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPanelProps) {
-  const action = `${teamUrl(id)}/link`;
   return (
     <Panel
       title={customerId === null ? 'Link to a customer' : 'Link to another customer'}
       id="link"
     >
-      <PostForm action={action} class="row">
-        <Field
-          label="Customer"
-          name="customer"
-          hint="The id at Stripe, such as cus_123. Its parked events are replayed."
-          value={failure?.customer ?? ''}
-          error={failure?.error}
-          maxlength={300}
-          required
-        />
-        <Button kind="main">Link and replay</Button>
-      </PostForm>
+      <CustomerForm
+        {...{ id, failure }}
+        label="Customer"
+        hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
+        button={<Button kind="main">Link team</Button>}
+      />
       <p>
         <WaitingCounts {...waiting} />
       </p>
       {waiting.issues.length > 0 &&
         (canAct() ? (
-          <PostForm action={action}>
+          <PostForm action={`${teamUrl(id)}/link`}>
             <WaitingTable {...waiting} />
           </PostForm>
         ) : (
           <WaitingTable {...waiting} />
         ))}
     </Panel>
+  );
+}
+
+type CustomerFormProps = Pick<LinkPanelProps, 'failure'> & {
+  readonly id: NamedTeam['id'];
+  readonly label: string;
+  readonly hint: string;
+  readonly button: Child;
+};
+
+/** A field for the customer of the team. */
+function CustomerForm({ id, failure, label, hint, button }: CustomerFormProps) {
+  return (
+    <PostForm action={`${teamUrl(id)}/link`} class="row">
+      <Field
+        {...{ label, hint }}
+        name="customer"
+        value={failure?.customer ?? ''}
+        error={failure?.error}
+        maxlength={300}
+        required
+      />
+      {button}
+    </PostForm>
   );
 }
 
@@ -68,18 +84,12 @@ export function CustomerPanel({ team: { id }, failure }: CustomerPanelProps) {
     <Panel title="Customer" id="link">
       <details open={failure !== null}>
         <summary>Replace or unlink the customer</summary>
-        <PostForm action={`${teamUrl(id)}/link`} class="row">
-          <Field
-            label="Other customer"
-            name="customer"
-            hint="The id at Stripe, such as cus_123. The next page shows the effects."
-            value={failure?.customer ?? ''}
-            error={failure?.error}
-            maxlength={300}
-            required
-          />
-          <Button>Replace customer…</Button>
-        </PostForm>
+        <CustomerForm
+          {...{ id, failure }}
+          label="Other customer"
+          hint="The id at Stripe, such as cus_123. The next page shows the effects."
+          button={<Button>Replace customer…</Button>}
+        />
         <p>
           <a class="button" href={`${teamUrl(id)}/unlink`}>
             Unlink…
@@ -151,24 +161,24 @@ export function ReplaceQuestion({ team, customerId, newest, others }: ReplaceQue
   const subscription = newest === null ? null : subscriptionOf(newest);
   return (
     <Page title={`Replace the customer of ${teamName(team)}?`} area="Teams">
-      <Table
-        label="Effects"
-        columns={['', 'Customer', 'Status', 'Product']}
-        rows={[
+      <Facts
+        facts={[
           [
             'Now',
-            <OptionalText text={former} maxLength={100} />,
-            <StatusBadge status={plan.subscriptionStatus} />,
-            <OptionalText text={plan.planName ?? plan.providerProductId} />,
+            <>
+              <OptionalText text={former} maxLength={100} />:{' '}
+              <UntrustedText text={shortPlan(plan)} />
+            </>,
           ],
           [
             'Then',
-            <UntrustedText text={customerId} maxLength={100} />,
-            <StatusBadge status={subscription?.status ?? null} />,
-            <OptionalText text={subscription?.planName ?? subscription?.productId ?? null} />,
+            <>
+              <UntrustedText text={customerId} maxLength={100} />,{' '}
+              <StatusBadge status={subscription?.status ?? null} />{' '}
+              <OptionalText text={subscription?.planName ?? subscription?.productId ?? null} />
+            </>,
           ],
         ]}
-        hasRowNames
       />
       {newest === null && (
         <p>No event of this customer is known. Instep then asks Stripe for its subscriptions.</p>
@@ -182,25 +192,5 @@ export function ReplaceQuestion({ team, customerId, newest, others }: ReplaceQue
         <input type="hidden" name="customer" value={customerId} />
       </Confirm>
     </Page>
-  );
-}
-
-type ConfirmProps = PropsWithChildren<{
-  readonly action: string;
-  readonly back: string;
-  readonly button: string;
-}>;
-
-function Confirm({ action, back, button, children }: ConfirmProps) {
-  return (
-    <PostForm action={action}>
-      {children}
-      <div class="toolbar">
-        <Button kind="main" name="confirmed" value="yes">
-          {button}
-        </Button>
-        <a href={back}>Cancel</a>
-      </div>
-    </PostForm>
   );
 }

@@ -46,6 +46,9 @@ export function teamPages(options: OperateContext): Hono {
     const counts = await readTeamCounts(options);
     const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
     const given = readTeamFields(parameter);
+    if (given.search.includes('@')) {
+      return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
+    }
     // Ids have an index.
     const isById = teamOrderOf(given).sort === 'id';
     const fields = canSort || isById ? given : { ...given, sort: '' };
@@ -96,7 +99,7 @@ function SearchForm({ fields }: { readonly fields: TeamFields }) {
     <search aria-label="Teams">
       <form method="get" action="/teams" class="row">
         <Field
-          label="Name, team id, customer or subscription"
+          label="Name, id, email address, customer or subscription"
           name="search"
           type="search"
           value={search}
@@ -159,7 +162,7 @@ function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
     <Notice kind="empty" title={start !== null ? 'No more teams found' : 'No team found'}>
       {fields.search === ''
         ? 'No team matches these filters.'
-        : 'Enter part of a name, or a whole team id, customer (cus_…) or subscription (sub_…). E-mail addresses are not searched.'}{' '}
+        : 'Enter part of a name, a team id, the email address of a person, or the beginning of a customer (cus_…) or subscription (sub_…).'}{' '}
       <a href="/teams">Show all teams</a>
     </Notice>
   );

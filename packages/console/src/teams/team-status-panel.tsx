@@ -243,7 +243,7 @@ function Note({ note, planSelection }: NoteProps) {
         <>
           {note.count > 1 && `${note.count} other subscriptions would also grant a plan. `}
           Subscription <Id of={note.newest} /> is <StatusBadge status={note.newest.status} />, but
-          the team follows another one. With TEAM_PLAN={planSelection}{' '}
+          another one decides the plan. With TEAM_PLAN={planSelection}{' '}
           {SELECTION_RULES[planSelection]}
         </>
       );

@@ -10,7 +10,7 @@ import {
 } from 'instep/operate';
 import { parseSubject, SubjectLink } from '../actions/subject-link.tsx';
 import { findingText, resultText } from '../actions/words.ts';
-import { Badge, OutcomeBadge, StatusBadge } from '../components/badges.tsx';
+import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
@@ -248,68 +248,60 @@ const resultOf = ({ subject, result }: RecordedAction) =>
 type ItemProps = { readonly item: TimelineItem };
 
 function What({ item }: ItemProps) {
-  switch (item.kind) {
-    case 'event': {
-      const { event, subscription } = item;
-      return (
-        <>
-          <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
+  if (item.kind !== 'event') {
+    const { word, tone = 'accent', by = null } = signOf(item);
+    return (
+      <>
+        <Badge tone={tone}>{word}</Badge>
+        {by !== null && (
           <div class="quiet">
-            {shortType(event.type)}, <StatusBadge status={subscription.status} />
-            {subscription.subscriptionId !== null && (
-              <>
-                {' '}
-                of <Id text={subscription.subscriptionId} />
-              </>
-            )}
+            by <UntrustedText text={by} />
           </div>
-        </>
-      );
-    }
-    case 'change':
-      return (
-        <>
-          <Badge tone={item.change.cause === 'app' ? 'warning' : 'accent'}>
-            {CAUSES[item.change.cause]}
-          </Badge>
-          <By name={item.change.operator} />
-        </>
-      );
-    case 'action':
-      return (
-        <>
-          <Badge tone={item.action.isDone ? 'accent' : 'bad'}>
-            {item.action.isDone ? item.action.action : `${item.action.action} failed`}
-          </Badge>
-          <By name={item.action.operator} />
-        </>
-      );
-    case 'grant':
-      return (
-        <>
-          <Badge tone="accent">granted</Badge>
-          <By name={item.grant.grantedBy} />
-        </>
-      );
-    case 'grant-end':
-      return (
-        <>
-          <Badge tone="accent">{item.grant.revokedAtMs === null ? 'grant ended' : 'revoked'}</Badge>
-          <By name={item.grant.revokedBy} />
-        </>
-      );
-    case 'refused':
-      return <Badge tone="bad">plan refused</Badge>;
+        )}
+      </>
+    );
   }
+  const { event, subscription } = item;
+  return (
+    <>
+      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
+      <div class="quiet">
+        {shortType(event.type)}, <StatusBadge status={subscription.status} />
+        {subscription.subscriptionId !== null && (
+          <>
+            {' '}
+            of <Id text={subscription.subscriptionId} />
+          </>
+        )}
+      </div>
+    </>
+  );
 }
 
-function By({ name }: { readonly name: string | null }) {
-  if (name === null) return null;
-  return (
-    <div class="quiet">
-      by <UntrustedText text={name} />
-    </div>
-  );
+type Sign = { readonly word: string; readonly tone?: Tone; readonly by?: string | null };
+
+/** What happened in a word or two, and who did it. */
+function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
+  switch (item.kind) {
+    case 'change': {
+      const { cause, operator } = item.change;
+      return { word: CAUSES[cause], tone: cause === 'app' ? 'warning' : 'accent', by: operator };
+    }
+    case 'action': {
+      const { action, isDone, operator } = item.action;
+      return isDone
+        ? { word: action, by: operator }
+        : { word: `${action} failed`, tone: 'bad', by: operator };
+    }
+    case 'grant':
+      return { word: 'granted', by: item.grant.grantedBy };
+    case 'grant-end': {
+      const { revokedAtMs, revokedBy } = item.grant;
+      return { word: revokedAtMs === null ? 'grant ended' : 'revoked', by: revokedBy };
+    }
+    case 'refused':
+      return { word: 'plan refused', tone: 'bad' };
+  }
 }
 
 function Why({ item }: ItemProps) {

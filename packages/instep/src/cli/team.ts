@@ -57,6 +57,7 @@ export function teamCommand(): Command {
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
         .option('--search <text>', 'only teams with this text in their name, this id or customer')
+        .option('--email <address>', 'only the teams of this person')
         .option('--limit <count>', 'maximum number of teams', positiveInteger, 20)
         .option('--json', 'print a JSON line for each team')
         .action(list),
@@ -196,10 +197,12 @@ const COLUMNS: Columns = [
   ['plan', 9],
 ];
 
-async function list({ search: text, limit, json }: { search?: string; limit: number } & Json) {
+type ListOptions = { search?: string; email?: string; limit: number } & Json;
+
+async function list({ search: text, email, limit, json }: ListOptions) {
   await withReadContext(async (context) => {
     let count = 0;
-    for await (const { id, name, customerId, plan } of exportTeams(context, { text })) {
+    for await (const { id, name, customerId, plan } of exportTeams(context, { text, email })) {
       if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
       const cells = [String(id), name, customerId, plan.subscriptionStatus, plan.planName];
       const line = json

@@ -5,6 +5,7 @@ import * as v from 'valibot';
 import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
 import {
   type DeclaredTables,
+  MEMBER_FIELDS,
   TEAM_FIELDS,
   USER_FIELDS,
 } from '../postgres/tables/application-tables.ts';
@@ -121,8 +122,8 @@ function table(fields: object) {
 }
 
 const tables = v.strictObject(
-  { users: table(USER_FIELDS), teams: table(TEAM_FIELDS) },
-  'can have only users and teams',
+  { users: table(USER_FIELDS), teams: table(TEAM_FIELDS), members: table(MEMBER_FIELDS) },
+  'can have only users, teams and members',
 );
 
 const EXAMPLE = '{"teams": {"table": "organizations", "columns": {"planName": "plan"}}}';

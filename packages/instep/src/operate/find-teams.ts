@@ -10,6 +10,7 @@ import {
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { OperateContext, ReadContext } from './context.ts';
+import { teamIdsOfEmail } from './members.ts';
 import {
   NAMED_TEAM,
   type NamedTeam,
@@ -59,6 +60,7 @@ const BUDGET_MS = 30;
  * Finds the teams of a customer or a subscription. If there are none, finds the team with this id and those
  * that match the filter. A search of a large table takes several calls: it continues at `searchedTo`.
  *
+ * @throws InstepError: `MEMBERS_UNKNOWN` for an email address, if no table says which users belong to which teams
  * @example
  * ```ts
  * import { findTeams, openContext } from 'instep/operate';
@@ -244,13 +246,15 @@ async function search(query: Query, request: Request): Promise<Found> {
 
 /** A team must match every given member. */
 export type TeamFilter = {
-  /** A part of the name, in upper or lower case. */
+  /** A part of the name, in upper or lower case, or the beginning of the id of a customer or a subscription. */
   readonly text?: string | undefined;
   readonly status?: string | undefined;
   /** A plan or product that the team has or had. */
   readonly plan?: string | undefined;
   readonly product?: string | undefined;
   readonly issue?: TeamIssueCode | undefined;
+  /** The whole email address of a person of the team. */
+  readonly email?: string | undefined;
 };
 
 /** The sort keys of a list, as SQL that is never null. Teams with the same value are ordered by id. */
@@ -291,6 +295,7 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = conditionsOf(filter, parameter);
+  const email = filter.email === undefined ? null : parameter(filter.email);
   const cursorText = cursor === null ? null : parameter(cursor);
   // Joined for the teams of the page only, unless the plan decides which they are.
   const needsPlan =
@@ -298,7 +303,7 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   type Row = NamedTeamRow & { examinedTo: ApplicationId | null };
   const rows = await query<Row | { id: null; examinedTo: ApplicationId | null }>({
     name: 'list_teams',
-    text: (tables) => textOf(tables, order, { conditions, cursor: cursorText, needsPlan }),
+    text: (tables) => textOf(tables, order, { conditions, cursor: cursorText, needsPlan, email }),
     values,
   });
   const teams = rows.flatMap((row) => {
@@ -315,18 +320,21 @@ type ListParts = {
   readonly cursor: string | null;
   /** Whether the order or a condition depends on the plan that a team had. */
   readonly needsPlan: boolean;
+  /** The parameter of the email address. */
+  readonly email: string | null;
 };
 
 function textOf(
   tables: ApplicationTables,
   order: TeamOrder,
-  { conditions, cursor, needsPlan }: ListParts,
+  { conditions, cursor, needsPlan, email }: ListParts,
 ): string {
   const { idType, rows } = tables.teams;
   const { sort, isDescending } = order;
   const direction = isDescending ? 'desc' : 'asc';
   const beyond = isDescending ? '<' : '>';
   const cursorId = cursor === null ? null : idFrom(idType, `${cursor}::text`);
+  const ofPerson = email === null ? [] : [`teams.id = any (${teamIdsOfEmail(tables, email)})`];
   const keys = sort === 'id' ? ['teams.id'] : [SORTS[sort], 'teams.id'];
   const key = keys.join(', ');
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
@@ -341,7 +349,7 @@ function textOf(
       with page as materialized (
         select teams.*
           from ${needsPlan ? allTeamsWithLostPlans(tables) : `${rows} as teams`}
-         ${whereOf([...conditions, ...afterCursor])}
+         ${whereOf([...conditions, ...ofPerson, ...afterCursor])}
          order by ${orderBy}
          limit $1
       )
@@ -353,7 +361,7 @@ function textOf(
       with examined as materialized (
         select *
           from ${rows} as teams
-         ${cursorId === null ? '' : `where id ${beyond} ${cursorId}`}
+         ${whereOf([...ofPerson, ...(cursorId === null ? [] : [`id ${beyond} ${cursorId}`])])}
          order by id ${direction}
          limit ${EXAMINED}
       ), page as materialized (
@@ -390,7 +398,12 @@ function conditionsOf(
   const given = (value: string | undefined, condition: (parameter: string) => string) =>
     value === undefined ? [] : [condition(parameter(value))];
   return [
-    ...given(text, (one) => `strpos(lower(teams.name::text), lower(${one})) > 0`),
+    ...given(
+      text,
+      (one) => `(strpos(lower(teams.name::text), lower(${one})) > 0
+                 or starts_with(provider_customer_id, ${one})
+                 or starts_with(provider_subscription_id, ${one}))`,
+    ),
     ...given(status, (one) => `${FILTER_VALUES.status} = ${one}`),
     ...given(plan, (one) => `${FILTER_VALUES.plan} = ${one}`),
     ...given(product, (one) => `${FILTER_VALUES.product} = ${one}`),

@@ -207,6 +207,7 @@ export {
   redactEvents,
   replayEvents,
 } from './log-actions.ts';
+export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export {

@@ -13,6 +13,9 @@ export type TeamField =
   | 'name'
   | 'updatedAt';
 
+/** The fields of a row that says which user belongs to which team. */
+export type MemberField = 'userId' | 'teamId';
+
 /** The type of ids in statements. All integers are compared as `bigint`. */
 export type IdType = 'bigint' | 'uuid' | 'text';
 
@@ -41,6 +44,8 @@ export type ApplicationTables = {
     /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
     readonly setUpdatedAt: string;
   };
+  /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
+  readonly members: Pick<ApplicationTable<MemberField>, 'rows'> | null;
 };
 
 /** The parts of a table's location that Instep can't recognize. Names are exact, and not quoted. */
@@ -55,6 +60,7 @@ export type DeclaredTable<Field extends string> = {
 export type DeclaredTables = {
   readonly users?: DeclaredTable<UserField> | undefined;
   readonly teams?: DeclaredTable<TeamField> | undefined;
+  readonly members?: DeclaredTable<MemberField> | undefined;
 };
 
 /** The content of a column. A `label` is text or a value of an enumeration. */
@@ -86,6 +92,8 @@ export const TEAM_FIELDS: Fields<TeamField> = {
   name: 'label',
   updatedAt: 'time',
 };
+
+export const MEMBER_FIELDS: Fields<MemberField> = { userId: 'id', teamId: 'id' };
 
 /** The fields of a team that its table can lack. */
 export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
@@ -132,13 +140,17 @@ export function conventionOf(fields: readonly string[], present: ReadonlySet<str
 export type Candidate = { readonly schema: string | null; readonly table: string };
 
 /** The usual table names, including Prisma's default ones. */
-const TABLES: Readonly<Record<Role, readonly string[]>> = {
+const TABLES: Readonly<Record<Role | 'members', readonly string[]>> = {
   users: ['users', 'User'],
   teams: ['teams', 'Team'],
+  members: ['team_members', 'TeamMember'],
 };
 
 /** The possible locations of the table, the likeliest first. */
-export function candidatesOf(role: Role, declared: DeclaredTable<string> = {}): Candidate[] {
+export function candidatesOf(
+  role: Role | 'members',
+  declared: DeclaredTable<string> = {},
+): Candidate[] {
   const { schema = null, table } = declared;
   return (table === undefined ? TABLES[role] : [table]).map((name) => ({ schema, table: name }));
 }

@@ -4,7 +4,6 @@ import type { Query } from '../statement.ts';
 import {
   type ApplicationTable,
   type ApplicationTables,
-  type Candidate,
   candidatesOf,
   columnNames,
   contractColumn,
@@ -13,6 +12,7 @@ import {
   type DeclaredTables,
   type IdType,
   type Kind,
+  type MemberField,
   OPTIONAL_TEAM_FIELDS,
   type Role,
   TEAM_FIELDS,
@@ -55,12 +55,12 @@ export const RULE_ON_UPDATE = "'2'";
 /** Reads, for each table, the first of its candidates that exists. */
 async function readTables(
   query: Query,
-  candidates: Readonly<Record<Role, readonly Candidate[]>>,
-): Promise<ReadonlyMap<Role, Table>> {
-  const asked = (['users', 'teams'] as const).flatMap((role) =>
-    candidates[role].map((candidate) => ({ role, ...candidate })),
+  declared: DeclaredTables,
+): Promise<ReadonlyMap<Role | 'members', Table>> {
+  const asked = (['users', 'teams', 'members'] as const).flatMap((role) =>
+    candidatesOf(role, declared[role]).map((candidate) => ({ role, ...candidate })),
   );
-  type Row = Omit<Table, 'columns'> & { role: Role; columns: Column[] };
+  type Row = Omit<Table, 'columns'> & { role: Role | 'members'; columns: Column[] };
   const rows = await query<Row>({
     name: 'read_application_tables',
     text: `
@@ -173,6 +173,7 @@ export type RecognizedTable = {
 export type Recognition = {
   readonly users: RecognizedTable | null;
   readonly teams: RecognizedTable | null;
+  readonly members: ApplicationTables['members'];
   /** The error to throw, with its remedy; `null` when Instep can use the tables. */
   readonly unfit: ApplicationTablesUnfit | null;
 };
@@ -182,17 +183,32 @@ export async function recognizeTables(
   query: Query,
   declared: DeclaredTables,
 ): Promise<Recognition> {
-  const candidates = {
-    users: candidatesOf('users', declared.users),
-    teams: candidatesOf('teams', declared.teams),
-  };
-  const tables = await readTables(query, candidates);
+  const tables = await readTables(query, declared);
   const of = (role: Role) => {
     const table = tables.get(role);
     return table === undefined ? null : recognizeTable(role, table, declared[role]);
   };
   const [users, teams] = [of('users'), of('teams')];
-  return { users, teams, unfit: unfitness({ users, teams }, declared) };
+  const members = membersOf(tables.get('members'), declared.members);
+  const found = { users, teams, members };
+  return { ...found, unfit: unfitness(found, declared) };
+}
+
+/** The table of members with its usual columns or the declared ones; `null` if it can't be read like that. */
+function membersOf(
+  table: Table | undefined,
+  { columns = {} }: DeclaredTable<MemberField> = {},
+): ApplicationTables['members'] {
+  const columnOf = (field: MemberField) => {
+    const own = columns[field];
+    const names = own === undefined ? columnNames(field) : [own];
+    const found = names.flatMap((name) => table?.columns.get(name) ?? [])[0];
+    const isFit = found !== undefined && TYPES.id.fits.test(`${found.category} ${found.type}`);
+    return isFit && found.canRead ? found.sql : null;
+  };
+  const [userId, teamId] = [columnOf('userId'), columnOf('teamId')];
+  if (!table?.isSchemaUsable || userId === null || teamId === null) return null;
+  return { rows: `(select ${userId} as user_id, ${teamId} as team_id from ${table.sql})` };
 }
 
 function recognizeTable(
@@ -244,7 +260,7 @@ function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColu
 }
 
 function unfitness(
-  found: Pick<Recognition, Role>,
+  found: Omit<Recognition, 'unfit'>,
   declared: DeclaredTables,
 ): ApplicationTablesUnfit | null {
   const missing = (['users', 'teams'] as const).filter((role) => found[role] === null);
@@ -257,6 +273,9 @@ function unfitness(
   }
   const columns = [found.users, found.teams].flatMap((table) => table?.columns ?? []);
   const problems = columns.flatMap(({ problem }) => problem ?? []);
+  if (declared.members !== undefined && found.members === null) {
+    problems.push('the table of members lacks userId or teamId, or can not be read');
+  }
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
@@ -273,7 +292,12 @@ export async function findApplicationTables(
 }
 
 /** @throws ApplicationTablesUnfit */
-export function applicationTablesOf({ users, teams, unfit }: Recognition): ApplicationTables {
+export function applicationTablesOf({
+  users,
+  teams,
+  members,
+  unfit,
+}: Recognition): ApplicationTables {
   if (unfit !== null) throw unfit;
   if (users === null || teams === null) throw new RangeError('a missing table is unfit');
   const teamName = columnOf(teams, 'name');
@@ -281,6 +305,7 @@ export function applicationTablesOf({ users, teams, unfit }: Recognition): Appli
   const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
   return {
     users: tableOf(users),
+    members,
     teams: {
       ...tableOf(teams, `${name} as name`),
       hasNames,
