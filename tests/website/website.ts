@@ -118,12 +118,18 @@ test('the search finds a column by its name', async () => {
   await page.waitForURL(/docs\/access/);
 });
 
-test('diagrams are drawn', async () => {
+test('diagrams are drawn, and none of their texts is cut off', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/docs/ARCHITECTURE`);
   await expect
     .poll(() => page.locator('.diagram svg').count(), { timeout: DRAW_TIMEOUT_MS })
     .toBeGreaterThan(1);
+  const cutOff = await page.evaluate<string[]>(`
+    [...document.querySelectorAll('.diagram foreignObject')]
+      .filter((label) => label.firstElementChild.getBoundingClientRect().height >
+        label.getBoundingClientRect().height + 1)
+      .map((label) => label.textContent.trim())`);
+  expect(cutOff).toEqual([]);
 });
 
 test('language models get the same pages as text', () => {
