@@ -133,6 +133,9 @@ test('diagrams are drawn, and none of their texts is cut off', async () => {
 });
 
 test('language models get the same pages as text', () => {
-  expect(read('/llms.txt')?.toString()).toContain('/docs/access.md');
+  const links = [...(read('/llms.txt')?.toString() ?? '').matchAll(/\]\((.+?)\)/g)];
+  const paths = links.map(([, path = '']) => path);
+  expect(paths).toContain('/docs/access.md');
+  expect(paths.filter((path) => read(path) === null)).toEqual([]);
   expect(read('/llms-full.txt')?.toString()).toContain('cancel_at_period_end');
 });
