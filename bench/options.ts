@@ -1,4 +1,6 @@
+import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import type { Runtime } from './processes/server-process.ts';
 
 const MEASURES = [
   'events',
@@ -30,8 +32,8 @@ export type Options = {
   readonly seconds: number;
   readonly warmUpSeconds: number;
   readonly connections: number;
-  /** Options of the servers' Node, such as `--cpu-prof`. */
-  readonly nodeOptions: readonly string[];
+  /** What runs the servers, with options such as `--cpu-prof`. */
+  readonly runtime: Runtime;
   readonly events: number;
   readonly teams: number;
   /** The duration of `memory`. */
@@ -59,6 +61,7 @@ Without options, the figures are written to docs/performance.md, and the goals t
   --seconds 5              seconds of each measurement
   --warm-up 4              seconds of the same load before it
   --connections 64
+  --runtime bun            what runs the servers: node22, node24 or bun, after npm ci in runtimes/
   --node=--cpu-prof        an option for the servers' Node; can be repeated
   --events 20000000        growth, access, console, retention: events in the log
   --teams 1000000          growth, access, console, retention: teams and users
@@ -101,7 +104,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: number('seconds'),
     warmUpSeconds: number('warm-up'),
     connections: number('connections'),
-    nodeOptions: values.node ?? [],
+    runtime: { command: programOf(values.runtime), options: values.node ?? [] },
     events: number('events'),
     teams: number('teams'),
     minutes: number('minutes'),
@@ -109,6 +112,17 @@ export function readOptions(args: readonly string[]): Options {
     hasDefaultOptions: Object.keys(values).length === 0,
     isHelp: values.help === true,
   };
+}
+
+const RUNTIMES = ['node22', 'node24', 'bun'] as const;
+
+function programOf(name: string | undefined): string {
+  if (name === undefined) return process.execPath;
+  const runtime = oneOf(RUNTIMES, 'runtime', name);
+  const program = runtime === 'bun' ? 'bun' : 'node';
+  return fileURLToPath(
+    new URL(`../../../runtimes/node_modules/${runtime}/bin/${program}`, import.meta.url),
+  );
 }
 
 function parse(args: readonly string[]) {
@@ -130,6 +144,7 @@ function parse(args: readonly string[]) {
         teams: text,
         minutes: text,
         node: texts,
+        runtime: text,
         set: texts,
         help: { type: 'boolean', short: 'h' },
       },

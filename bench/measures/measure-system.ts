@@ -26,7 +26,7 @@ export async function measureSystem(
   options: Options,
   keep: Keep,
 ): Promise<void> {
-  const run = await ServerRun.start(prepared, postgres, options.nodeOptions);
+  const run = await ServerRun.start(prepared, postgres, options.runtime);
   try {
     await measureRun(run, options, keep);
   } finally {

@@ -2,7 +2,7 @@ import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Load, Requests } from '../load/job.ts';
 import { LoadProcess } from '../load/load-process.ts';
 import { canMeasureUse, type Use, useOf } from '../processes/process-tree.ts';
-import { type ServerProcess, startServer } from '../processes/server-process.ts';
+import { type Runtime, type ServerProcess, startServer } from '../processes/server-process.ts';
 import type { PreparedSystem } from '../systems/prepared-system.ts';
 import { WEBHOOK_SECRET } from '../systems/settings.ts';
 import { auditEvents } from './audit.ts';
@@ -56,10 +56,10 @@ export class ServerRun {
   static async start(
     prepared: PreparedSystem,
     postgres: BenchPostgres,
-    nodeOptions: readonly string[] = [],
+    runtime?: Runtime,
   ): Promise<ServerRun> {
     await prepared.database.checkpoint();
-    const server = await startServer(prepared.system.server(prepared.database.url), nodeOptions);
+    const server = await startServer(prepared.system.server(prepared.database.url), runtime);
     return new ServerRun(prepared, server, postgres);
   }
 

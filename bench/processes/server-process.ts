@@ -13,6 +13,9 @@ export type ServerCommand = {
   readonly readyPath: string;
 };
 
+/** The program that runs servers, and its options. */
+export type Runtime = { readonly command: string; readonly options: readonly string[] };
+
 export type ServerProcess = {
   readonly url: string;
   readonly pid: number;
@@ -31,14 +34,14 @@ const LOG_LENGTH = 2_000;
  */
 export async function startServer(
   command: ServerCommand,
-  nodeOptions: readonly string[] = [],
+  runtime: Runtime = { command: process.execPath, options: [] },
 ): Promise<ServerProcess> {
   const folder = mkdtempSync(join(tmpdir(), 'instep-bench-'));
   const output = join(folder, 'output');
   const port = await freePort();
   const file = openSync(output, 'w');
   const startedAtMs = performance.now();
-  const child = spawn(process.execPath, [...nodeOptions, ...command.arguments], {
+  const child = spawn(runtime.command, [...runtime.options, ...command.arguments], {
     cwd: folder,
     env: { PATH: process.env.PATH, HOST: '127.0.0.1', PORT: String(port), ...command.environment },
     stdio: ['ignore', file, file],

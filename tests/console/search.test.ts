@@ -174,11 +174,11 @@ test('a product opens the list of its teams', async () => {
   expect((await search('prod_pro')).location).toBe('/teams?product=prod_pro');
 });
 
-test('a subscription whose events had no effect opens these events', async () => {
+test('a subscription whose events had no effect opens its team', async () => {
   const event = { customerId: 'cus_acme', subscriptionId: 'sub_incomplete', status: 'incomplete' };
   await ingest([receivedEvent({ eventId: 'evt_incomplete', ...event })]);
   const { location } = await search('sub_incomplete');
-  expect(location).toBe('/events?subscription=sub_incomplete');
+  expect(location).toBe('/teams/1');
   expect((await pages.get(location ?? '')).text).toContain('evt_incomplete');
 });
 

@@ -19,6 +19,8 @@ const readers = new WeakMap<Socket, Reader>();
  * unanswered request stays in the buffers of the connection and the system.
  */
 export function limitPipelining(server: Server): void {
+  // Bun reads connections in native code, where nothing can be held back.
+  if ('bun' in process.versions) return;
   /** Connections whose next request has arrived. */
   const queue = new ReadQueue();
   server.on('connection', (connection: Socket) => {
