@@ -18,14 +18,15 @@ test('adds, links and shows a team', async () => {
   expect(added).toMatchObject({ code: 0, stderr: '' });
   const acme = JSON.parse(added.stdout);
   expect(acme).toEqual({ id: expect.any(Number), providerCustomerId: null, ...NO_PLAN });
-  const linked = await team('link', String(acme.id), '--customer', 'cus_acme', '--json');
+  const why = ['--reason', 'paid with another address'];
+  const linked = await team('link', String(acme.id), '--customer', 'cus_acme', '--json', ...why);
   expect(JSON.parse(linked.stdout)).toEqual({ ...acme, providerCustomerId: 'cus_acme' });
   expect(await team('show', String(acme.id), '--json')).toEqual(linked);
   const actions = await database.query(
-    'select subject, action, is_done, operator_how from instep.operator_actions',
+    'select subject, action, is_done, operator_how, note from instep.operator_actions',
   );
-  const subject = `team:${acme.id}`;
-  expect(actions).toEqual([{ subject, action: 'link', is_done: true, operator_how: 'command' }]);
+  const by = { is_done: true, operator_how: 'command', note: 'paid with another address' };
+  expect(actions).toEqual([{ subject: `team:${acme.id}`, action: 'link', ...by }]);
 });
 
 test('unlinks a team, once', async () => {

@@ -24,7 +24,7 @@ import {
   writeLine,
 } from './output.ts';
 import { stopSignal } from './signals.ts';
-import { withOperator, withReadContext } from './with-database.ts';
+import { askReason, withOperator, withReadContext } from './with-database.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 
@@ -80,7 +80,7 @@ type ChangesOptions = {
 
 export function changesCommand(): Command {
   const example = 'instep changes --consumer mailer --follow --json';
-  return createCommand('changes', 'pass changes of plans to a consumer', example)
+  const command = createCommand('changes', 'pass changes of plans to a consumer', example)
     .option('--consumer <name>', 'name of the consumer')
     .addOption(
       new Option('--from <start>', 'where a new consumer starts')
@@ -98,6 +98,7 @@ export function changesCommand(): Command {
     .option('--remove', 'forget the consumer')
     .option('--list', 'show how far all consumers are')
     .action(run);
+  return askReason(command);
 }
 
 async function run(options: ChangesOptions, command: Command): Promise<void> {

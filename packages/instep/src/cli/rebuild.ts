@@ -6,7 +6,7 @@ import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { planChanges, printMessage } from './output.ts';
-import { withOperator } from './with-database.ts';
+import { askReason, withOperator } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
@@ -16,7 +16,7 @@ class RebuildIncomplete extends InstepError {
 }
 
 export function rebuildCommand(): Command {
-  return createCommand(
+  const command = createCommand(
     'rebuild',
     'replay the whole event log, and repair teams that differ from the result',
     'TEAM_PLAN=best instep rebuild --dry-run',
@@ -25,6 +25,7 @@ export function rebuildCommand(): Command {
     .option('--dry-run', 'report differences without repairing them')
     .option('--json', 'print a JSON line for each difference')
     .action(run);
+  return askReason(command);
 }
 
 async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void> {

@@ -13,7 +13,7 @@ import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
 import { paint, planChanges, printMessage } from './output.ts';
 import { stopSignal } from './signals.ts';
-import { withOperator } from './with-database.ts';
+import { askReason, withOperator } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 
@@ -22,7 +22,7 @@ class DriftLeft extends InstepError {
 }
 
 export function reconcileCommand(): Command {
-  return createCommand(
+  const command = createCommand(
     'reconcile',
     'compare all teams with Stripe; report and repair drift',
     'instep reconcile --dry-run',
@@ -32,6 +32,7 @@ export function reconcileCommand(): Command {
     .option('--resume', 'continue an interrupted reconciliation')
     .option('--json', 'print a JSON line for each issue, and one for the counts')
     .action(run);
+  return askReason(command);
 }
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {

@@ -21,7 +21,13 @@ import {
   tableLine,
   writeLine,
 } from './output.ts';
-import { NotFound, TeamNotLinked, withOperator, withReadContext } from './with-database.ts';
+import {
+  askReason,
+  NotFound,
+  TeamNotLinked,
+  withOperator,
+  withReadContext,
+} from './with-database.ts';
 
 type Json = { json?: boolean };
 
@@ -43,17 +49,21 @@ export function teamCommand(): Command {
         .action(add),
     )
     .addCommand(
-      createCommand(
-        'link',
-        'link a team to its customer at Stripe',
-        'instep team link 1 --customer cus_123',
-      )
-        .argument('<id>', 'team id', applicationId)
-        .requiredOption('--customer <id>', 'id of the customer at Stripe')
-        .option('--json', 'print JSON')
-        .action(link),
+      askReason(
+        createCommand(
+          'link',
+          'link a team to its customer at Stripe',
+          'instep team link 1 --customer cus_123 --reason "paid with another address"',
+        )
+          .argument('<id>', 'team id', applicationId)
+          .requiredOption('--customer <id>', 'id of the customer at Stripe')
+          .option('--json', 'print JSON')
+          .action(link),
+      ),
     )
-    .addCommand(ofTeam('unlink', "take a team's customer away, and with it the plan", unlink))
+    .addCommand(
+      askReason(ofTeam('unlink', "take a team's customer away, and with it the plan", unlink)),
+    )
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
         .option('--search <text>', 'only teams with this text in their name, this id or customer')
@@ -85,14 +95,14 @@ export function teamCommand(): Command {
         .option('--json', 'print JSON')
         .action(grant),
     )
-    .addCommand(ofTeam('revoke-grant', "end a team's grant", revoke))
+    .addCommand(askReason(ofTeam('revoke-grant', "end a team's grant", revoke)))
     .addCommand(
       createCommand('note', 'write a note about a team', 'instep team note 1 "paid by invoice"')
         .argument('<id>', 'team id', applicationId)
         .argument('<text>', 'the note')
         .action(addNote),
     )
-    .addCommand(ofTeam('sync', 'give a team the plan that Stripe has now', sync));
+    .addCommand(askReason(ofTeam('sync', 'give a team the plan that Stripe has now', sync)));
 }
 
 type OfTeam = (id: ApplicationId, options: Json) => Promise<void>;

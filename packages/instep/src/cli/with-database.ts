@@ -1,3 +1,4 @@
+import type { Command } from 'commander';
 import {
   readApiConfig,
   readDatabaseConfig,
@@ -101,6 +102,16 @@ export function withReadContext<Result>(
   return withDatabase((database) => work({ database, planSelection, linkByMetadata, clockMs }));
 }
 
+/** What `--reason` of this process's command says. */
+let reason: string | undefined;
+
+/** A command that acts as an operator: the audit keeps why. */
+export function askReason(command: Command): Command {
+  return command.option('--reason <text>', 'why, for the audit').hook('preAction', (_, acting) => {
+    reason = acting.opts<{ reason?: string }>().reason;
+  });
+}
+
 const MAX_CONNECTIONS = 4;
 const MAX_QUEUED = 100_000;
 
@@ -123,6 +134,7 @@ export async function withOperator<Result>(
       now: Date.now,
       close: async () => undefined,
     });
-    return await work(context, { name: `uid:${process.getuid?.() ?? 'unknown'}`, how: 'command' });
+    const name = `uid:${process.getuid?.() ?? 'unknown'}`;
+    return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
   }, MAX_CONNECTIONS);
 }

@@ -203,9 +203,10 @@ const CUSTOMER = `
  */
 export async function recordActions(
   query: Query,
-  { formId, operator, note, until = null, afterChange = Number.MAX_SAFE_INTEGER }: Form,
+  { formId, operator, note: given, until = null, afterChange = Number.MAX_SAFE_INTEGER }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
+  const note = given ?? operator.reason ?? null;
   const rows = actions.map(({ result, subject, ...action }) => {
     const { teamId, customerId } = result.code === 'linked' ? result : NOT_LINKED;
     return {

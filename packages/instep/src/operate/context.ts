@@ -78,6 +78,8 @@ export type ReadContext = Pick<
 export type Operator = {
   readonly name: string;
   readonly how: OperatorAccess;
+  /** Why, for the audit of actions that have no note of their own. */
+  readonly reason?: string;
 };
 
 /** A context in which an operator acts. */

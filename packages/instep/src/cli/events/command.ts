@@ -15,7 +15,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
 import { printable, printData, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { withOperator } from '../with-database.ts';
+import { askReason, withOperator } from '../with-database.ts';
 import { eventsListCommand } from './list.ts';
 import { findEvent, shownTime } from './log.ts';
 import { eventsShowCommand } from './show.ts';
@@ -26,12 +26,12 @@ export function eventsCommand(): Command {
     'list, explain, replay, dismiss, prune and redact logged events',
     'instep events list --customer cus_123',
   )
-    .addCommand(eventsListCommand())
+    .addCommand(askReason(eventsListCommand()))
     .addCommand(eventsShowCommand())
-    .addCommand(eventsReplayCommand())
-    .addCommand(eventsDismissCommand())
-    .addCommand(eventsPruneCommand())
-    .addCommand(eventsRedactCommand());
+    .addCommand(askReason(eventsReplayCommand()))
+    .addCommand(askReason(eventsDismissCommand()))
+    .addCommand(askReason(eventsPruneCommand()))
+    .addCommand(askReason(eventsRedactCommand()));
 }
 
 /** Changes the log without asking Stripe. */
