@@ -118,6 +118,21 @@ test('the team that the metadata names is suggested, and one click links it', as
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
+test('a customer that names another team is listed with that team', async () => {
+  const named = await arrange('Acme');
+  const teamId = await arrange('Other');
+  const event = JSON.parse(eventBody({ customerId: 'cus_Other', subscriptionId: 'sub_Other' }));
+  event.data.object.metadata = { teamId: String(named) };
+  await ingest([received(JSON.stringify(event), Date.now())]);
+  await compareAll();
+  const { html } = await pages.get('/attention?issue=other-team-named');
+  expect(html).toContain(`value="team:${teamId}"`);
+  expect(html).toContain(`href="/teams/${named}"`);
+  await send([['one', `dismiss team:${teamId}`]]);
+  await compareAll();
+  expect(await list()).toContain(EMPTY);
+});
+
 test('what Stripe charges twice is listed with what the team has, until it is dismissed', async () => {
   await arrange('Acme');
   const other = { customerId: 'cus_Acme', subscriptionId: 'sub_other', productId: 'prod_base' };

@@ -389,7 +389,7 @@ describe('a customer whose subscription names another team', () => {
         code: 'other-team-named',
         subject: { kind: 'team', id: String(other) },
         customerId: 'cus_other',
-        evidence: { cause: 'another team named' },
+        evidence: { cause: 'another team named', otherTeam: { id: own, name: 'Own' } },
       },
     ]);
     await reconcileTeams(context, operator);

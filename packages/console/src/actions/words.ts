@@ -28,7 +28,7 @@ export const REASONS: Readonly<Record<IssueCause, string>> = {
 type Found = ComparisonIssue['evidence'];
 
 /** Why a comparison found an issue. */
-export function findingText({ cause, refusedBy }: Pick<Found, 'cause' | 'refusedBy'>): string {
+export function causeText({ cause, refusedBy }: Pick<Found, 'cause' | 'refusedBy'>): string {
   if (cause !== 'plan refused' || refusedBy === null) return REASONS[cause];
   return `The constraint ${quoted(refusedBy)} of your database refuses the plan of this team.`;
 }

@@ -5,7 +5,7 @@ import {
   reasonText,
   type SubjectIssueCode,
 } from 'instep/operate';
-import { findingText } from '../actions/words.ts';
+import { causeText } from '../actions/words.ts';
 import { type ExportedList, exportedTime } from '../export.ts';
 
 const COLUMNS = [
@@ -79,7 +79,7 @@ function rowOf(issue: OpenIssue) {
       const { is, shouldBe } = issue.evidence;
       return {
         ...common,
-        reason: findingText(issue.evidence),
+        reason: causeText(issue.evidence),
         is: is && JSON.stringify(is),
         should_be: shouldBe && JSON.stringify(shouldBe),
       };

@@ -14,7 +14,7 @@ import {
 } from 'instep/operate';
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
-import { findingText } from '../actions/words.ts';
+import { causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
@@ -306,10 +306,20 @@ function Subscription({ id }: { readonly id: string | null }) {
 type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
 
 function WhyFound({ evidence }: ComparisonIssue) {
-  const { is, shouldBe } = evidence;
+  const { is, shouldBe, otherTeam } = evidence;
   return (
     <>
-      {findingText(evidence)}
+      {causeText(evidence)}
+      {otherTeam !== undefined && (
+        <>
+          {' '}
+          It is{' '}
+          <a href={teamUrl(otherTeam.id)}>
+            <UntrustedText text={teamName(otherTeam)} maxLength={60} />
+          </a>
+          .
+        </>
+      )}
       {is !== null && shouldBe !== null && (
         <>
           {differingFields(is, shouldBe).length > 0 && ' Repair would change:'}

@@ -9,7 +9,7 @@ import {
   type TeamNote,
   type TeamStatus,
 } from 'instep/operate';
-import { findingText } from '../actions/words.ts';
+import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
 import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
@@ -84,7 +84,7 @@ function Found({ issue: { code, severity, evidence, sinceMs }, isCompared }: Fou
   return (
     <>
       <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> since <Time ms={sinceMs} />.{' '}
-      {findingText(evidence)}{' '}
+      {causeText(evidence)}{' '}
       {code === 'unknown-customer' ? (
         <a href="#link">Link another customer</a>
       ) : (

@@ -9,7 +9,7 @@ import {
   type TimelinePart,
 } from 'instep/operate';
 import { parseSubject, SubjectLink } from '../actions/subject-link.tsx';
-import { findingText, resultText } from '../actions/words.ts';
+import { causeText, resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -348,7 +348,7 @@ function Why({ item }: ItemProps) {
         </>
       );
     case 'refused':
-      return <>{findingText(item.issue.evidence)}</>;
+      return <>{causeText(item.issue.evidence)}</>;
   }
 }
 

@@ -13,6 +13,7 @@ import {
   type Severity,
   type SubjectIssueCode,
 } from '../health/issues.ts';
+import { readNewestNaming } from '../maintenance/reconcile/other-team-named.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type ChargedSubscription,
@@ -68,6 +69,8 @@ export type IssueEvidence =
         readonly shouldBe: TeamPlan | null;
         /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
         readonly refusedBy: string | null;
+        /** The team that the customer's subscription names, if it is another one; in a list of issues only. */
+        readonly otherTeam?: NamedTeam;
       };
     }
   /** At most 100 events are counted. */
@@ -163,11 +166,14 @@ const READ_LISTED: Readonly<Record<ListedIssueCode, Source['read']>> = {
 const SOURCES: readonly Source[] = [
   {
     codes: COMPARISON_ISSUES,
-    async read(query, { code, after: afterCustomerId, limit }) {
+    async read(query, { teamKey, code, after: afterCustomerId, limit }) {
       const causes =
         code === null ? null : ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
       const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
-      return await withTeams(query, found, issueOf);
+      const namedBy = await readOtherTeams(query, found, teamKey);
+      return await withTeams(query, found, (one, teams) =>
+        issueOf(one, teams, namedBy.get(one.customerId)),
+      );
     },
   },
   {
@@ -183,7 +189,11 @@ const SOURCES: readonly Source[] = [
 ];
 
 /** The issue that a comparison found about one of these teams, or about a customer without a team. */
-export function issueOf(found: StoredIssue, teams: readonly NamedTeam[]): ComparisonIssue {
+export function issueOf(
+  found: StoredIssue,
+  teams: readonly NamedTeam[],
+  otherTeam?: NamedTeam,
+): ComparisonIssue {
   const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
   const code = CODE_OF_CAUSE[cause];
   const { severity, remedies } = kindOf(code);
@@ -198,8 +208,28 @@ export function issueOf(found: StoredIssue, teams: readonly NamedTeam[]): Compar
     sinceMs,
     customerId,
     team: teams.find(({ id }) => id === teamId) ?? null,
-    evidence: { cause, is, shouldBe, refusedBy },
+    evidence: { cause, is, shouldBe, refusedBy, ...(otherTeam && { otherTeam }) },
   };
+}
+
+/** The teams that customers name instead of their own, by customer. */
+async function readOtherTeams(
+  query: Query,
+  found: readonly StoredIssue[],
+  teamKey: string,
+): Promise<ReadonlyMap<string | null, NamedTeam>> {
+  const naming = found.filter(({ cause }) => cause === 'another team named');
+  if (naming.length === 0) return new Map();
+  const customerIds = naming.map(({ customerId }) => customerId);
+  const events = await readNewestNaming(query, customerIds, teamKey);
+  const named = await readSuggestedTeams(query, events, teamKey);
+  return new Map(
+    events.flatMap((event) => {
+      const team = named.get(event.position);
+      const customerId = changeOf(event)?.subscription.customerId ?? null;
+      return team === undefined ? [] : [[customerId, team] as const];
+    }),
+  );
 }
 
 /** Each customer has one issue: a second customer is one of parked events only if these were asked for. */

@@ -87,8 +87,8 @@ export async function readTimeline(
   if (team === null) return null;
   const cursor = parseCursor(before);
   const history = await explainHistory(query, team, { planSelection, before: cursor.event, limit });
-  const finding = await readStoredIssueOf(query, team);
-  const issue = finding && issueOf(finding, [team]);
+  const stored = await readStoredIssueOf(query, team);
+  const issue = stored && issueOf(stored, [team]);
   const grants = await readGrants(query, team.id);
   return await timelineOf(query, { team, history, issue, grants }, { cursor, part, limit });
 }

@@ -9,7 +9,6 @@ import { idFrom } from '../../postgres/tables/id-from-text.ts';
 import { changeOf } from '../../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../../stripe/subscription-facts.ts';
 
-/** The newest event of each customer, if it contains the key. A snapshot has no metadata. */
 const READ_NEWEST = `
       select ${LOGGED_EVENT}
         from unnest($1::text[]) as asked (asked_id)
@@ -32,6 +31,16 @@ const READ_NAMED = ({ teams: { rows, idType } }: ApplicationTables) => `
        where team.provider_customer_id is not null
          and team.provider_subscription_id is not null`;
 
+/** The newest event of each of these customers, if it contains the key. A snapshot has no metadata. */
+export async function readNewestNaming(
+  query: Query,
+  customerIds: readonly string[],
+  key: string,
+): Promise<LoggedEvent[]> {
+  const values = [customerIds, Buffer.from(JSON.stringify(key))];
+  return await query<LoggedEvent>({ name: 'read_newest_naming', text: READ_NEWEST, values });
+}
+
 /**
  * Those of these teams whose customer pays for a subscription that names another team, which has a customer and a
  * subscription of its own: that team is paid for twice. The key of metadata is `teamId` by default.
@@ -43,14 +52,8 @@ export async function findOtherTeamsNamed(
 ): Promise<FoundIssue[]> {
   const metadataKey = key ?? TEAM_KEY;
   const subscribed = teams.filter(({ plan }) => plan.providerSubscriptionId !== null);
-  const newest = await query<LoggedEvent>({
-    name: 'read_newest_naming',
-    text: READ_NEWEST,
-    values: [
-      subscribed.map(({ customerId }) => customerId),
-      Buffer.from(JSON.stringify(metadataKey)),
-    ],
-  });
+  const customerIds = subscribed.map(({ customerId }) => customerId);
+  const newest = await readNewestNaming(query, customerIds, metadataKey);
   const namedBy = new Map<string, string>();
   for (const { subscription, after } of newest.flatMap((event) => changeOf(event) ?? [])) {
     const named = teamNamedIn(after, metadataKey);
