@@ -104,7 +104,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: number('seconds'),
     warmUpSeconds: number('warm-up'),
     connections: number('connections'),
-    runtime: { command: programOf(values.runtime), options: values.node ?? [] },
+    runtime: runtimeOf(values.runtime, values.node ?? []),
     events: number('events'),
     teams: number('teams'),
     minutes: number('minutes'),
@@ -115,14 +115,16 @@ export function readOptions(args: readonly string[]): Options {
 }
 
 const RUNTIMES = ['node22', 'node24', 'bun'] as const;
+const INSTALLED = new URL('../../../runtimes/', import.meta.url);
 
-function programOf(name: string | undefined): string {
-  if (name === undefined) return process.execPath;
+function runtimeOf(name: string | undefined, options: readonly string[]): Runtime {
+  if (name === undefined) return { command: process.execPath, options };
   const runtime = oneOf(RUNTIMES, 'runtime', name);
-  const program = runtime === 'bun' ? 'bun' : 'node';
-  return fileURLToPath(
-    new URL(`../../../runtimes/node_modules/${runtime}/bin/${program}`, import.meta.url),
-  );
+  const fileOf = (path: string) => fileURLToPath(new URL(path, INSTALLED));
+  if (runtime !== 'bun') return { command: fileOf(`node_modules/${runtime}/bin/node`), options };
+  // Bun follows the paths of the repository's own `tsconfig.json`, to sources.
+  const override = `--tsconfig-override=${fileOf('tsconfig.json')}`;
+  return { command: fileOf('node_modules/bun/bin/bun'), options: [override, ...options] };
 }
 
 function parse(args: readonly string[]) {
