@@ -57,7 +57,7 @@ test('a company that paid gets its plan in 4 actions', async () => {
   await page.goto(url);
   await page.getByRole('link', { name: 'Attention' }).click();
   const row = page.getByRole('row').filter({ hasText: '_driftwood' });
-  await row.getByRole('textbox').fill('Driftwood');
+  await row.getByRole('combobox').fill('Driftwood');
   await row.getByRole('button', { name: 'Link team' }).click();
   await row.getByRole('button', { name: 'Link to Driftwood' }).first().click();
   await page.locator('[data-result=linked]').waitFor();
