@@ -50,8 +50,18 @@ test('a drag over a chart shows what went wrong in that period', async () => {
   await page.waitForURL('**/incident?from=2026-10-14T15%3A06&until=2026-10-14T15%3A12');
   // In the zone of the reader.
   expect(await page.getByLabel('From').inputValue()).toBe('2026-10-15T00:06');
-  await expectText(page).toContain('none of its 1 event arrived late');
+  await expectText(page).toContain('none of 1 event of that time arrived late');
   expect(await axeViolations(page)).toEqual([]);
+});
+
+test('any period can be chosen, in the zone of the reader', async () => {
+  const page = await openOverview();
+  await page.getByRole('link', { name: 'Any period' }).click();
+  await page.getByLabel('From').fill('2026-10-15T00:00');
+  await page.getByLabel('Until').fill('2026-10-15T00:30');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await page.waitForURL('**/incident?from=2026-10-14T15%3A00*&until=2026-10-14T15%3A30*');
+  await expectText(page).toContain('none of 1 event of that time arrived late');
 });
 
 test('one crosshair follows the mouse over all charts, and a click shows the events', async () => {

@@ -66,10 +66,12 @@ beforeAll(async () => {
 test('shows the failures, the outage with the events that it delayed, and the affected teams', async () => {
   const { text, html } = await pages.get(PERIOD);
   expect(text).toContain('9 failed responses to Stripe');
-  expect(text).toContain('4 of its 6 events arrived late, up to 2 h');
+  expect(text).toContain('4 of 6 events of that time arrived late, up to 2 h');
   expect(text).toContain('7 responses 503: DATABASE_UNAVAILABLE');
   expect(text).toContain('2 responses 400: signature of another secret');
-  expect(text).toMatch(/14:10.*14:30.*Instep was not running.*4 of its 4 events arrived late/s);
+  expect(text).toMatch(
+    /14:10.*14:30.*Instep was not running.*; these 4 events arrived later, up to 2 h/s,
+  );
   const shown = Object.keys(ids).filter((name) => html.includes(`href="/teams/${ids[name]}"`));
   expect(shown).toEqual(['Slow', 'Slower']);
   expect(text.indexOf('Slower')).toBeLessThan(text.indexOf('Slow team'));

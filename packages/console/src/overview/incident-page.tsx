@@ -83,7 +83,7 @@ function Incident(found: Awaited<ReturnType<typeof read>>) {
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   const noteOf = (mark: Interruption) => {
     const after = lateIn.get(mark);
-    return after && `; ${lateText(after)}`;
+    return after && `; ${outageText(after)}`;
   };
   return (
     <>
@@ -122,11 +122,17 @@ function Incident(found: Awaited<ReturnType<typeof read>>) {
   );
 }
 
-/** `214 of its 300 events arrived late, up to 2 h`. */
+/** `214 of 300 events of that time arrived late, up to 2 h`. */
 function lateText({ events, of, longestDelayMs }: LateEvents): string {
   const all = counted(of, 'event');
-  if (longestDelayMs === null) return `none of its ${all} arrived late`;
-  return `${countText(events)} of its ${all} arrived late, up to ${durationOf(longestDelayMs)}`;
+  if (longestDelayMs === null) return `none of ${all} of that time arrived late`;
+  return `${countText(events)} of ${all} of that time arrived late, up to ${durationOf(longestDelayMs)}`;
+}
+
+function outageText({ events, longestDelayMs }: LateEvents): string {
+  if (longestDelayMs === null) return 'no event arrived later';
+  const these = events === 1 ? 'this event' : `these ${countText(events)} events`;
+  return `${these} arrived later, up to ${durationOf(longestDelayMs)}`;
 }
 
 const cells = (team: AffectedTeam) => [
