@@ -43,6 +43,7 @@ export type {
 export type {
   DeclaredTable,
   DeclaredTables,
+  MemberField,
   TeamField,
   UserField,
 } from './postgres/tables/application-tables.ts';
