@@ -27,7 +27,7 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
   const settings = { ...SETTINGS, DATABASE_URL: url.href, ...environment };
   const { code, stderr } = await runInstep(['serve'], settings);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^instep: .*\n$/);
+  expect(stderr).toMatch(/^instep: .*\n(?:→ .*\n)?$/);
   return stderr;
 }
 
@@ -92,6 +92,8 @@ test('waits for a database that starts a moment later, and answers 503 until the
   expect(instep.stdout).not.toContain('"listening"');
   await proxy.become('forward');
   await instep.writes(/"listening"/);
+  expect(instep.stdout.match(/waiting for the database/g)).toHaveLength(1);
+  expect(instep.stdout).toContain('"advice":"check that it is running');
   expect((await fetch(`${origin}/readyz`)).status).toBe(200);
   expect((await fetch(`${origin}/api/user`)).status).toBe(200);
   expect(await instep.stop('SIGTERM')).toBe(0);
@@ -110,4 +112,21 @@ test("two servers that start at the same time beside a new app's tables both ser
     expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
     expect(await instep.stop()).toBe(0);
   }
+});
+
+test('what is missing is said after the folder that has no .env', async () => {
+  for (const command of ['serve', 'doctor']) {
+    const { stderr } = await runInstep([command], {});
+    expect(stderr).toMatch(/^\/.* has no \.env\.local or \.env, so all variables come from/);
+  }
+});
+
+test('a database that can not be used is said with what to check', async () => {
+  const missing = new URL(url);
+  missing.pathname = '/no_such';
+  const { stderr } = await runInstep(['team', 'list'], { DATABASE_URL: missing.href });
+  expect(stderr).toMatch(/^instep: .*\[DATABASE_UNUSABLE\]\n→ check that it is running/);
+  const DATABASE_URL = 'postgres://user:a#b@127.0.0.1/app';
+  const malformed = await runInstep(['team', 'list'], { DATABASE_URL });
+  expect(malformed.stderr).toContain('in a password, write @ as %40');
 });

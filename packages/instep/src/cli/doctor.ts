@@ -4,7 +4,7 @@ import { examine } from '../doctor/examine.ts';
 import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { createCommand, webUrl } from './arguments.ts';
-import { type Columns, paint, printMessage, tableLine } from './output.ts';
+import { type Columns, paint, printMessage, tableLine, warnWithoutVariableFile } from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
 
@@ -27,6 +27,9 @@ export async function doctor({ url, json = false }: Options): Promise<void> {
   const counts = { ok: 0, warning: 0, failure: 0 };
   const options = { environment: process.env, url: url ?? null, notice: printMessage, now };
   for await (const check of examine(options)) {
+    if (check.name === 'configuration' && check.state === 'failure' && counts.failure === 0) {
+      warnWithoutVariableFile();
+    }
     counts[check.state] += 1;
     process.stdout.write(`${json ? JSON.stringify(check) : lineOf(check)}\n`);
   }

@@ -2,10 +2,11 @@
 import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { VARIABLE_FILES } from '../config/environment.ts';
+import { CHECK_CONNECTION, isOfConnection } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
-import { printMessage } from './output.ts';
+import { printMessage, warnWithoutVariableFile } from './output.ts';
 
 const FAILED = 1;
 const DRIFT_LEFT = 3;
@@ -51,12 +52,14 @@ async function createProgram(name: string | undefined): Promise<Command> {
 /** 0: done; 1: failed; 2: wrong command line or configuration; 3: drift was left. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+  if (error instanceof ConfigInvalid) warnWithoutVariableFile();
   if (error instanceof InstepError) printMessage(`instep: ${withCode(error)}`);
   else if (isSystemError(error)) printMessage(`instep: ${error.message}`);
   else
     printMessage(
       `instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
+  if (process.env.DATABASE_URL && isOfConnection(error)) printMessage(`→ ${CHECK_CONNECTION}`);
   if (error instanceof InstepError && error.code === 'DRIFT_LEFT') return DRIFT_LEFT;
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }

@@ -9,7 +9,7 @@ import {
   type Operations,
   openOperations,
 } from '../operators-listener/open-operations.ts';
-import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { CHECK_CONNECTION, DatabaseUnavailable } from '../postgres/errors.ts';
 import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
 import { retry } from '../runtime/retry.ts';
 import { handleWhileStarting } from '../server/health.ts';
@@ -113,10 +113,15 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
 /** A database that starts together with this process can need a moment longer. */
 async function openWithRetries(options: InstepOptions & { logger: Logger }): Promise<Service> {
   const giveUpAtMs = performance.now() + START_DEADLINE_MS;
+  let isFirst = true;
   return await retry(() => openService(options), {
     isRetryable: (error) => error instanceof DatabaseUnavailable && performance.now() < giveUpAtMs,
     firstPauseMs: RETRY_AFTER_MS,
     longestPauseMs: RETRY_AFTER_MS,
-    onRetry: (err) => options.logger.warn({ err }, 'waiting for the database'),
+    onRetry(err) {
+      const members = { err, advice: CHECK_CONNECTION };
+      if (isFirst) options.logger.warn(members, 'waiting for the database');
+      isFirst = false;
+    },
   });
 }

@@ -43,7 +43,8 @@ export function databaseVariables(environment: Environment) {
       v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(
         (urls) => urls !== null,
-        'must be embedded, or a URL such as postgres://user:password@host:5432/name (several ' +
+        'must be embedded, or a URL such as postgres://user:password@host:5432/name (in a password, ' +
+          'write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; several ' +
           'servers: host:5432,other:5432; target_session_attrs is read-write or primary, or left out; ' +
           'sslmode is disable, no-verify or verify-full, or left out)',
       ),

@@ -2,6 +2,7 @@ import type { AccessPolicy, DatabaseConfig } from '../config/config.ts';
 import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { CHECK_CONNECTION } from '../postgres/errors.ts';
 import type { TableUse } from '../postgres/tables/privileges.ts';
 import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { type Check, safely, warning } from './check.ts';
@@ -29,8 +30,6 @@ type DatabaseOptions = {
 };
 
 const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';
-const CHECK_URL =
-  'check that it is running, and check the host, user, password and name in DATABASE_URL';
 const SEE_PRIVILEGES = 'see the line about privileges';
 
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -46,7 +45,7 @@ export async function* checkDatabase(options: DatabaseOptions): AsyncGenerator<C
     if (checks.length > 0) return;
   }
   yield* await checkHosts(databaseUrls);
-  const advice = isEmbedded ? READ_LOG : CHECK_URL;
+  const advice = isEmbedded ? READ_LOG : CHECK_CONNECTION;
   let server: DatabaseServer | undefined;
   yield* await safely('database', advice, async () => {
     server = await connectToServer({ databaseUrls, dataFolder, tables, notice });
@@ -88,14 +87,14 @@ function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
 async function* checkContents(query: Query, options: DatabaseOptions): AsyncGenerator<Check> {
   const { now, log, config, use, accessPolicy } = options;
   let recognition: Recognition | undefined;
-  yield* await safely('users and teams', CHECK_URL, async () => {
+  yield* await safely('users and teams', CHECK_CONNECTION, async () => {
     recognition = await recognizeTables(query, config.tables);
     return [];
   });
   if (recognition === undefined) return;
   const tables = recognition;
-  yield* await safely('privileges', CHECK_URL, () => checkPrivileges(query, tables, use));
-  yield* await safely('row security', CHECK_URL, () => checkRowSecurity(query, tables));
+  yield* await safely('privileges', CHECK_CONNECTION, () => checkPrivileges(query, tables, use));
+  yield* await safely('row security', CHECK_CONNECTION, () => checkRowSecurity(query, tables));
   yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
   const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
   yield* schema;

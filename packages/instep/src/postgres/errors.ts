@@ -144,6 +144,16 @@ export function reactionTo(error: unknown): Reaction {
   return error instanceof DatabaseUnusable ? ruleFor(error.cause).reaction : 'give up';
 }
 
+/** What to check when a database can't be used at all. */
+export const CHECK_CONNECTION =
+  'check that it is running, and check the host, user, password and name in DATABASE_URL';
+
+/** Whether the server failed or refused access, rather than a statement. */
+export function isOfConnection(error: unknown): error is InstepError {
+  const isOurs = error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable;
+  return isOurs && reactionTo(error) === 'give up';
+}
+
 /** Whether one event can have caused the error of a whole batch. */
 export function isOfOneEvent(error: unknown): error is InstepError {
   return reactionTo(error) !== 'give up';
