@@ -114,7 +114,7 @@ async function keepForm(context: Context, { title, message }: PageProblem) {
 }
 
 /** The stable code of an error; `null` for one that is not Instep's. */
-export function codeOf(error: unknown): string | null {
+function codeOf(error: unknown): string | null {
   if (typeof error !== 'object' || error === null || !('code' in error)) return null;
   return typeof error.code === 'string' ? error.code : null;
 }

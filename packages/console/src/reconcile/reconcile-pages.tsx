@@ -1,10 +1,14 @@
 import { Hono } from 'hono';
-import { type OperateContext, readReconciliation } from 'instep/operate';
+import {
+  isDryRunDone,
+  type OperateContext,
+  type ReconcileRun,
+  readReconciliation,
+} from 'instep/operate';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { readTeamsOfIssues } from './issue-table.tsx';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
-import { isDryRunDone, type ReconcileRun } from './run.ts';
 import { RunStatus, shownOf } from './run-status.tsx';
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */

@@ -1,11 +1,16 @@
 import type { Child } from 'hono/jsx';
-import { counted, type DriftIssue, type OperateContext } from 'instep/operate';
+import {
+  counted,
+  type DriftIssue,
+  isDryRunDone,
+  type OperateContext,
+  type RunState,
+} from 'instep/operate';
 import { Table } from '../components/table.tsx';
 import { CustomerLink } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { CauseText, Changes, readTeamsOfIssues, type TeamsById } from './issue-table.tsx';
-import { isDryRunDone, type RunState } from './run.ts';
 import { openDrifts, StartForm } from './run-status.tsx';
 
 /** The teams that a repair would change, according to the last dry run. */

@@ -2,8 +2,11 @@ import {
   type Counts,
   counted,
   countText,
+  type Found,
+  isDryRunDone,
   type Progress,
   type Reconciliation,
+  type RunState,
   type StepProgress,
 } from 'instep/operate';
 import { failureText } from '../actions/words.ts';
@@ -14,7 +17,6 @@ import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { canAct } from '../request-context.ts';
 import { IssueTable, isStillWrong, type TeamsById } from './issue-table.tsx';
-import { type Found, isDryRunDone, type RunState } from './run.ts';
 
 const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
 

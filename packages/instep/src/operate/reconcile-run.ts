@@ -1,12 +1,8 @@
-import {
-  type Counts,
-  type OperateContext,
-  type Operator,
-  type ReconciliationIssue,
-  reconcileTeams,
-  type StepProgress,
-} from 'instep/operate';
-import { codeOf } from '../problems.tsx';
+import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
+import type { Counts, StepProgress } from '../maintenance/reconcile/progress.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { reconcileTeams } from './compare.ts';
+import type { OperateContext, Operator } from './context.ts';
 
 /** All issues are counted, but only the first ones are kept. */
 export type Found = { readonly first: readonly ReconciliationIssue[]; readonly count: number };
@@ -36,7 +32,20 @@ const MAX_FOUND = 10_000;
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
-/** Runs one reconciliation at a time in this process. No request waits for it. */
+/**
+ * Runs one reconciliation at a time in this process. No request waits for it.
+ *
+ * @example
+ * ```ts
+ * import { openContext, ReconcileRun } from 'instep/operate';
+ *
+ * const context = await openContext();
+ * const run = new ReconcileRun(context);
+ * console.log(run.state.kind); // none
+ * await run.stop();
+ * await context.close();
+ * ```
+ */
 export class ReconcileRun {
   #context: OperateContext;
   #stopping = new AbortController();
@@ -102,5 +111,7 @@ export class ReconcileRun {
     this.#state = { isDryRun, startedAtMs, found, ...end };
   }
 }
+
+const codeOf = (error: unknown) => (error instanceof InstepError ? error.code : null);
 
 type Ending<Kind> = Omit<Extract<RunState, { kind: Kind }>, keyof Begun>;
