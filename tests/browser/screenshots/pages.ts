@@ -181,13 +181,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
     },
   },
   at('actions', '/actions'),
-  {
-    name: 'attention-no-row',
-    async open(page, { demo }) {
-      await page.goto(`${demo.url}/attention`);
-      await press(page, 'Compare');
-    },
-  },
   ofEmpty('teams-empty', '/teams'),
   at('teams-filtered', '/teams?status=canceled&plan=Pro'),
   at('teams-none', '/teams?search=unknown'),

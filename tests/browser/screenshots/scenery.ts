@@ -95,6 +95,18 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
       where count > 0`,
     [new Date(NOW_MS)],
   );
+  // As if each event had changed its team when it arrived.
+  await query(
+    `update instep.plan_changes as change
+        set changed_at     = coalesce(event.received_at, event_created_at, $1),
+            possible_since = case when possible_since is not null then $1 - interval '1 hour' end
+       from instep.plan_changes as own
+       left join instep.events as event
+         on event.event_id = own.event_id
+        and event.customer_id = own.customer_id
+      where own.id = change.id`,
+    [new Date(NOW_MS - 60_000)],
+  );
   await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
   // The database's clock is ahead of the picture's, and takes every payment that is due for long overdue.
   await query(

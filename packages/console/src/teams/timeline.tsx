@@ -23,7 +23,7 @@ import { Page } from '../page.tsx';
 import { GrantText } from './grant-panel.tsx';
 
 /** How many items a page has. */
-export const PAGE_ITEMS = 50;
+export const PAGE_ITEMS = 30;
 
 const PARTS = {
   events: "Stripe's events",

@@ -132,22 +132,25 @@ export async function explainTeam(
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const { id, customerId } = team;
-  const history = await explainHistory(query, team, { planSelection, before: NEWEST.event, limit });
-  const known = await readCustomers(query, customerId === null ? [] : [customerId]);
-  const linkedMs = customerId === null ? null : await readLinkedMs(query, id, customerId);
+  const customerIds = customerId === null ? [] : [customerId];
+  const [history, known, linkedMs, stored, dismissals, grants, operatorNotes] = await Promise.all([
+    explainHistory(query, team, { planSelection, before: NEWEST.event, limit }),
+    readCustomers(query, customerIds),
+    customerId === null ? null : readLinkedMs(query, id, customerId),
+    readStoredIssueOf(query, team),
+    readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
+    readGrants(query, id),
+    readOperatorNotes(query, id),
+  ]);
   const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const deciding = selectedEvent(customer, planSelection);
-  const stored = await readStoredIssueOf(query, team);
   const issue = stored && issueOf(stored, [team]);
-  const dismissals = await readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]);
-  const grants = await readGrants(query, id);
   const record = { team, known, history, planSelection, linkedMs, grants };
   const page = { cursor: NEWEST, part, limit };
   return {
-    ...{ team, planSelection, grants, issue },
+    ...{ team, planSelection, grants, issue, operatorNotes },
     timeline: await timelineOf(query, { team, history, issue, grants }, page),
     dismissal: dismissals.get(String(id)) ?? null,
-    operatorNotes: await readOperatorNotes(query, id),
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
     subscriptions: [...customer.values()]

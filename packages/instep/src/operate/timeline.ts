@@ -86,10 +86,12 @@ export async function readTimeline(
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const cursor = parseCursor(before);
-  const history = await explainHistory(query, team, { planSelection, before: cursor.event, limit });
-  const stored = await readStoredIssueOf(query, team);
+  const [history, stored, grants] = await Promise.all([
+    explainHistory(query, team, { planSelection, before: cursor.event, limit }),
+    readStoredIssueOf(query, team),
+    readGrants(query, team.id),
+  ]);
   const issue = stored && issueOf(stored, [team]);
-  const grants = await readGrants(query, team.id);
   return await timelineOf(query, { team, history, issue, grants }, { cursor, part, limit });
 }
 
@@ -113,8 +115,11 @@ export async function timelineOf(
   const shows = (one: TimelinePart) => part === null || part === one;
   const most = part === null ? 2 * limit : MAX_PLAN_CHANGES;
   const request = { teamId: id, beforeId: cursor.change, limit: most };
-  const changes = await readTeamChanges(query, request);
-  const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
+  const eventIds = shows('events') ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
+  const [changes, changesOfEvents] = await Promise.all([
+    readTeamChanges(query, request),
+    readChangesOfEvents(query, id, eventIds),
+  ]);
   const customerIds = [customerId, ...changes.map((change) => change.customerId)];
   const actions = shows('operators')
     ? await readActionsOn(query, {
@@ -131,7 +136,7 @@ export async function timelineOf(
   const others = shows('operators') ? othersOf(grants, issue) : [];
   const sources = {
     events: shows('events') ? entries.toReversed() : [],
-    changesOfEvents: shows('events') ? await readChangesOfEvents(query, id, eventIds) : [],
+    changesOfEvents,
     olderEvents: shows('events') ? history.older : new Set<string>(),
     changes,
     actions,

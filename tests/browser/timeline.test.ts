@@ -1,0 +1,90 @@
+import { expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { axeViolations, expectText, PHONE, useBrowser } from '../support/browser/browser.ts';
+import { layoutProblems } from '../support/browser/layout.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+const DESK = { width: 1_440, height: 900 };
+
+test.each([
+  ['1440 px', DESK],
+  ['a phone', PHONE],
+])(
+  'what happened to a team is one list, and a grant is given and taken back, at %s',
+  async (name, viewport) => {
+    const customerId = `cus_timeline_${viewport.width}`;
+    const teamId = await instep.addTeam(`Timeline ${name}`, customerId);
+    for (const status of ['trialing', 'active', 'canceled']) {
+      await instep.happen({ customerId, subscriptionId: `sub_${viewport.width}`, status });
+    }
+    const page = await browser.newPage({ viewport, reducedMotion: 'reduce' });
+    await page.goto(`${instep.url}/teams/${teamId}`);
+    await page.getByText('Grant a plan without a subscription').click();
+    const form = page.locator(`form[action$="/${teamId}/grant"]`);
+    await form.getByLabel('Plan').fill('Partner');
+    await form.getByLabel('Reason').fill('launch partner');
+    await form.getByLabel('Until').fill('2999-12-31');
+    await form.getByRole('button', { name: 'Grant' }).click();
+    await page.locator('[data-result=granted]').waitFor();
+    await page.getByRole('button', { name: 'Revoke the grant' }).click();
+    await page.locator('[data-result=grant-revoked]').waitFor();
+    const timeline = page.getByRole('region', { name: 'Timeline', exact: true });
+    await expectText(timeline).toMatch(/revoked[\s\S]*granted[\s\S]*canceled[\s\S]*trialing/);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      expect(await axeViolations(page)).toEqual([]);
+    }
+    expect(await layoutProblems(page)).toEqual([]);
+    await timeline.getByRole('link', { name: 'What operators did' }).click();
+    await page.waitForURL(/show=operators/);
+    await expectText(timeline).not.toContain('trialing');
+    await expectText(timeline).toContain('launch partner');
+  },
+);
+
+test('the payload of an event is copied as it was sent', async () => {
+  const customerId = 'cus_copied';
+  await instep.addTeam('Copied', customerId);
+  await instep.happen({ customerId, subscriptionId: 'sub_copied', eventId: 'evt_copied' });
+  const page = await browser.newPage();
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+  await page.goto(`${instep.url}/search?q=evt_copied`);
+  await page.getByText(/^All [\d,]+ bytes/).click();
+  await page.getByRole('button', { name: 'Copy JSON' }).click();
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  const copied = JSON.parse(await page.evaluate<string>('navigator.clipboard.readText()'));
+  expect(copied).toMatchObject({ id: 'evt_copied', data: { object: { id: 'sub_copied' } } });
+});
+
+test('a field for a team is completed with ids and names, also without the mouse', async () => {
+  const customerId = 'cus_to_complete';
+  await instep.happen({ customerId, subscriptionId: 'sub_to_complete' });
+  const teamId = await instep.addTeam('Completed Looms');
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/attention`);
+  const field = page.getByLabel(`Team for customer:${customerId}`);
+  await field.pressSequentially('loom');
+  const option = page.locator('#team-options option');
+  await expect.poll(() => option.allTextContents()).toEqual(['Completed Looms · no plan']);
+  // Browsers show the options themselves; choosing one enters its value.
+  await field.fill((await option.getAttribute('value')) ?? '');
+  await field.press('Enter');
+  await page.locator('[data-result=linked]').waitFor();
+  const [team] = await instep.database.query(
+    'select provider_customer_id from teams where id = $1',
+    [teamId],
+  );
+  expect(team).toEqual({ provider_customer_id: customerId });
+});
+
+test('buttons for selected rows are active once a row is selected', async () => {
+  await instep.happen({ customerId: 'cus_to_select', subscriptionId: 'sub_to_select' });
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/attention`);
+  const dismiss = page.locator('.toolbar').getByRole('button', { name: 'Dismiss' });
+  expect(await dismiss.isDisabled()).toBe(true);
+  await page.getByRole('row', { name: 'cus_to_select' }).getByRole('checkbox').check();
+  expect(await dismiss.isDisabled()).toBe(false);
+});
