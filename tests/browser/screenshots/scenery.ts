@@ -98,8 +98,8 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   // As if each event had changed its team when it arrived.
   await query(
     `update instep.plan_changes as change
-        set changed_at     = coalesce(event.received_at, event_created_at, $1),
-            possible_since = case when possible_since is not null then $1 - interval '1 hour' end
+        set changed_at     = coalesce(event.received_at, change.event_created_at, $1),
+            possible_since = case when change.possible_since is not null then $1 - interval '1 hour' end
        from instep.plan_changes as own
        left join instep.events as event
          on event.event_id = own.event_id

@@ -322,7 +322,7 @@ function WhyFound({ evidence }: ComparisonIssue) {
       )}
       {is !== null && shouldBe !== null && (
         <>
-          {differingFields(is, shouldBe).length > 0 && ' Repair would change:'}
+          {differingFields(is, shouldBe).length > 0 && ' Repair would change: '}
           <Changes is={is} shouldBe={shouldBe} />
         </>
       )}

@@ -170,8 +170,12 @@ function ItemTable({ items }: Items) {
   const ids = items.flatMap((item) =>
     item.kind === 'event' ? [item.event.eventId, item.subscription.subscriptionId] : [],
   );
+  const subscriptionIds = items.map((item) =>
+    item.kind === 'event' ? item.subscription.subscriptionId : null,
+  );
+  const hasSeveral = new Set(subscriptionIds.filter((id) => id !== null)).size > 1;
   const rows = groupsOf(items).map((group) =>
-    group.items.length > 1 ? foldedCells(group) : itemCells(group),
+    group.items.length > 1 ? foldedCells(group, hasSeveral) : itemCells(group, hasSeveral),
   );
   return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} ids={ids} />;
 }
@@ -195,7 +199,7 @@ function groupsOf(items: readonly TimelineItem[]): Group[] {
 const isRepeated = (item: TimelineItem) =>
   item.kind === 'event' && item.event.outcome === 'applied' && item.plans === null;
 
-function foldedCells({ items, index }: Group): Child[] {
+function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
   const [newest, oldest] = [items[0], items.at(-1)];
   return [
     <>
@@ -208,7 +212,7 @@ function foldedCells({ items, index }: Group): Child[] {
       <ul>
         {items.map((item) => (
           <li>
-            <What item={item} /> <Time ms={item.atMs} />
+            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} />
           </li>
         ))}
       </ul>
@@ -216,12 +220,12 @@ function foldedCells({ items, index }: Group): Child[] {
   ];
 }
 
-function itemCells({ items: [item], index }: Group): Child[] {
+function itemCells({ items: [item], index }: Group, hasSeveral: boolean): Child[] {
   if (item === undefined) return [];
   return [
     <Time ms={item.atMs} />,
     <div id={rowId(index)}>
-      <What item={item} />
+      <What {...{ item, hasSeveral }} />
     </div>,
     item.plans === null ? isRepeated(item) ? 'as before' : '–' : <PlanStep {...item.plans} />,
     <Why item={item} />,
@@ -247,7 +251,8 @@ const resultOf = ({ subject, result }: RecordedAction) =>
 
 type ItemProps = { readonly item: TimelineItem };
 
-function What({ item }: ItemProps) {
+/** `hasSeveral`: whether the events are of several subscriptions. */
+function What({ item, hasSeveral }: ItemProps & { readonly hasSeveral: boolean }) {
   if (item.kind !== 'event') {
     const { word, tone = 'accent', by = null } = signOf(item);
     return (
@@ -267,7 +272,7 @@ function What({ item }: ItemProps) {
       <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
       <div class="quiet">
         {shortType(event.type)}, <StatusBadge status={subscription.status} />
-        {subscription.subscriptionId !== null && (
+        {hasSeveral && subscription.subscriptionId !== null && (
           <>
             {' '}
             of <Id text={subscription.subscriptionId} />
