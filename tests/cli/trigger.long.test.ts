@@ -36,6 +36,19 @@ test('signs and posts an event that changes the team', async () => {
   });
 });
 
+test('prints the outcome, and the command that comes next', async () => {
+  const DATABASE_URL = service.databaseUrl;
+  const { customerId } = await service.addTeam();
+  const applied = await trigger(UPDATED, ['--customer', customerId], { DATABASE_URL });
+  expect(applied.stdout).toMatch(/^outcome +applied$/m);
+  expect(applied.stderr).toMatch(/^→ npx instep events show evt_\w+ explains it\n$/);
+  const parked = await trigger(UPDATED, ['--customer', 'cus_new'], { DATABASE_URL });
+  expect(parked.stdout).toMatch(/^outcome +parked$/m);
+  expect(parked.stderr).toContain('npx instep team link ID --customer cus_new');
+  const unknown = await trigger(UPDATED, ['--customer', customerId], { DATABASE_URL: 'none' });
+  expect(unknown).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be read") });
+});
+
 test('--id and --created send duplicates and older events, active by default', async () => {
   const { teamId, customerId } = await service.addTeam();
   const send = async (...args: string[]) => {
@@ -107,6 +120,6 @@ test('posts to an IPv6 address', async (context) => {
   if (instep === null) return context.skip('this machine has no ::1');
   const PORT = new URL(instep.url).port;
   const { code, stderr } = await trigger(UPDATED, ['--customer', 'cus_any'], { HOST, PORT });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining('events show') });
   expect(await instep.stop()).toBe(0);
 });

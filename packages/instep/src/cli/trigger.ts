@@ -1,11 +1,14 @@
 import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readWebhookTarget } from '../config/config.ts';
+import { readDatabaseConfig, readWebhookTarget } from '../config/config.ts';
+import { eventsNamed } from '../operate/events.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
-import { printData } from './output.ts';
+import { printData, printMessage } from './output.ts';
+import { withReadContext } from './with-database.ts';
 
 type TriggerOptions = {
   customer: string;
@@ -63,8 +66,30 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
     eventId: options.id ?? `evt_${randomBytes(12).toString('hex')}`,
   });
   const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
-  printData({ eventId: event.id, status, response }, options);
+  const outcome = status === 200 ? await outcomeOf(event.id) : null;
+  printData({ eventId: event.id, status, response, ...(outcome && { outcome }) }, options);
   if (status !== 200) throw new TriggerFailed(`the server responded with ${status}`);
+  if (options.json) return;
+  const next =
+    outcome === 'parked'
+      ? `no team has this customer yet: npx instep team link ID --customer ${options.customer}`
+      : `npx instep events show ${event.id} explains it`;
+  printMessage(`→ ${next}`);
+}
+
+/** The outcome in the log; `null` if this folder does not have the server's database. */
+async function outcomeOf(eventId: string): Promise<string | null> {
+  try {
+    const { databaseUrls, dataFolder } = readDatabaseConfig(process.env);
+    // An embedded database would be created.
+    if (databaseUrls.length === 0 && !existsSync(dataFolder)) return null;
+    const [event] = await withReadContext((context) => eventsNamed(context, eventId));
+    return event?.outcome ?? null;
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    printMessage(`the outcome can't be read: ${error.message}`);
+    return null;
+  }
 }
 
 async function post(url: string, request: RequestInit) {
