@@ -44,8 +44,8 @@ type AlertsOptions = {
 };
 
 /**
- * Reports new and resolved issues to the receiver of `ALERT_WEBHOOK_URL`, in one of the instances and at most once a
- * minute. A message that was not accepted fails the job, and a minute later the next one has everything that is still
+ * A job of maintenance, which stands here because it reads the report of the health: reports new and resolved issues to the
+ * receiver of `ALERT_WEBHOOK_URL`, in one of the instances and at most once a minute. A message that was not accepted fails the job, and a minute later the next one has everything that is still
  * news.
  */
 export function createAlertsJob({ query, alerts, readIssues, now, holder }: AlertsOptions): Job {

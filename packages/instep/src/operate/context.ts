@@ -226,7 +226,10 @@ export function formSecretOf(secretKey: string): string {
   return createHmac('sha256', secretKey).update('instep forms').digest('base64url');
 }
 
-/** Somebody who uses the console. The audit keeps the name, so use an id rather than a name or an e-mail address. */
+/**
+ * Somebody who uses the console. The audit keeps the name, so use an id rather than a name or an e-mail address. It has 1
+ * to 200 characters, and no control characters.
+ */
 export type ConsoleUser = {
   readonly name: string;
   readonly role: Role;

@@ -11,7 +11,7 @@ import { type Interruption, interruptionsOf } from './statistics.ts';
 export type Period = { readonly sinceMs: number; readonly untilMs: number };
 
 /** An event that arrived later than this after it was created is late. Deliveries take a few seconds. */
-export const LATE_MS = 60_000;
+const LATE_MS = 60_000;
 
 /** Of the events that were created in a period, those that arrived late. */
 export type LateEvents = {

@@ -193,7 +193,6 @@ export {
   countLateEvents,
   findAffectedTeams,
   type Incident,
-  LATE_MS,
   type LateEvents,
   type Period,
   readIncident,
