@@ -74,6 +74,18 @@ describe('the mode of the events', () => {
     expect(issuesOf(ended)).toEqual(issues.map((issue) => expect.stringMatching(issue)));
   });
 
+  test('is a warning when the last one of the other mode is old', async () => {
+    const account = await openAccount();
+    await account.deliver(inMode(false));
+    await account.database.query(
+      `update instep.events set received_at = received_at - interval '61 minutes'`,
+    );
+    const ended = await account.examine({ STRIPE_SECRET_KEY: 'sk_live_canaryKey' });
+    expect(issuesOf(ended).filter((issue) => issue.includes('event mode'))).toEqual([
+      expect.stringMatching(/^warning event mode: 1 of the last 1 event in test mode/),
+    ]);
+  });
+
   test('is a warning when both arrive', async () => {
     const account = await openAccount();
     await account.deliver(inMode(true));

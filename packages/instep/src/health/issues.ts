@@ -325,6 +325,9 @@ export type SyncState = {
   readonly refusals: Refusals | null;
 };
 
+/** Older events of the other mode can be from before the key was changed. */
+const WRONG_MODE_MS = 60 * 60_000;
+
 /** An event often arrives before its team is linked, so it can be parked for this long. */
 const PARKED_LONG_MS = 10 * 60_000;
 
@@ -361,7 +364,7 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
     const code = 'nothing-delivered';
     yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: undeliveredSinceMs } };
   }
-  yield* originIssues(state);
+  yield* originIssues(state, nowMs);
   if (unresolvedProducts > 0) {
     const code = 'products-without-name';
     yield { code, ...ISSUES[code], ...ONE, evidence: { products } };
@@ -451,7 +454,7 @@ export function verdictOf(
 }
 
 /** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
-function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
+function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): Generator<Issue> {
   const of = origins.length;
   const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
   const [live, test] = [inMode('live'), inMode('test')];
@@ -463,7 +466,9 @@ function* originIssues({ origins, keyMode }: SyncState): Generator<Issue> {
     yield { code, ...ISSUES[code], ...ONE, evidence };
   } else if (keyMode !== null && events > 0) {
     const code = 'events-in-other-mode';
-    yield { code, ...ISSUES[code], ...ONE, evidence };
+    const { severity, ...kind } = ISSUES[code];
+    const isNew = nowMs - (health.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
+    yield { code, ...kind, severity: isNew ? severity : 'warning', ...ONE, evidence };
   }
   const others = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
   if (others.length === 0) return;
