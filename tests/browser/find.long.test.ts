@@ -71,6 +71,6 @@ test('a team is exported for support with 1 click', async () => {
   const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
   expect(exported).toMatchObject({
     status: { kind: 'has plan' },
-    events: [{ id: 'evt_support', outcome: 'applied' }],
+    timeline: [{ id: 'evt_support', outcome: 'applied' }],
   });
 });

@@ -88,7 +88,7 @@ test('the skip link moves the focus past the navigation', async () => {
 test('a team is found and its event opened by keyboard', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
-  await tabTo(page, 'Name, team id, customer or subscription');
+  await tabTo(page, 'Name, id, email address, customer or subscription');
   await page.keyboard.type('Keys');
   await page.keyboard.press('Enter');
   await page.waitForURL(/search=Keys/);

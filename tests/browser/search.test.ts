@@ -39,7 +39,7 @@ test('a customer who paid but has no team is found with 1 search', async () => {
   await page.keyboard.type('cus_paid');
   await page.keyboard.press('Enter');
   await expectText(page).toMatch(
-    /No team is linked to customer cus_paid\.[\s\S]*parked\s+evt_paid/,
+    /No team is linked to customer cus_paid\.[\s\S]*waiting for a team\s+evt_paid/,
   );
   expect(await axeViolations(page)).toEqual([]);
 });
