@@ -21,7 +21,16 @@ export type RunState =
 
 type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
 
-/** Whether a repair can change what the run has found. */
+/**
+ * Whether a repair can change what the run has found. Pure.
+ *
+ * @example
+ * ```ts
+ * import { isDryRunDone } from 'instep/operate';
+ *
+ * console.log(isDryRunDone({ kind: 'none' })); // false
+ * ```
+ */
 export function isDryRunDone(state: RunState): state is Extract<RunState, { kind: 'done' }> {
   return state.kind === 'done' && state.isDryRun;
 }
