@@ -77,6 +77,7 @@ describe('a row that was changed by hand', () => {
         plan: expect.objectContaining({ subscriptionStatus: 'trialing', planName: 'Pro' }),
         shouldBe: expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' }),
         beganSeconds: null,
+        refusedBy: null,
         sinceMs: expect.any(Number),
       },
     ]);

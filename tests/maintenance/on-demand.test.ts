@@ -80,5 +80,6 @@ test('a consumer that fails in the database keeps no other from running', async 
     handler.onPlanChange(name, () => void passed.push(name), { from: 'beginning' });
   }
   await handler.runMaintenance(20_000);
-  expect(passed).toEqual(['broken', 'mailer']);
+  // The changes for the other one could not even be taken.
+  expect(passed).toEqual(['mailer']);
 });
