@@ -16,6 +16,7 @@ export default {
   intentionallyNotExported: [
     'AccessPolicy',
     'ActionContext',
+    'Begun',
     'CODE_OF_CAUSE',
     'CompleteCheckout',
     'Decided',
