@@ -22,14 +22,19 @@ export function applicationId(text: string): ApplicationId {
   throw new InvalidArgumentError('must be an id: a number, a UUID or other text.');
 }
 
-/** Parses a count. @throws InvalidArgumentError */
-export function positiveInteger(text: string): number {
+const integerUpTo = (max: number) => (text: string) => {
   const value = Number(text);
-  if (!/^\d+$/.test(text) || value < 1 || value > 2 ** 31 - 1) {
-    throw new InvalidArgumentError('must be a whole number from 1 to 2147483647.');
+  if (!/^\d+$/.test(text) || value < 1 || value > max) {
+    throw new InvalidArgumentError(`must be a whole number from 1 to ${max}.`);
   }
   return value;
-}
+};
+
+/** Parses a count. @throws InvalidArgumentError */
+export const positiveInteger = integerUpTo(2 ** 31 - 1);
+
+/** Parses the id of a change of a plan. @throws InvalidArgumentError */
+export const changeId = integerUpTo(Number.MAX_SAFE_INTEGER);
 
 /** Parses a duration into milliseconds. @throws InvalidArgumentError */
 export function duration(text: string): number {

@@ -13,7 +13,7 @@ import {
 } from '../operate/plan-changes.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
-import { createCommand, positiveInteger } from './arguments.ts';
+import { changeId, createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
 import {
   type Columns,
@@ -92,9 +92,9 @@ export function changesCommand(): Command {
     .option(
       '--ack [id]',
       'note that all changes up to this one are done; without an id, read the ids from standard input',
-      positiveInteger,
+      changeId,
     )
-    .option('--replay <id>', 'pass on a change that was set aside, again', positiveInteger)
+    .option('--replay <id>', 'pass on a change that was set aside, again', changeId)
     .option('--remove', 'forget the consumer')
     .option('--list', 'show how far all consumers are')
     .action(run);

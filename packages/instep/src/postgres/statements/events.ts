@@ -171,7 +171,7 @@ const LOG_EVENTS = forEachCount(
               received_at, deliveries, outcome, body)
       select assigned_position, key, "eventId", type, "customerId", "subscriptionId",
              to_timestamp("createdSeconds"), to_timestamp("receivedAtMs" / 1000.0), deliveries,
-             outcome, substring($13::bytea from "bodyStart" for "bodyBytes")
+             outcome, substring($${Object.keys(ENTRY_COLUMNS).length + 1}::bytea from "bodyStart" for "bodyBytes")
         from arrived
        order by key
           on conflict (key) do update
