@@ -81,6 +81,7 @@ describe('the filter', () => {
     ['team=999', 'There is no team 999.'],
     ['outcome=lost', 'Unknown outcome.'],
     ['type=invoice.paid', 'Unknown event type.'],
+    ['invoice=ada%40example.com', 'Enter the id of an invoice (in_…).'],
     ['from=yesterday', '"yesterday" is not a time. Enter a date and a time.'],
     ['until=2026-05-31T25:00', '"2026-05-31T25:00" is not a time.'],
   ])('says what to enter instead of %s', async (parameters, message) => {

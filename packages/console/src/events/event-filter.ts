@@ -61,6 +61,8 @@ export async function parseFilter(
   const untilMs = timeOf(fields.until, nowMs);
   if (sinceMs === null) errors.from = noTime(fields.from);
   if (untilMs === null) errors.until = noTime(fields.until);
+  // Any other text would tell whether a payload contains it, to those who must not see payloads.
+  if (!/^(in_\w+)?$/.test(fields.invoice)) errors.invoice = 'Enter the id of an invoice (in_…).';
   const customer = await customerOf(context, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
