@@ -1,5 +1,7 @@
+import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { checkSchema, MIGRATIONS, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
+import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {
   connect,
@@ -52,6 +54,58 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await migrate(database)).toEqual([]);
     expect(await ledgerOf(database)).toEqual(LEDGER);
     await checkSchema(database.query);
+  });
+
+  test("a subscription's deciding event and latest state become one row, and the view stays", async () => {
+    const [database] = (await openNew(server)) as [Database];
+    const { query } = database;
+    await migrate(database, { migrations: MIGRATIONS.slice(0, 16) });
+    await query(`
+      insert into teams (name, provider_customer_id) values ('Paid', 'cus_1'), ('Begun', 'cus_2');
+      insert into instep.subscriptions
+             (customer_id, subscription_id, status, created_at, is_order_ambiguous)
+      values ('cus_1', 'sub_1', 'active', '2026-01-01', false);
+      insert into instep.latest_states
+             (customer_id, subscription_id, status, created_at, since, is_settled, quantity, is_from_log)
+      values ('cus_1', 'sub_1', 'past_due', '2026-03-01', '2026-02-01', true, 5, true),
+             ('cus_2', 'sub_2', 'incomplete', '2026-03-01', '2026-03-01', true, 1, true)`);
+    await migrate(database);
+    await makeAccessView(database, await recognizeTables(query, {}));
+    expect(
+      await query(
+        `select customer_id, status, latest_status, quantity, is_past_due, is_from_log
+           from instep.subscriptions order by customer_id`,
+      ),
+    ).toEqual([
+      {
+        customer_id: 'cus_1',
+        status: 'active',
+        latest_status: 'past_due',
+        quantity: 5,
+        is_past_due: true,
+        is_from_log: true,
+      },
+      {
+        customer_id: 'cus_2',
+        status: null,
+        latest_status: 'incomplete',
+        quantity: 1,
+        is_past_due: false,
+        is_from_log: true,
+      },
+    ]);
+    expect(
+      await query('select team_id, reason, since from instep.team_access order by team_id'),
+    ).toEqual([
+      { team_id: 1, reason: 'past_due', since: new Date('2026-02-01') },
+      { team_id: 2, reason: 'incomplete', since: new Date('2026-03-01') },
+    ]);
+    expect(await query('select customer_id from instep.team_subscriptions')).toEqual([
+      { customer_id: 'cus_1' },
+    ]);
+    expect(await query(`select to_regclass('instep.latest_states') as "table"`)).toEqual([
+      { table: null },
+    ]);
   });
 
   test("our tables are in our own schema, and the application's are not", async () => {
