@@ -42,7 +42,8 @@ test('lists every configuration error with a remedy and exits with 2', async () 
     STRIPE_API_BASE: 'api.stripe.com',
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  const [head, ...problems] = stderr.trimEnd().split('\n');
+  const [files, head, ...problems] = stderr.trimEnd().split('\n');
+  expect(files).toContain('.env');
   expect(head).toBe('instep: the configuration is invalid: [CONFIG_INVALID]');
   expect(new Set(problems)).toEqual(
     new Set([

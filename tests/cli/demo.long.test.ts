@@ -83,7 +83,9 @@ test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const [, secret = '', port = '', args = ''] =
     /STRIPE_WEBHOOK_SECRET=(\S+) PORT=(\d+) \\\n +npx instep (.*)/.exec(demo.stdout) ?? [];
   const target = { STRIPE_WEBHOOK_SECRET: secret, PORT: port };
-  expect(await runInstep(args.split(' '), target)).toMatchObject({ code: 0, stderr: '' });
+  const triggered = await runInstep(args.split(' '), target);
+  expect(triggered.code).toBe(0);
+  expect(triggered.stderr).toMatch(/^→ npx instep events show evt_\w+ .*\n$/);
   const [, id = ''] = /npx instep team show (\d+)/.exec(demo.stdout) ?? [];
   const shown = await runInstep(['team', 'show', id], { INSTEP_DATA: join(folder, 'demo') });
   expect(shown.stdout).toMatch(/^planName +Pro$/m);
@@ -120,7 +122,7 @@ test('finishes when its output is closed', async () => {
 });
 
 test.each([
-  ['an invalid port', { PORT: 'http' }, 2, /^instep: the configuration .*\n.*PORT must be .*\n$/],
+  ['an invalid port', { PORT: 'http' }, 2, /^instep: the configuration .*\n.*PORT must be .*\n$/m],
   ['an invalid address', { HOST: 'nowhere.invalid' }, 1, /^instep: listening on .*failed.*\n$/],
   ['an invalid folder', { INSTEP_DATA: '/dev/null' }, 1, /^instep: .*\/dev\/null.*\n$/],
 ])('%s is reported, and the demo ends', async (_, wrong, code, message) => {

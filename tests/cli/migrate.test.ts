@@ -112,9 +112,11 @@ test.each([
   await database.close();
 });
 
-test('an unreachable database exits with 1 and one line without the password', async () => {
+test('an unreachable database exits with 1 and says what to check, without the password', async () => {
   const away = { DATABASE_URL: 'postgres://instep:canary@127.0.0.1:1/x' };
   const { code, stdout, stderr } = await runInstep(['migrate'], away);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/^instep: .*ECONNREFUSED 127\.0\.0\.1:1 \[DATABASE_UNAVAILABLE\]\n$/);
+  expect(stderr).toMatch(
+    /^instep: .*ECONNREFUSED 127\.0\.0\.1:1 \[DATABASE_UNAVAILABLE\]\n→ .*DATABASE_URL\n$/,
+  );
 });

@@ -148,10 +148,10 @@ export function reactionTo(error: unknown): Reaction {
 export const CHECK_CONNECTION =
   'check that it is running, and check the host, user, password and name in DATABASE_URL';
 
-/** Whether the server failed or refused access, rather than a statement. */
+/** Whether the server failed or refused access, rather than a statement, and the message does not say what to do. */
 export function isOfConnection(error: unknown): error is InstepError {
   const isOurs = error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable;
-  return isOurs && reactionTo(error) === 'give up';
+  return isOurs && reactionTo(error) === 'give up' && !isUnknownIssuer(error.cause);
 }
 
 /** Whether one event can have caused the error of a whole batch. */
