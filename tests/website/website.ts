@@ -111,8 +111,15 @@ test.each([
 test('the search finds a column by its name', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/`);
-  await page.keyboard.press('/');
-  await page.getByRole('searchbox').fill('cancel_at_period_end');
+  const box = page.getByRole('searchbox');
+  // The page listens to keys only once its scripts have run.
+  await expect
+    .poll(async () => {
+      if (!(await box.isVisible())) await page.keyboard.press('/');
+      return await box.isVisible();
+    })
+    .toBe(true);
+  await box.fill('cancel_at_period_end');
   const found = page.getByRole('option').locator('a[href*="/docs/access"]');
   await found.first().click();
   await page.waitForURL(/docs\/access/);
