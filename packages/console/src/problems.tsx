@@ -52,7 +52,7 @@ export const operatorsOnly = () =>
   new PageProblem(
     403,
     'Only operators can do this',
-    'Nothing was changed or sent. Ask somebody with the role operator.',
+    'Nothing was changed or sent. Ask someone with the role operator.',
   );
 
 export const notFound = (message = 'There is no page at this address.') =>

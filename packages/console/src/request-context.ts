@@ -28,7 +28,7 @@ export function operatorOf({ requester: { name } }: ConsoleEnv['Variables']): Op
   return { name, how: 'console' };
 }
 
-/** Whether somebody can change something and see personal data. A viewer sees no form, since each would get a 403. */
+/** Whether a user can change something and see personal data. A viewer sees no form, since each would get a 403. */
 export function canAct({ requester } = currentRequest()): boolean {
   return requester.role === 'operator';
 }

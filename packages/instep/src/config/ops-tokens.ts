@@ -78,8 +78,8 @@ function parseEntries(text: string): readonly NamedToken[] | string {
 }
 
 /**
- * All tokens; none gives every user of this machine access. The first one with a text counts, so that a viewer's token
- * that is `OPS_TOKEN` as well makes nobody an operator.
+ * All tokens; none gives every user of this machine access. The first one with a text counts, so that a
+ * viewer stays one, even with a token that is also `OPS_TOKEN`.
  */
 export function toTokens(
   shared: string | undefined,

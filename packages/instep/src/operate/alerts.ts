@@ -5,6 +5,7 @@ import { type Issue, SUBJECT_ISSUES, type SubjectIssueCode } from '../health/iss
 import { withLease } from '../maintenance/lease.ts';
 import type { Job } from '../maintenance/worker.ts';
 import type { Query } from '../postgres/database.ts';
+import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { Stopped } from '../runtime/retry.ts';
 
@@ -113,16 +114,18 @@ export async function sendAlert(
   const write = isSlack(url) ? slackMessage : jsonMessage;
   let response: Response;
   try {
-    response = await fetch(url, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify(write(alert, consoleUrl, nowMs)),
-      // A redirect could lead to a host that nobody has configured.
-      redirect: 'error',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(DEADLINE_MS)]),
-    });
+    response = await abortAfter(DEADLINE_MS, signal, (inTime) =>
+      fetch(url, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify(write(alert, consoleUrl, nowMs)),
+        // A redirect could lead to a host that is not configured.
+        redirect: 'error',
+        signal: inTime,
+      }),
+    );
   } catch (error) {
-    if (signal.aborted) throw new Stopped();
+    if (error instanceof Stopped) throw error;
     // Without its message, which can have the address.
     throw new AlertFailed(`the receiver of ALERT_WEBHOOK_URL did not answer: ${failureOf(error)}`);
   }
@@ -133,7 +136,7 @@ export async function sendAlert(
 
 function failureOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown error';
-  if (error.name === 'TimeoutError') return '10 seconds are over';
+  if (error instanceof DeadlineExceeded) return '10 seconds are over';
   const { cause } = error;
   if (cause instanceof Error && 'code' in cause) return String(cause.code);
   return 'it is unreachable, or redirects';

@@ -227,7 +227,7 @@ export function formSecretOf(secretKey: string): string {
 }
 
 /**
- * Somebody who uses the console. The audit keeps the name, so use an id rather than a name or an e-mail address. It has 1
+ * A user of the console. The audit keeps the name, so use an id rather than a name or an e-mail address. It has 1
  * to 200 characters, and no control characters.
  */
 export type ConsoleUser = {

@@ -127,11 +127,10 @@ export function valuesOf<Column extends string>(
   rows: readonly { readonly [Name in Column]?: unknown }[],
   columns: Readonly<Record<Column, string>>,
 ): readonly unknown[] {
-  const [row, ...others] = rows;
-  const isOne = row !== undefined && others.length === 0;
+  const isOne = countOf(rows) === 'one';
   const values: unknown[] = [];
   for (const column in columns) {
-    values.push(isOne ? row[column] : rows.map((one) => one[column]));
+    values.push(isOne ? rows[0]?.[column] : rows.map((row) => row[column]));
   }
   return values;
 }

@@ -5,7 +5,7 @@ import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { columnsOfPlan, recordChanges } from './plan-changes.ts';
+import { columnOfPlan, columnsOfPlan, recordChanges } from './plan-changes.ts';
 import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
@@ -173,7 +173,7 @@ const RECORD_CLEARED = ({ teams: { rows, idType } }: ApplicationTables) => `
       cleared as (
         select id::text as team_id, provider_customer_id as customer_id, 'link' as cause, null as event_id,
                null::timestamptz as event_created_at, $4 as operator,
-               ${PLAN_FIELDS.map((field) => `${contractColumn(field)}::text as ${contractColumn(field)}_before`).join(', ')},
+               ${PLAN_FIELDS.map((field) => `${contractColumn(field)}::text as ${columnOfPlan(field, 'before')}`).join(', ')},
                ${columnsOfPlan('after')
                  .map((column) => `null::text as ${column}`)
                  .join(', ')}

@@ -28,9 +28,14 @@ export type ChangeReason = {
   readonly operator?: string | null;
 };
 
-/** The columns of `instep.plan_changes` for a plan, in the order of `PLAN_FIELDS`. */
-export const columnsOfPlan = (when: 'before' | 'after') =>
-  PLAN_FIELDS.map((field) => `${contractColumn(field)}_${when}`);
+type When = 'before' | 'after';
+
+/** The column of `instep.plan_changes` for a field of a plan. */
+export const columnOfPlan = (field: keyof TeamPlan, when: When) =>
+  `${contractColumn(field)}_${when}`;
+
+/** The columns of a plan, in the order of `PLAN_FIELDS`. */
+export const columnsOfPlan = (when: When) => PLAN_FIELDS.map((field) => columnOfPlan(field, when));
 
 const BEFORE = columnsOfPlan('before').join(', ');
 const AFTER = columnsOfPlan('after').join(', ');
@@ -67,10 +72,10 @@ export type PlanChange = {
   readonly after: TeamPlan | null;
 };
 
-const planOf = (when: 'before' | 'after') => `
+const planOf = (when: When) => `
              case
                when num_nonnulls(${columnsOfPlan(when).join(', ')}) > 0 then jsonb_build_object(
-                 ${PLAN_FIELDS.map((field) => `'${field}', ${contractColumn(field)}_${when}`).join(', ')}
+                 ${PLAN_FIELDS.map((field) => `'${field}', ${columnOfPlan(field, when)}`).join(', ')}
                )
              end as ${when}`;
 

@@ -4,7 +4,7 @@ import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import { isAfter } from '../tables/id-from-text.ts';
-import { recordChanges } from './plan-changes.ts';
+import { columnOfPlan, recordChanges } from './plan-changes.ts';
 import type { PageAfter } from './teams.ts';
 
 /** The known names of these products. */
@@ -184,8 +184,8 @@ const APPLY_PRODUCT_NAME = ({
         returning team.${column('id')} as id, team.${column('id')}::text as team_id,
                   nameless.provider_customer_id as customer_id, 'name' as cause, null as event_id,
                   null::timestamptz as event_created_at, null as operator,
-                  ${PLAN_FIELDS.map((field) => `nameless.${contractColumn(field)}::text as ${contractColumn(field)}_before`).join(', ')},
-                  ${PLAN_FIELDS.map((field) => `team.${column(field)}::text as ${contractColumn(field)}_after`).join(', ')}
+                  ${PLAN_FIELDS.map((field) => `nameless.${contractColumn(field)}::text as ${columnOfPlan(field, 'before')}`).join(', ')},
+                  ${PLAN_FIELDS.map((field) => `team.${column(field)}::text as ${columnOfPlan(field, 'after')}`).join(', ')}
       ),
       recorded as (${recordChanges('updated')}
       )

@@ -5,7 +5,7 @@ import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statemen
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom, isAfter } from '../tables/id-from-text.ts';
 import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
-import { type ChangeReason, columnsOfPlan, recordChanges } from './plan-changes.ts';
+import { type ChangeReason, columnOfPlan, columnsOfPlan, recordChanges } from './plan-changes.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -38,10 +38,11 @@ export type PlanWrite = {
   readonly reason: ChangeReason;
 };
 
-const PLAN_COLUMNS = PLAN_FIELDS.map((field) => {
-  const column = contractColumn(field);
-  return { field, column, before: `${column}_before` };
-});
+const PLAN_COLUMNS = PLAN_FIELDS.map((field) => ({
+  field,
+  column: contractColumn(field),
+  before: columnOfPlan(field, 'before'),
+}));
 
 const WRITE_COLUMNS = {
   team_id: 'text',
@@ -79,7 +80,7 @@ const changeOf = (columnOf: (field: keyof TeamPlan) => string) => `
                   ${columnsOfPlan('before')
                     .map((column) => `plan.${column}`)
                     .join(', ')},
-                  ${PLAN_FIELDS.map((field) => `${columnOf(field)}::text as ${contractColumn(field)}_after`).join(', ')},
+                  ${PLAN_FIELDS.map((field) => `${columnOf(field)}::text as ${columnOfPlan(field, 'after')}`).join(', ')},
                   ${isPlan(columnOf)} as is_written`;
 
 const updatePlans = (
