@@ -100,8 +100,16 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       pages = console?.createConsoleWithLogin({ instep: { operateContext }, login });
       const shown = pages === undefined ? null : console?.toNodeListener(pages);
       const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
-      const syncApi = ({ name }: ConsoleUser) =>
-        createNodeListener(createSyncApi(context, { name, how: 'application' }), onFailure);
+      // One for all requests of a person, because a listener limits their unfinished bodies together.
+      const syncApis = new Map<string, RequestListener>();
+      function syncApi({ name }: ConsoleUser): RequestListener {
+        const known = syncApis.get(name);
+        if (known !== undefined) return known;
+        const handle = createSyncApi(context, { name, how: 'application' });
+        const opened = createNodeListener(handle, onFailure);
+        syncApis.set(name, opened);
+        return opened;
+      }
       listener.show({ metrics, pages: shown ?? null, syncApi });
       logger.info({ url: listener.url }, 'operations listening');
       if (pages !== undefined) prepared = preparePages(pages, first);
