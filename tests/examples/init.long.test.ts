@@ -97,7 +97,9 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
     await expectText(page.getByRole('banner')).toContain('Signed in as Ada');
     if (instep === null) return;
     await instep.stop();
+    const refused = page.waitForResponse(`${url}/api/user`);
     await page.reload();
+    expect((await refused).status()).toBe(500);
     await expectText(page).toContain('Plan: Pro (active)');
     await expectText(page.getByRole('banner')).toContain('Not signed in');
     const problem = expect.stringContaining(`500 ${url}/api/user`);
