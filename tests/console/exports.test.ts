@@ -254,14 +254,14 @@ describe('a file', () => {
       yield { id: 1 };
       throw new Error('the database is gone');
     }
+    const rows = failing;
     const response = await new Hono()
-      .get('/', (context) =>
-        exportList(context, 'json', () => ({ name: 'a', columns: ['id'], rows: failing() }), {
-          database,
-          logger,
-        }),
-      )
-      .request('/');
+      .get('/', async (context, next) => {
+        const columns = { id: ({ id }: { id: number }) => id };
+        const list = { name: 'a', columns, rows };
+        return exportList(context, { database, logger }, list) ?? (await next());
+      })
+      .request('/?format=json');
     await expect(response.text()).rejects.toThrow('the database is gone');
   });
 });

@@ -3,41 +3,37 @@ import type { Logger, OperateContext } from 'instep/operate';
 
 export const EXPORT_FORMATS = ['csv', 'json'] as const;
 
-type ExportFormat = (typeof EXPORT_FORMATS)[number];
-
 type Value = string | number | boolean | null;
 
-export type ExportedList<Column extends string> = {
+/** What a file has of each row, by the names of its columns. */
+export type Columns<Row> = Readonly<Record<string, (row: Row) => Value>>;
+
+type ExportedList<Row, Services> = {
   /** The file's name without its extension. */
   readonly name: string;
-  readonly columns: readonly Column[];
-  readonly rows: AsyncIterable<Readonly<Record<Column, Value>>>;
+  readonly columns: Columns<Row>;
+  readonly rows: (services: Services) => AsyncIterable<Row>;
 };
 
-/** The requested format of a list; `null`: a page. */
-export function exportFormatOf(context: Context): ExportFormat | null {
-  return EXPORT_FORMATS.find((format) => format === context.req.query('format')) ?? null;
-}
-
-/** Sends a whole list as a file. Once the download is cancelled, its search sends no more statements. */
-export function exportList<
-  Column extends string,
-  Services extends Pick<OperateContext, 'database' | 'logger'>,
->(
+/**
+ * A whole list as a file, if the address asks for one; `null`: a page. Once the download is cancelled, its search
+ * sends no more statements.
+ */
+export function exportList<Row, Services extends Pick<OperateContext, 'database' | 'logger'>>(
   context: Context,
-  format: ExportFormat,
-  listOf: (services: Services) => ExportedList<Column>,
   services: Services,
-): Response {
+  { name, columns, rows }: ExportedList<Row, Services>,
+): Response | null {
+  const format = EXPORT_FORMATS.find((one) => one === context.req.query('format'));
+  if (format === undefined) return null;
   const { database, logger } = services;
   const query: OperateContext['database']['query'] = async (statement, values) => {
     context.req.raw.signal.throwIfAborted();
     return await database.query(statement, values);
   };
-  const reading = { ...services, database: { ...database, query } };
-  const { name, columns, rows } = listOf(reading);
+  const found = rows({ ...services, database: { ...database, query } });
   const isCsv = format === 'csv';
-  const parts = isCsv ? csvOf(columns, rows) : jsonListOf(columns, rows);
+  const parts = isCsv ? csvOf(columns, found) : jsonOf(columns, found);
   const contentType = isCsv ? 'text/csv; charset=utf-8' : 'application/json';
   return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
 }
@@ -100,12 +96,10 @@ async function* inChunks(parts: AsyncIterable<string>): AsyncGenerator<string, v
   if (chunk !== '') yield chunk;
 }
 
-async function* csvOf<Column extends string>(
-  columns: readonly Column[],
-  rows: AsyncIterable<Readonly<Record<Column, Value>>>,
-): AsyncGenerator<string> {
-  yield `${columns.join(',')}\r\n`;
-  for await (const row of rows) yield `${columns.map((one) => csvCell(row[one])).join(',')}\r\n`;
+async function* csvOf<Row>(columns: Columns<Row>, rows: AsyncIterable<Row>) {
+  yield `${Object.keys(columns).join(',')}\r\n`;
+  const values = Object.values(columns);
+  for await (const row of rows) yield `${values.map((of) => csvCell(of(row))).join(',')}\r\n`;
 }
 
 /** A text that a spreadsheet would take for a formula gets an apostrophe in front. */
@@ -116,22 +110,12 @@ function csvCell(value: Value): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-async function* jsonListOf<Column extends string>(
-  columns: readonly Column[],
-  rows: AsyncIterable<Readonly<Record<Column, Value>>>,
-): AsyncGenerator<string> {
-  async function* texts() {
-    for await (const row of rows) yield JSON.stringify(row, [...columns]);
-  }
-  yield* jsonArrayOf(texts());
-}
-
-/** The text of a JSON array, from the texts of its items. */
-async function* jsonArrayOf(items: AsyncIterable<string>): AsyncGenerator<string> {
+async function* jsonOf<Row>(columns: Columns<Row>, rows: AsyncIterable<Row>) {
   yield '[';
   let separator = '\n';
-  for await (const item of items) {
-    yield separator + item;
+  for await (const row of rows) {
+    const values = Object.entries(columns).map(([name, of]) => [name, of(row)]);
+    yield separator + JSON.stringify(Object.fromEntries(values));
     separator = ',\n';
   }
   yield '\n]\n';

@@ -12,3 +12,24 @@ export function queryNumber(given: unknown): number | null {
   const text = queryText(given);
   return /^\d{1,16}$/.test(text) ? Number(text) : null;
 }
+
+/** The values of a form's fields; a missing one is as in `empty`. */
+export function readFields<Fields extends Readonly<Record<string, string>>>(
+  empty: Fields,
+  parameter: (name: string) => unknown,
+): Fields {
+  const read = Object.keys(empty).map((name) => [name, queryText(parameter(name))] as const);
+  return { ...empty, ...Object.fromEntries(read) };
+}
+
+/** An address with these parameters; those without a value are left out. */
+export function urlWith(
+  path: string,
+  ...parameters: readonly Readonly<Record<string, string | number | null>>[]
+): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of parameters.flatMap(Object.entries)) {
+    if (value !== null && value !== '') query.set(name, String(value));
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}

@@ -1,6 +1,5 @@
 import { Hono } from 'hono';
 import {
-  type ActionFilter,
   act,
   exportActions,
   findActions,
@@ -13,10 +12,10 @@ import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
+import { type Columns, exportedTime, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { recordedText, Undo, undoOf } from './action-summary.tsx';
 import { SubjectLink } from './subject-link.tsx';
@@ -54,10 +53,12 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
     const { req, render } = context;
     const operator = queryText(req.query('operator'));
     const filter = { operator: operator || undefined };
-    const format = exportFormatOf(context);
-    if (format !== null) {
-      return exportList(context, format, (reading) => exportedActions(reading, filter), options);
-    }
+    const file = exportList(context, options, {
+      name: 'actions',
+      columns: EXPORTED,
+      rows: (reading) => exportActions(reading, filter),
+    });
+    if (file !== null) return file;
     const before = queryNumber(req.query('before'));
     const actions = await findActions(options, { ...filter, before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
@@ -84,7 +85,7 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
           first={before !== null && { href: actionsUrl(operator), text: 'Newest' }}
           next={
             last !== undefined && {
-              href: actionsUrl(operator, { before: String(last.actedAtMicroseconds) }),
+              href: actionsUrl(operator, last.actedAtMicroseconds),
               text: 'Older',
             }
           }
@@ -96,10 +97,8 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
   return app;
 }
 
-function actionsUrl(operator: string, others: Readonly<Record<string, string>> = {}): string {
-  const parameters = new URLSearchParams({ ...(operator !== '' && { operator }), ...others });
-  return parameters.size === 0 ? '/actions' : `/actions?${parameters}`;
-}
+const actionsUrl = (operator: string, before: number | null = null) =>
+  urlWith('/actions', { operator, before });
 
 function actionCells(recorded: RecordedAction) {
   const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
@@ -128,37 +127,15 @@ function actionCells(recorded: RecordedAction) {
   ];
 }
 
-const EXPORTED = [
-  'acted_at',
-  'operator',
-  'operator_how',
-  'action',
-  'subject',
-  'is_done',
-  'code',
-  'result',
-  'note',
-] as const;
-
 /** The result has a code for programs and a sentence for people. */
-function exportedActions(
-  context: OperateContext,
-  filter: ActionFilter,
-): ExportedList<(typeof EXPORTED)[number]> {
-  async function* rows() {
-    for await (const action of exportActions(context, filter)) {
-      yield {
-        acted_at: exportedTime(Math.floor(action.actedAtMicroseconds / 1_000)),
-        operator: action.operator,
-        operator_how: action.how,
-        action: action.action,
-        subject: action.subject,
-        is_done: action.isDone,
-        code: action.result.code,
-        result: recordedText(action),
-        note: action.note,
-      };
-    }
-  }
-  return { name: 'actions', columns: EXPORTED, rows: rows() };
-}
+const EXPORTED: Columns<RecordedAction> = {
+  acted_at: ({ actedAtMicroseconds }) => exportedTime(Math.floor(actedAtMicroseconds / 1_000)),
+  operator: ({ operator }) => operator,
+  operator_how: ({ how }) => how,
+  action: ({ action }) => action,
+  subject: ({ subject }) => subject,
+  is_done: ({ isDone }) => isDone,
+  code: ({ result }) => result.code,
+  result: recordedText,
+  note: ({ note }) => note,
+};

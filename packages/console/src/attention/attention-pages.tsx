@@ -3,6 +3,7 @@ import {
   ACTIONS,
   act,
   countIssues,
+  exportIssues,
   findActions,
   findIssues,
   type IssueCounts,
@@ -19,13 +20,13 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { capitalized } from '../components/text.tsx';
-import { exportFormatOf, exportList } from '../export.ts';
+import { exportList } from '../export.ts';
 import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
-import { exportedIssues } from './export-issues.ts';
+import { EXPORTED_ISSUE } from './export-issues.ts';
 import { BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { RepairQuestion, readRepaired } from './repair-question.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
@@ -39,10 +40,12 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
   app.get('/', async (context) => {
     const { req, render } = context;
     const code = codeNamed(req.query('issue'));
-    const format = exportFormatOf(context);
-    if (format !== null) {
-      return exportList(context, format, (reading) => exportedIssues(reading, code), services);
-    }
+    const file = exportList(context, services, {
+      name: 'attention',
+      columns: EXPORTED_ISSUE,
+      rows: (reading) => exportIssues(reading, code),
+    });
+    if (file !== null) return file;
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
       findIssues(services, { code, cursor, limit: LIMIT }),
@@ -109,7 +112,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(`${subject.kind}:${subject.id}`);
     }
-    const shown = { done: formId, ...(skipped === 0 ? {} : { skipped: String(skipped) }) };
+    const shown = { done: formId, skipped: skipped === 0 ? '' : String(skipped) };
     return context.redirect(issuesUrl(code, { ...here, ...shown, ...textParameters(texts) }), 303);
   });
 

@@ -1,88 +1,41 @@
-import {
-  exportIssues,
-  type OpenIssue,
-  type OperateContext,
-  reasonText,
-  type SubjectIssueCode,
-} from 'instep/operate';
+import { type OpenIssue, reasonText } from 'instep/operate';
 import { causeText } from '../actions/words.ts';
-import { type ExportedList, exportedTime } from '../export.ts';
+import { type Columns, exportedTime } from '../export.ts';
 
-const COLUMNS = [
-  'issue',
-  'since',
-  'team',
-  'name',
-  'customer',
-  'subscription',
-  'event',
-  'parked_events',
-  'reason',
-  'is',
-  'should_be',
-] as const;
-
-type Column = (typeof COLUMNS)[number];
-
-/** The open issues with a code, or all of them. */
-export function exportedIssues(
-  context: OperateContext,
-  code: SubjectIssueCode | null,
-): ExportedList<Column> {
-  async function* rows() {
-    for await (const issue of exportIssues(context, code)) yield rowOf(issue);
-  }
-  return { name: 'attention', columns: COLUMNS, rows: rows() };
+/** The event that an issue is about, or the newest of several. */
+function eventOf({ evidence }: OpenIssue) {
+  if ('event' in evidence) return evidence.event;
+  return 'newest' in evidence ? evidence.newest : null;
 }
 
-function rowOf(issue: OpenIssue) {
-  const { code, sinceMs, customerId, team } = issue;
-  const common = {
-    issue: code,
-    since: exportedTime(sinceMs),
-    team: team?.id ?? null,
-    name: team?.name ?? null,
-    customer: customerId,
-    ...{ subscription: null, event: null, parked_events: null, is: null, should_be: null },
-    reason: null,
-  };
-  switch (issue.code) {
-    case 'unreadable-event': {
-      const { event, reason } = issue.evidence;
-      const { eventId, subscriptionId } = event;
-      return {
-        ...common,
-        event: eventId,
-        subscription: subscriptionId,
-        reason: reasonText(reason),
-      };
-    }
-    case 'unknown-order':
-    case 'payment-due':
-      return { ...common, subscription: issue.evidence.subscriptionId };
-    case 'double-billed': {
-      const ids = issue.evidence.subscriptions.map(({ subscriptionId }) => subscriptionId);
-      return { ...common, subscription: ids.join(' ') };
-    }
-    case 'parked-events': {
-      const { newest, events } = issue.evidence;
-      const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
-      return { ...common, event, subscription, parked_events: events };
-    }
-    case 'second-customer': {
-      const { newest, events, suggestedTeam } = issue.evidence;
-      const { eventId: event = null, subscriptionId: subscription = null } = newest ?? {};
-      const { id, name } = suggestedTeam;
-      return { ...common, team: id, name, event, subscription, parked_events: events };
-    }
-    default: {
-      const { is, shouldBe } = issue.evidence;
-      return {
-        ...common,
-        reason: causeText(issue.evidence),
-        is: is && JSON.stringify(is),
-        should_be: shouldBe && JSON.stringify(shouldBe),
-      };
-    }
-  }
+/** The team that an issue is about, or that should have its customer. */
+const teamOf = (issue: OpenIssue) =>
+  issue.code === 'second-customer' ? issue.evidence.suggestedTeam : issue.team;
+
+function subscriptionIdOf(issue: OpenIssue): string | null {
+  const { evidence } = issue;
+  if ('subscriptionId' in evidence) return evidence.subscriptionId;
+  if (!('subscriptions' in evidence)) return eventOf(issue)?.subscriptionId ?? null;
+  return evidence.subscriptions.map(({ subscriptionId }) => subscriptionId).join(' ');
 }
+
+function reasonOf({ evidence }: OpenIssue): string | null {
+  if ('reason' in evidence) return reasonText(evidence.reason);
+  return 'cause' in evidence ? causeText(evidence) : null;
+}
+
+/** The columns of exported issues. */
+export const EXPORTED_ISSUE: Columns<OpenIssue> = {
+  issue: ({ code }) => code,
+  since: ({ sinceMs }) => exportedTime(sinceMs),
+  team: (issue) => teamOf(issue)?.id ?? null,
+  name: (issue) => teamOf(issue)?.name ?? null,
+  customer: ({ customerId }) => customerId,
+  subscription: subscriptionIdOf,
+  event: (issue) => eventOf(issue)?.eventId ?? null,
+  parked_events: ({ evidence }) => ('events' in evidence ? evidence.events : null),
+  reason: reasonOf,
+  is: ({ evidence }) => ('is' in evidence ? evidence.is && JSON.stringify(evidence.is) : null),
+  should_be: ({ evidence }) =>
+    'shouldBe' in evidence ? evidence.shouldBe && JSON.stringify(evidence.shouldBe) : null,
+};

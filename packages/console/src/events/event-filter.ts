@@ -9,7 +9,6 @@ import {
 } from 'instep/operate';
 import { quoted } from '../components/text.tsx';
 import type { FilterFields } from '../links/event-links.tsx';
-import { queryText } from '../query-parameters.ts';
 
 /** The numbers of events per page to choose from; the first is the default. */
 const SIZES = [50, 100, 200] as const;
@@ -28,23 +27,6 @@ export type FieldErrors = Partial<FilterFields>;
 type ParsedFilter =
   | { readonly filter: EventFilter; readonly errors: null }
   | { readonly filter: null; readonly errors: FieldErrors };
-
-/** Reads the fields from the parameters of a request. */
-export function readFields(parameter: (name: keyof FilterFields) => unknown): FilterFields {
-  const read = (name: keyof FilterFields) => queryText(parameter(name));
-  return {
-    event: read('event'),
-    customer: read('customer'),
-    subscription: read('subscription'),
-    invoice: read('invoice'),
-    team: read('team'),
-    type: read('type'),
-    outcome: read('outcome'),
-    from: read('from'),
-    until: read('until'),
-    size: read('size'),
-  };
-}
 
 /** Parses the fields. A team stands for its customer. */
 export async function parseFilter(

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import {
   type EventFilter,
+  type EventRow,
   exportEvents,
   findEvents,
   LOGGED_OUTCOMES,
@@ -14,18 +15,12 @@ import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
-import { type FilterFields, filterUrl } from '../links/event-links.tsx';
+import { type Columns, exportedTime, exportList } from '../export.ts';
+import { type FilterFields, filterUrl, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
-import { queryNumber } from '../query-parameters.ts';
-import {
-  type FieldErrors,
-  OTHER_SIZES,
-  pageSize,
-  parseFilter,
-  readFields,
-} from './event-filter.ts';
+import { queryNumber, readFields } from '../query-parameters.ts';
+import { type FieldErrors, OTHER_SIZES, pageSize, parseFilter } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
@@ -38,7 +33,7 @@ export function eventPages(options: OperateContext): Hono {
 
   app.get('/', async (context) => {
     const { req, render, status } = context;
-    const fields = readFields((name) => req.query(name));
+    const fields = readFields(NO_FILTER, (name) => req.query(name));
     const nowMs = now();
     const { filter, errors } = await parseFilter(options, fields, nowMs);
     const form = <FilterForm {...{ fields, filter, errors }} />;
@@ -53,10 +48,12 @@ export function eventPages(options: OperateContext): Hono {
         </Page>,
       );
     }
-    const format = exportFormatOf(context);
-    if (format !== null) {
-      return exportList(context, format, (reading) => exportedEvents(reading, filter), options);
-    }
+    const file = exportList(context, options, {
+      name: 'events',
+      columns: EXPORTED,
+      rows: (reading) => exportEvents(reading, filter),
+    });
+    if (file !== null) return file;
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
     // Before the page is read: an event that arrives in between is reported twice, never lost.
@@ -94,7 +91,7 @@ export function eventPages(options: OperateContext): Hono {
   });
 
   app.get('/newer', async ({ req, render }) => {
-    const fields = readFields((name) => req.query(name));
+    const fields = readFields(NO_FILTER, (name) => req.query(name));
     const after = queryNumber(req.query('after'));
     const count = queryNumber(req.query('count'));
     const nowMs = now();
@@ -186,42 +183,16 @@ function EventPager({ fields, page: { before, after } }: PageEndProps) {
   );
 }
 
-const EXPORTED = [
-  'position',
-  'received_at',
-  'created_at',
-  'outcome',
-  'event',
-  'type',
-  'status',
-  'product',
-  'customer',
-  'subscription',
-  'deliveries',
-] as const;
-
-type Column = (typeof EXPORTED)[number];
-
-/** The matching events, the newest first. */
-function exportedEvents(context: OperateContext, filter: EventFilter): ExportedList<Column> {
-  return { name: 'events', columns: EXPORTED, rows: eventRows(context, filter) };
-}
-
-async function* eventRows(context: OperateContext, filter: EventFilter) {
-  for await (const event of exportEvents(context, filter)) {
-    const subscription = subscriptionOf(event);
-    yield {
-      position: event.position,
-      received_at: exportedTime(event.receivedAtMs),
-      created_at: exportedTime(event.createdAtMs),
-      outcome: event.outcome,
-      event: event.eventId,
-      type: event.type,
-      status: subscription?.status ?? null,
-      product: subscription?.productId ?? null,
-      customer: event.customerId,
-      subscription: event.subscriptionId,
-      deliveries: event.deliveries,
-    };
-  }
-}
+const EXPORTED: Columns<EventRow> = {
+  position: ({ position }) => position,
+  received_at: ({ receivedAtMs }) => exportedTime(receivedAtMs),
+  created_at: ({ createdAtMs }) => exportedTime(createdAtMs),
+  outcome: ({ outcome }) => outcome,
+  event: ({ eventId }) => eventId,
+  type: ({ type }) => type,
+  status: (event) => subscriptionOf(event)?.status ?? null,
+  product: (event) => subscriptionOf(event)?.productId ?? null,
+  customer: ({ customerId }) => customerId,
+  subscription: ({ subscriptionId }) => subscriptionId,
+  deliveries: ({ deliveries }) => deliveries,
+};

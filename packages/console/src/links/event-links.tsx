@@ -11,23 +11,24 @@ import {
 import { IdLink } from '../components/id.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { isVisible, UntrustedText } from '../components/text.tsx';
+import { urlWith } from '../query-parameters.ts';
 
-/** The fields of the filter of events. */
-const FIELDS = [
-  'event',
-  'customer',
-  'subscription',
-  'invoice',
-  'team',
-  'type',
-  'outcome',
-  'from',
-  'until',
-  'size',
-] as const;
+/** The fields of the filter of events; empty ones filter nothing. */
+export const NO_FILTER = {
+  event: '',
+  customer: '',
+  subscription: '',
+  invoice: '',
+  team: '',
+  type: '',
+  outcome: '',
+  from: '',
+  until: '',
+  size: '',
+};
 
-/** The values of the filter's fields, as they were entered; empty fields filter nothing. */
-export type FilterFields = Readonly<Record<(typeof FIELDS)[number], string>>;
+/** The values of the filter's fields, as they were entered. */
+export type FilterFields = Readonly<typeof NO_FILTER>;
 
 /** The address of a page with these fields. */
 export function filterUrl(
@@ -35,10 +36,7 @@ export function filterUrl(
   fields: Partial<FilterFields>,
   others: Readonly<Record<string, number>> = {},
 ): string {
-  const parameters = new URLSearchParams();
-  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
-  for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
-  return parameters.size === 0 ? path : `${path}?${parameters}`;
+  return urlWith(path, fields, others);
 }
 
 const MINUTE_MS = 60_000;

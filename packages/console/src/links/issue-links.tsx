@@ -5,6 +5,7 @@ import {
   type TeamIssueCode,
 } from 'instep/operate';
 import { Button, PostForm } from '../components/form.tsx';
+import { urlWith } from '../query-parameters.ts';
 
 /** The name of each issue, in a list of issues or teams. */
 export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, string>> = {
@@ -29,13 +30,10 @@ export function issueCountText({ count, isMore }: IssueCounts[SubjectIssueCode])
 }
 
 /** The address of the list, or of a part of it. */
-export function issuesUrl(
-  code: SubjectIssueCode | null,
+export const issuesUrl = (
+  issue: SubjectIssueCode | null,
   others: Readonly<Record<string, string>> = {},
-): string {
-  const parameters = new URLSearchParams({ ...(code === null ? {} : { issue: code }), ...others });
-  return parameters.size === 0 ? '/attention' : `/attention?${parameters}`;
-}
+) => urlWith('/attention', { issue }, others);
 
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';

@@ -17,11 +17,12 @@ import { Button, TimeField } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
-import { parseFilter, readFields } from '../events/event-filter.ts';
-import { type ExportedList, exportedTime, exportFormatOf, exportList } from '../export.ts';
-import { incidentUrl } from '../links/event-links.tsx';
+import { parseFilter } from '../events/event-filter.ts';
+import { exportedTime, exportList } from '../export.ts';
+import { incidentUrl, NO_FILTER } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
+import { readFields } from '../query-parameters.ts';
 import { Refusals } from './events-chart.tsx';
 import { Marks } from './marks.tsx';
 
@@ -33,16 +34,15 @@ const COLUMNS = ['Team', 'Late events', 'Longest delay', 'Last one arrived'] as 
 export function incidentPage(options: OperateContext): Hono {
   return new Hono().get('/', async (context) => {
     const nowMs = options.now();
-    const { from, until } = readFields((name) => context.req.query(name));
-    const fields = { ...readFields(() => ''), from, until };
+    const entered = readFields({ from: '', until: '' }, (name) => context.req.query(name));
+    const fields = { ...NO_FILTER, ...entered };
     const { filter, errors } = await parseFilter(options, fields, nowMs);
     const sinceMs = filter?.sinceMs ?? (filter?.untilMs ?? nowMs) - HOUR_MS;
     const period = { sinceMs, untilMs: filter?.untilMs ?? sinceMs + HOUR_MS };
-    const format = exportFormatOf(context);
-    if (filter === null || period.untilMs <= sinceMs) context.status(400);
-    else if (format !== null) {
-      return exportList(context, format, (reading) => exportedTeams(reading, period), options);
-    }
+    const isPeriod = filter !== null && period.untilMs > sinceMs;
+    if (!isPeriod) context.status(400);
+    const file = isPeriod && exportList(context, options, affectedTeams(period));
+    if (file) return file;
     const error = errors?.until ?? (period.untilMs <= sinceMs ? 'Enter a later time.' : undefined);
     return context.render(
       <Page title="Incident" area="Overview">
@@ -142,30 +142,17 @@ const cells = (team: AffectedTeam) => [
   <Time ms={team.arrivedAtMs} />,
 ];
 
-const EXPORTED = [
-  'team',
-  'name',
-  'customer',
-  'late_events',
-  'delay_seconds',
-  'arrived_at',
-] as const;
-
-function exportedTeams(
-  context: OperateContext,
-  period: Period,
-): ExportedList<(typeof EXPORTED)[number]> {
-  async function* rows() {
-    for (const team of await findAffectedTeams(context, period)) {
-      yield {
-        team: team.id,
-        name: team.name,
-        customer: team.customerId,
-        late_events: team.lateEvents,
-        delay_seconds: Math.round(team.longestDelayMs / 1_000),
-        arrived_at: exportedTime(team.arrivedAtMs),
-      };
-    }
-  }
-  return { name: 'affected-teams', columns: EXPORTED, rows: rows() };
-}
+const affectedTeams = (period: Period) => ({
+  name: 'affected-teams',
+  columns: {
+    team: ({ id }: AffectedTeam) => id,
+    name: ({ name }: AffectedTeam) => name,
+    customer: ({ customerId }: AffectedTeam) => customerId,
+    late_events: ({ lateEvents }: AffectedTeam) => lateEvents,
+    delay_seconds: ({ longestDelayMs }: AffectedTeam) => Math.round(longestDelayMs / 1_000),
+    arrived_at: ({ arrivedAtMs }: AffectedTeam) => exportedTime(arrivedAtMs),
+  },
+  async *rows(reading: OperateContext) {
+    yield* await findAffectedTeams(reading, period);
+  },
+});

@@ -4,6 +4,7 @@ import { Live } from '../components/live.tsx';
 import { Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
 import { Page } from '../page.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
 import { DelayChart } from './delay-chart.tsx';
 import { EventsChart, ResponsesChart } from './events-chart.tsx';
@@ -106,6 +107,5 @@ function Controls({ range, isLive }: ControlsProps) {
   );
 }
 
-function urlOf(range: Range, isLive: boolean): string {
-  return `/?range=${range.name}${isLive ? '' : '&live=off'}`;
-}
+const urlOf = ({ name }: Range, isLive: boolean) =>
+  urlWith('/', { range: name, live: isLive ? null : 'off' });

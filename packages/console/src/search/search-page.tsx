@@ -223,7 +223,7 @@ function SearchPage({
       {teams.length > 0 && <TeamTable teams={teams} sorted={null} />}
       {teams.length === MAX_TEAMS && (
         <p>
-          <a href={`/teams?search=${encodeURIComponent(text)}`}>All teams with this name</a>
+          <a href={teamsUrl({ search: text })}>All teams with this name</a>
         </p>
       )}
       {customers.map((customer, index) => (

@@ -5,25 +5,19 @@ import {
   type TeamSort,
   type TeamsStart,
 } from 'instep/operate';
-import { queryText } from '../query-parameters.ts';
+import { queryText, urlWith } from '../query-parameters.ts';
 
 /** The fields of the list's address; empty ones filter nothing. */
-const FIELDS = ['search', 'status', 'plan', 'product', 'issue', 'sort'] as const;
+export const NO_TEAM_FILTER = {
+  search: '',
+  status: '',
+  plan: '',
+  product: '',
+  issue: '',
+  sort: '',
+};
 
-export type TeamFields = Readonly<Record<(typeof FIELDS)[number], string>>;
-
-/** Reads the fields from the parameters of a request. */
-export function readTeamFields(parameter: (name: string) => unknown): TeamFields {
-  const read = (name: keyof TeamFields) => queryText(parameter(name));
-  return {
-    search: read('search'),
-    status: read('status'),
-    plan: read('plan'),
-    product: read('product'),
-    issue: read('issue'),
-    sort: read('sort'),
-  };
-}
+export type TeamFields = Readonly<typeof NO_TEAM_FILTER>;
 
 /** Where the page begins; `null`: at the first team. */
 export function readStart(parameter: (name: string) => unknown): TeamsStart | null {
@@ -35,15 +29,10 @@ export function readStart(parameter: (name: string) => unknown): TeamsStart | nu
 }
 
 /** The address of the list with these fields. */
-export function teamsUrl(
+export const teamsUrl = (
   fields: Partial<TeamFields>,
   others: Readonly<Record<string, string | number>> = {},
-): string {
-  const parameters = new URLSearchParams();
-  for (const name of FIELDS) if (fields[name]) parameters.set(name, fields[name]);
-  for (const [name, value] of Object.entries(others)) parameters.set(name, String(value));
-  return parameters.size === 0 ? '/teams' : `/teams?${parameters}`;
-}
+) => urlWith('/teams', fields, others);
 
 /** The filter; an unknown issue filters nothing. */
 export function teamFilterOf(fields: TeamFields): TeamFilter {

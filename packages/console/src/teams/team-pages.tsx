@@ -4,23 +4,24 @@ import {
   countText,
   exportTeams,
   findTeams,
+  type NamedTeam,
   type OperateContext,
   type PageOfTeams,
   readTeamCounts,
   type TeamFilter,
-  type TeamOrder,
   type TeamsStart,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { type ExportedList, exportFormatOf, exportList } from '../export.ts';
+import { type Columns, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
+import { readFields } from '../query-parameters.ts';
 import { FilterLinks } from './filter-links.tsx';
 import {
+  NO_TEAM_FILTER,
   readStart,
-  readTeamFields,
   type TeamFields,
   teamFilterOf,
   teamOrderOf,
@@ -45,7 +46,7 @@ export function teamPages(options: OperateContext): Hono {
     const start = readStart(parameter);
     const counts = await readTeamCounts(options);
     const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
-    const given = readTeamFields(parameter);
+    const given = readFields(NO_TEAM_FILTER, parameter);
     if (given.search.includes('@')) {
       return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
     }
@@ -54,15 +55,12 @@ export function teamPages(options: OperateContext): Hono {
     const fields = canSort || isById ? given : { ...given, sort: '' };
     const filter = teamFilterOf(fields);
     const order = teamOrderOf(fields);
-    const format = exportFormatOf(context);
-    if (format !== null) {
-      return exportList(
-        context,
-        format,
-        (context) => exportedTeams(context, { filter, order }),
-        options,
-      );
-    }
+    const file = exportList(context, options, {
+      name: 'teams',
+      columns: EXPORTED,
+      rows: (reading) => exportTeams(reading, filter, order),
+    });
+    if (file !== null) return file;
     const page = await findTeams(options, { filter, order, start, limit: LIMIT });
     return render(
       <Page title="Teams" area="Teams">
@@ -168,41 +166,14 @@ function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
   );
 }
 
-const EXPORTED = [
-  'id',
-  'name',
-  'status',
-  'plan',
-  'product',
-  'subscription',
-  'customer',
-  'lost_plan',
-  'lost_product',
-] as const;
-
-type TeamSearch = { readonly filter: TeamFilter; readonly order: TeamOrder };
-
-/** The matching teams, in their order. */
-function exportedTeams(
-  context: OperateContext,
-  search: TeamSearch,
-): ExportedList<(typeof EXPORTED)[number]> {
-  return { name: 'teams', columns: EXPORTED, rows: teamRows(context, search) };
-}
-
-async function* teamRows(context: OperateContext, { filter, order }: TeamSearch) {
-  for await (const team of exportTeams(context, filter, order)) {
-    const { id, name, customerId, plan, lostPlan } = team;
-    yield {
-      id,
-      name,
-      status: plan.subscriptionStatus,
-      plan: plan.planName,
-      product: plan.providerProductId,
-      subscription: plan.providerSubscriptionId,
-      customer: customerId,
-      lost_plan: lostPlan?.planName ?? null,
-      lost_product: lostPlan?.productId ?? null,
-    };
-  }
-}
+const EXPORTED: Columns<NamedTeam> = {
+  id: ({ id }) => id,
+  name: ({ name }) => name,
+  status: ({ plan }) => plan.subscriptionStatus,
+  plan: ({ plan }) => plan.planName,
+  product: ({ plan }) => plan.providerProductId,
+  subscription: ({ plan }) => plan.providerSubscriptionId,
+  customer: ({ customerId }) => customerId,
+  lost_plan: ({ lostPlan }) => lostPlan?.planName ?? null,
+  lost_product: ({ lostPlan }) => lostPlan?.productId ?? null,
+};

@@ -20,6 +20,7 @@ import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
+import { urlWith } from '../query-parameters.ts';
 import { GrantText } from './grant-panel.tsx';
 
 /** How many items a page has. */
@@ -47,19 +48,13 @@ export type TimelineProps = {
 /** All that happened to a team, with the plans that it had meanwhile above it. */
 export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps) {
   const { items, next, prunedBeforeMs } = timeline;
-  const urlOf = (parameters: Readonly<Record<string, string>>) => {
-    const query = new URLSearchParams(parameters);
-    return `${teamUrl(team.id)}${query.size === 0 ? '' : `?${query}`}#timeline`;
-  };
-  const shown: Readonly<Record<string, string>> = part === null ? {} : { show: part };
+  const urlOf = (show: TimelinePart | null, before: string | null = null) =>
+    `${urlWith(teamUrl(team.id), { show, before })}#timeline`;
   return (
     <Panel title="Timeline" id="timeline">
       <nav class="pager" aria-label="Part of the timeline">
         {[null, ...NAMES].map((one) => (
-          <a
-            href={urlOf(one === null ? {} : { show: one })}
-            aria-current={one === part ? 'true' : undefined}
-          >
+          <a href={urlOf(one)} aria-current={one === part ? 'true' : undefined}>
             {one === null ? 'Everything' : PARTS[one]}
           </a>
         ))}
@@ -73,8 +68,8 @@ export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps)
         </>
       )}
       <Pager
-        first={!isNewest && { href: urlOf(shown), text: 'Newest' }}
-        next={next !== null && { href: urlOf({ ...shown, before: next }), text: 'Older' }}
+        first={!isNewest && { href: urlOf(part), text: 'Newest' }}
+        next={next !== null && { href: urlOf(part, next), text: 'Older' }}
       />
       {prunedBeforeMs !== null && (
         <p class="quiet">
