@@ -1,4 +1,4 @@
-import { MIGRATIONS } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { expect, test } from 'vitest';
 import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';

@@ -25,7 +25,7 @@ import {
   type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/audit.ts';
-import { sql } from 'instep/src/postgres/migrations/0003-operators.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -361,6 +361,7 @@ test('an action of an earlier version keeps its sentence, and its link is known'
             (gen_random_uuid(), 'customer:cus_2', 'link', true,
              'Linked to “Acme (new)” (team 8). No event was parked.')`,
   );
+  const { sql = '' } = MIGRATIONS.find(({ name }) => name === '0003_operators') ?? {};
   await query(sql.slice(sql.indexOf('update instep.operator_actions')));
   expect(await readLinkedMs(query, 7, 'cus_1')).not.toBeNull();
   expect(await readLinkedMs(query, '8', 'cus_2')).not.toBeNull();

@@ -1,6 +1,7 @@
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { checkSchema, MIGRATIONS, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
+import { checkSchema, migrate, SchemaNewer } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import {

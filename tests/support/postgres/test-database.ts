@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
-import { MIGRATIONS, migrate } from 'instep/src/postgres/migrate.ts';
+import { migrate } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import pg from 'pg';
 import { inject } from 'vitest';

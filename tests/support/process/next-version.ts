@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MIGRATIONS } from 'instep/src/postgres/migrate.ts';
+import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { VERSION } from 'instep/src/runtime/packages.ts';
 import { createFolder } from './instep-process.ts';
 
@@ -51,7 +51,7 @@ export function createNextVersion(former: ProgramVersion): ProgramVersion {
         where column_${schema} is not null;`,
     compatibleFrom: former.schema,
   };
-  const migrations = join(folder, 'packages/instep/src/postgres/migrate.ts');
+  const migrations = join(folder, 'packages/instep/src/postgres/migrations.ts');
   appendFileSync(migrations, `MIGRATIONS.push(${JSON.stringify(migration)});\n`);
   execFileSync(process.execPath, [join(ROOT, 'node_modules/rolldown/bin/cli.mjs'), '-c'], {
     cwd: folder,

@@ -7,7 +7,7 @@ import {
   statusesWithAccess,
 } from '../core/status.ts';
 import type { Database, Query } from './database.ts';
-import { MIGRATIONS } from './migrate.ts';
+import { MIGRATIONS } from './migrations.ts';
 import type { Recognition } from './tables/recognize-tables.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');

@@ -2,23 +2,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
 import { sqlState } from './errors.ts';
-import { sql as instep } from './migrations/0001-instep.ts';
-import { sql as teamSubscriptions } from './migrations/0002-team-subscriptions.ts';
-import { sql as operators } from './migrations/0003-operators.ts';
-import { sql as oneJobsTable } from './migrations/0004-one-jobs-table.ts';
-import { sql as askedSubscription } from './migrations/0005-asked-subscription.ts';
-import { sql as latestStates } from './migrations/0006-latest-states.ts';
-import { sql as doubleBilling } from './migrations/0007-double-billing.ts';
-import { sql as planChanges } from './migrations/0008-plan-changes.ts';
-import { sql as requestedCustomers } from './migrations/0009-requested-customers.ts';
-import { sql as evidence } from './migrations/0010-evidence.ts';
-import { sql as grants } from './migrations/0011-grants.ts';
-import { sql as planChangeFeed } from './migrations/0012-plan-change-feed.ts';
-import { sql as dismissals } from './migrations/0013-dismissals.ts';
-import { sql as doubleBillingOfEvents } from './migrations/0014-double-billing-of-events.ts';
-import { sql as timeline } from './migrations/0015-timeline.ts';
-import { sql as people } from './migrations/0016-people.ts';
-import { sql as oneRowPerSubscription } from './migrations/0017-one-row-per-subscription.ts';
+import { MIGRATIONS, type Migration } from './migrations.ts';
 
 /** A newer Instep has migrated the database, and this one can't work with it. */
 export class SchemaNewer extends InstepError {
@@ -176,45 +160,3 @@ async function readSchema(query: Query): Promise<typeof EMPTY> {
 }
 
 const EMPTY = { version: 0, compatibleFrom: 0 };
-
-type Migration = {
-  version: number;
-  name: string;
-  sql: string;
-  /**
-   * Programs that know this version still work after the migration: they write what it needs, and
-   * read nothing that it removes. Instances of such a program stay ready beside the newer ones.
-   */
-  compatibleFrom: number;
-};
-
-/** All migrations in order. They are modules rather than SQL files, so that an app's bundler finds them. */
-export const MIGRATIONS: readonly Migration[] = [
-  { version: 1, name: '0001_instep', sql: instep, compatibleFrom: 1 },
-  { version: 2, name: '0002_team_subscriptions', sql: teamSubscriptions, compatibleFrom: 1 },
-  { version: 3, name: '0003_operators', sql: operators, compatibleFrom: 1 },
-  { version: 4, name: '0004_one_jobs_table', sql: oneJobsTable, compatibleFrom: 4 },
-  { version: 5, name: '0005_asked_subscription', sql: askedSubscription, compatibleFrom: 4 },
-  { version: 6, name: '0006_latest_states', sql: latestStates, compatibleFrom: 6 },
-  { version: 7, name: '0007_double_billing', sql: doubleBilling, compatibleFrom: 6 },
-  { version: 8, name: '0008_plan_changes', sql: planChanges, compatibleFrom: 8 },
-  { version: 9, name: '0009_requested_customers', sql: requestedCustomers, compatibleFrom: 8 },
-  { version: 10, name: '0010_evidence', sql: evidence, compatibleFrom: 8 },
-  { version: 11, name: '0011_grants', sql: grants, compatibleFrom: 8 },
-  { version: 12, name: '0012_plan_change_feed', sql: planChangeFeed, compatibleFrom: 8 },
-  { version: 13, name: '0013_dismissals', sql: dismissals, compatibleFrom: 8 },
-  {
-    version: 14,
-    name: '0014_double_billing_of_events',
-    sql: doubleBillingOfEvents,
-    compatibleFrom: 8,
-  },
-  { version: 15, name: '0015_timeline', sql: timeline, compatibleFrom: 8 },
-  { version: 16, name: '0016_people', sql: people, compatibleFrom: 8 },
-  {
-    version: 17,
-    name: '0017_one_row_per_subscription',
-    sql: oneRowPerSubscription,
-    compatibleFrom: 17,
-  },
-];
