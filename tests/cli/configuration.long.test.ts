@@ -86,9 +86,7 @@ test('reads .env from the working folder, and the environment takes precedence',
 });
 
 test.each([
-  ['serve', { POSTGRES_URL: 'postgres://canary@127.0.0.1:1/app' }, ''],
   ['serve', { NODE_ENV: 'production' }, ''],
-  ['serve', {}, 'POSTGRES_URL=postgres://canary@127.0.0.1:1/app'],
   ['migrate', { PGHOST: 'canary' }, ''],
 ])(
   '%s with %j and a .env file with "%s" does not fall back to the embedded database',

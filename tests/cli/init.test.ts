@@ -48,8 +48,9 @@ describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (wa
   test('shows one diff without a secret, applies it, and checks everything', () => {
     expect(first).toMatchObject({ code: 0 });
     expect(first.stdout).toContain('+++ app/api/stripe/checkout/route.ts');
-    expect(first.stdout).toContain('+DATABASE_URL=<the value of POSTGRES_URL>');
+    expect(first.stdout).toMatch(/^database +PostgreSQL at .* \(POSTGRES_URL\)$/m);
     expect(first.stdout).not.toContain(url.href);
+    expect(first.stdout).not.toContain(AUTH_SECRET);
     expect(first.stdout).toMatch(/^ok +users and teams +usable: public.users and public.teams/m);
     expect(first.stdout).toContain('parked: no team has a customer yet');
     expect(first.stdout).toContain('`npx instep init --undo` reverses all this.');
@@ -58,13 +59,13 @@ describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (wa
   test('connects the routes, the checkout, the fetchers and the variables', () => {
     const after = filesOf(folder);
     const changed = Object.keys(after).filter((path) => after[path] !== before[path]);
-    const both = ['.env', '.instep-init.json', 'app/(dashboard)/signed-in-user.tsx', CHECKOUT];
-    const own = way === 'inside' ? ['lib/instep.ts', USER, WEBHOOK] : ['next.config.ts'];
+    const both = ['.instep-init.json', 'app/(dashboard)/signed-in-user.tsx', CHECKOUT];
+    const own = way === 'inside' ? ['lib/instep.ts', USER, WEBHOOK] : ['.env', 'next.config.ts'];
     expect(changed.sort()).toEqual([...both, ...own].sort());
     expect(after['app/(dashboard)/signed-in-user.tsx']).toContain(NEXT_CODE.fetcher);
-    expect(after['.env']).toMatch(/\nDATABASE_URL=postgres.*\n(?:PORT=3010\n)?$/);
-    expect(after['.instep-init.json']).not.toContain(url.href);
+    expect(after['.instep-init.json']).not.toMatch(/postgres:|canary/);
     if (way === 'beside') {
+      expect(after['.env']).toBe(`PORT=3010\n${VARIABLES}`);
       expect(after['next.config.ts']).toContain(NEXT_CODE.rewrites.replace(/^(?=.)/gm, '  '));
       expect(after[CHECKOUT]).toBe(NEXT_CODE.checkout);
     } else {
@@ -79,7 +80,7 @@ describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (wa
     const after = filesOf(folder);
     const second = await init(folder);
     expect(second).toMatchObject({ code: 0 });
-    expect(second.stdout).toContain('Nothing has to be changed.');
+    expect(second.stdout).toContain('No file of the app has to be changed.');
     const other = await init(folder, way === 'inside' ? '--beside' : '--inside');
     expect(other).toMatchObject({ code: 1, stderr: expect.stringContaining('init --undo') });
     expect(filesOf(folder)).toEqual(after);
@@ -171,7 +172,7 @@ test.each([['--serverless'], ['vercel.json']])(
     const args = how.startsWith('--') ? [how] : [];
     const shown = await diffOf(args.length === 0 ? { [how]: '{}\n' } : {}, ...args);
     expect(shown).toContain('+++ app/api/instep/maintenance/route.ts');
-    expect(shown).toContain('+CRON_SECRET=<a new secret>');
+    expect(shown).toContain('set CRON_SECRET to the output of');
     expect(shown).toContain(NEXT_CODE.schedule.trim());
   },
 );
@@ -196,15 +197,15 @@ test.each([
 
 test.each([
   ['CRLF', VARIABLES.replaceAll('\n', '\r\n')],
+  ['CRLF in one line', VARIABLES.replace('\n', '\r\n')],
   ['no last newline', VARIABLES.trimEnd()],
   ['quotes and export', VARIABLES.replace(/POSTGRES_URL=(.*)/, 'export POSTGRES_URL="$1"')],
 ])('.env with %s is restored byte for byte', async (_, variables) => {
   const folder = createStarterApp(variables);
   expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
   const added = filesOf(folder)['.env'] ?? '';
-  expect(added.startsWith(variables)).toBe(true);
-  const isCrlf = variables.includes('\r');
-  expect(/[^\r]\n/.test(added)).toBe(!isCrlf);
+  expect(added).toBe(`PORT=3010${/(?<!\r)\n/.test(variables) ? '\n' : '\r\n'}${variables}`);
+  expect(filesOf(folder)['.instep-init.json']).not.toMatch(/postgres:|canary/);
   const shown = await runInstep(['tables', '--json'], {}, folder);
   expect(shown).toMatchObject({ code: 0 });
   await init(folder, '--undo', '--yes');
@@ -218,17 +219,20 @@ test('variables that exist are never changed, and .env.local is read as in Next.
   expect(filesOf(folder)).toMatchObject({ '.env': VARIABLES, '.env.local': local });
 });
 
-test('a variable that was changed since is not removed', async () => {
+test('a variable that was changed since stays, and what was added around it too', async () => {
   const folder = createStarterApp(VARIABLES);
   await init(folder, '--beside', '--yes');
-  const changed = (filesOf(folder)['.env'] ?? '').replace('PORT=3010', 'PORT=3020');
+  const env = filesOf(folder)['.env'] ?? '';
+  const changed = env.replace('PORT=3010', 'PORT=3020');
   writeFiles(folder, { '.env': changed });
-  const { code, stderr } = await init(folder, '--undo', '--yes');
-  expect({ code, stderr }).toEqual({
-    code: 1,
-    stderr: expect.stringContaining('  - PORT in .env\n'),
-  });
+  expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
   expect(filesOf(folder)['.env']).toBe(changed);
+
+  writeFiles(folder, { '.env': VARIABLES });
+  await init(folder, '--beside', '--yes');
+  writeFiles(folder, { '.env': `BASE_URL=http://localhost\n${env}OURS=1` });
+  expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
+  expect(filesOf(folder)['.env']).toBe(`BASE_URL=http://localhost\n${VARIABLES}OURS=1`);
 });
 
 test.each<[problem: string, prepare: (folder: string) => void]>([
@@ -340,7 +344,7 @@ test.each([
   ['a path that leads out of the app', { path: '../other.ts', isNew: true, patch: [] }],
   ['a file that is not listed', 'lib/instep.ts'],
 ])('a record with %s is refused', async (_, file) => {
-  const record = { about: '', way: 'inside', installed: false, files: [file], variables: [] };
+  const record = { about: '', way: 'inside', installed: false, files: [file] };
   const folder = createStarterApp(VARIABLES, { '.instep-init.json': JSON.stringify(record) });
   const refused = await init(folder, '--undo', '--yes');
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('is damaged') });
@@ -410,7 +414,7 @@ test.each(Object.entries(SERVERS))(
     const before = filesOf(folder);
     expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
     expect(filesOf(folder)['src/server.js']).toBe(CONNECTED[framework as keyof typeof SERVERS]);
-    expect((await init(folder)).stdout).toContain('Nothing has to be changed.');
+    expect((await init(folder)).stdout).toContain('No file of the app has to be changed.');
     expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
     expect(filesOf(folder)).toEqual(before);
   },
@@ -444,14 +448,22 @@ test.each([
   expect(stdout).not.toContain('+++ src/app.ts');
 });
 
-test('an app without a known framework gets what its proxy has to do', async () => {
+test('an app without a known framework gets what its proxy has to do, and asks before the schema', async () => {
+  const { database, url } = await createDatabase();
+  await database.query('drop schema instep cascade');
   const folder = createFolder();
-  writeFiles(folder, { '.env': VARIABLES });
-  const { code, stdout } = await init(folder, '--yes');
-  expect(code).toBe(0);
-  expect(stdout).toContain('let your proxy pass /api/user and /api/stripe/webhook on to Instep');
-  const inside = await init(folder, '--undo', '--yes');
-  expect(inside).toMatchObject({ code: 0 });
+  writeFiles(folder, { '.env': VARIABLES.replace(/POSTGRES_URL=.*/, `POSTGRES_URL=${url.href}`) });
+  const schemas = () => database.query("select from pg_namespace where nspname = 'instep'");
+  const shown = await init(folder);
+  expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining('add --yes') });
+  expect(shown.stdout).toContain('let your proxy pass /api/user and /api/stripe/webhook on');
+  expect(await schemas()).toEqual([]);
+  expect(await init(folder, '--yes')).toMatchObject({ code: 0 });
+  expect(await schemas()).toHaveLength(1);
+  expect(await init(folder)).toMatchObject({ code: 0 });
+  expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
+  expect(Object.keys(filesOf(folder))).toEqual(['.env']);
+  await database.close();
 });
 
 test('the signed event is applied to a linked team, and leaves nothing', async () => {

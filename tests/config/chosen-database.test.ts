@@ -5,7 +5,6 @@ const EMBEDDED = { databaseUrls: [] };
 
 test.each([
   [{ NODE_ENV: 'production' }, 'NODE_ENV is production'],
-  [{ POSTGRES_URL: 'postgres://canary@localhost/app' }, 'POSTGRES_URL is set'],
   [{ PGHOST: 'canary.example.com' }, 'PGHOST is set'],
 ])('with %j, the embedded database must be asked for', (environment, reason) => {
   expect(() => readDatabaseConfig(environment)).toThrow(ConfigInvalid);
@@ -17,6 +16,20 @@ test.each([
   expect(readDatabaseConfig(chosen)).toMatchObject(EMBEDDED);
   const yours = { ...environment, DATABASE_URL: 'postgres://localhost/app' };
   expect(readDatabaseConfig(yours).databaseUrls).toHaveLength(1);
+});
+
+test('without DATABASE_URL, POSTGRES_URL is used, and named by its errors', () => {
+  const environment = { NODE_ENV: 'production', POSTGRES_URL: 'postgres://localhost/app' };
+  expect(readDatabaseConfig(environment).databaseUrls).toEqual([new URL(environment.POSTGRES_URL)]);
+  const ours = { ...environment, DATABASE_URL: 'postgres://localhost/ours' };
+  expect(readDatabaseConfig(ours).databaseUrls).toEqual([new URL(ours.DATABASE_URL)]);
+  expect(() => readDatabaseConfig({ POSTGRES_URL: '$canary' })).toThrow(
+    'DATABASE_URL is not set, and POSTGRES_URL begins with $',
+  );
+  expect(() => readDatabaseConfig({ POSTGRES_URL: 'canary' })).toThrow(
+    'DATABASE_URL is not set, and POSTGRES_URL must be embedded, or a URL',
+  );
+  expect(readDatabaseConfig({ POSTGRES_URL: '' })).toMatchObject(EMBEDDED);
 });
 
 test('without any of them, the embedded database is the default', () => {

@@ -59,7 +59,8 @@ function exitCodeOf(error: unknown): number {
     printMessage(
       `instep: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
     );
-  if (process.env.DATABASE_URL && isOfConnection(error)) printMessage(`→ ${CHECK_CONNECTION}`);
+  const hasUrl = process.env.DATABASE_URL || process.env.POSTGRES_URL;
+  if (hasUrl && isOfConnection(error)) printMessage(`→ ${CHECK_CONNECTION}`);
   if (error instanceof InstepError && error.code === 'DRIFT_LEFT') return DRIFT_LEFT;
   return error instanceof ConfigInvalid ? WRONG_USAGE : FAILED;
 }

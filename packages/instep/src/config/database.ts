@@ -20,12 +20,17 @@ export type DatabaseConfig = {
   readonly tables: DeclaredTables;
 };
 
-/** The embedded database is the default only where nothing suggests that another one was meant. */
+/**
+ * Without `DATABASE_URL`, `POSTGRES_URL` is used, which many apps and platforms set. The embedded database is the
+ * default only where nothing suggests that another one was meant.
+ */
 export function databaseVariables(environment: Environment) {
-  const reason = environment.DATABASE_URL ? null : reasonAgainstEmbedded(environment);
+  const other = environment.DATABASE_URL ? undefined : environment.POSTGRES_URL || undefined;
+  const reason = environment.DATABASE_URL || other ? null : reasonAgainstEmbedded(environment);
+  const subject = other === undefined ? '' : 'is not set, and POSTGRES_URL ';
   return {
     DATABASE_URL: v.pipe(
-      v.optional(v.string(), reason === null ? 'embedded' : ''),
+      v.optional(v.string(), other ?? (reason === null ? 'embedded' : '')),
       v.check(
         (text) => text !== '',
         withRemedy(
@@ -36,14 +41,14 @@ export function databaseVariables(environment: Environment) {
       v.check(
         (text) => !text.startsWith('$'),
         withRemedy(
-          'begins with $, but Instep does not replace references to other variables, as Next.js does in .env',
+          `${subject}begins with $, but Instep does not replace references to other variables, as Next.js does in .env`,
           'set it to the URL itself',
         ),
       ),
       v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(
         (urls) => urls !== null,
-        'must be embedded, or a URL such as postgres://user:password@host:5432/name (in a password, ' +
+        `${subject}must be embedded, or a URL such as postgres://user:password@host:5432/name (in a password, ` +
           'write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; several ' +
           'servers: host:5432,other:5432; target_session_attrs is read-write or primary, or left out; ' +
           'sslmode is disable, no-verify or verify-full, or left out)',
@@ -76,18 +81,15 @@ export function describeDatabase({ databaseUrls, dataFolder }: DatabaseConfig): 
   return `PostgreSQL at ${hosts}${name === '' ? '' : `, database ${name}`}`;
 }
 
-/** Variables that apps and PostgreSQL's own programs use for the same purpose. */
-const OTHER_NAMES = ['POSTGRES_URL', 'PGHOST'];
-
 function reasonAgainstEmbedded(environment: Environment): string | null {
   if (environment.NODE_ENV === 'production') return 'NODE_ENV is production';
-  const set = OTHER_NAMES.find((name) => environment[name]);
-  if (set !== undefined) return `${set} is set`;
+  // Of PostgreSQL's own programs.
+  if (environment.PGHOST) return 'PGHOST is set';
   // Any other environment, such as a test's, is complete without a file.
   const files = environment === process.env ? VARIABLE_FILES : [];
   for (const file of files) {
     const inFile = readVariableFile(file);
-    const listed = [...OTHER_NAMES, 'DATABASE_URL'].find((name) => inFile[name]);
+    const listed = ['DATABASE_URL', 'POSTGRES_URL', 'PGHOST'].find((name) => inFile[name]);
     if (listed !== undefined) return `${listed} is set in ${file}`;
   }
   return null;

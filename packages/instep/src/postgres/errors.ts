@@ -146,7 +146,7 @@ export function reactionTo(error: unknown): Reaction {
 
 /** What to check when a database can't be used at all. */
 export const CHECK_CONNECTION =
-  'check that it is running, and check the host, user, password and name in DATABASE_URL';
+  'check that it is running, and check the host, user, password and name in its URL';
 
 /** Whether the server failed or refused access, rather than a statement, and the message does not say what to do. */
 export function isOfConnection(error: unknown): error is InstepError {

@@ -1,8 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
-import { parseEnv } from 'node:util';
 import * as v from 'valibot';
-import { VARIABLE_FILES } from '../../config/environment.ts';
 import { InstepError } from '../../runtime/errors.ts';
 
 /** The app in a folder, as far as its files show. */
@@ -113,15 +111,4 @@ function readSources(folder: string): ReadonlyMap<string, string> {
   }
   visit(folder);
   return sources;
-}
-
-/** The file that sets a variable, and the text after `=`; `null` if none does. */
-export function findVariable({ read }: Pick<App, 'read'>, name: string) {
-  const line = new RegExp(`^[ \\t]*(?:export[ \\t]+)?${name}[ \\t]*=(.*)$`, 'm');
-  for (const path of VARIABLE_FILES) {
-    const text = read(path) ?? '';
-    const raw = parseEnv(text)[name] ? line.exec(text)?.[1] : undefined;
-    if (raw !== undefined) return { path, raw: raw.trim() };
-  }
-  return null;
 }

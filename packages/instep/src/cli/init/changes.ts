@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   existsSync,
   mkdirSync,
@@ -12,24 +11,13 @@ import { dirname, isAbsolute, join } from 'node:path';
 import { applyPatch, createTwoFilesPatch, parsePatch, reversePatch } from 'diff';
 import * as v from 'valibot';
 import { paint, printable } from '../output.ts';
-import { type App, findVariable, InitRefused } from './app.ts';
+import { type App, InitRefused } from './app.ts';
 
 /** The former and the new text of a file; `null`: no file. */
 export type FileChange = {
   readonly path: string;
   readonly before: string | null;
   readonly after: string | null;
-  /** The changed lines without secrets, for a file that has some. */
-  readonly shown?: string;
-};
-
-/** A variable to add to a file such as `.env`. */
-export type Variable = {
-  readonly path: string;
-  readonly name: string;
-  readonly value: string;
-  /** The variable with the same value; `null`: none. */
-  readonly copyOf: string | null;
 };
 
 /** What is left to the user, with the lines to add. */
@@ -38,7 +26,6 @@ export type Remark = { readonly text: string; readonly lines?: string };
 /** Everything that `init` would change in the app's files. */
 export type Plan = {
   readonly files: readonly FileChange[];
-  readonly variables: readonly Variable[];
   readonly remarks: readonly Remark[];
 };
 
@@ -57,9 +44,6 @@ const recordShape = v.object({
   /** Whether the package was installed as well. */
   installed: v.boolean(),
   files: v.array(v.object({ path, isNew: v.boolean(), patch: v.array(v.string()) })),
-  variables: v.array(
-    v.object({ path, name: v.pipe(v.string(), v.regex(/^\w+$/)), checksum: v.string() }),
-  ),
 });
 
 export type InitRecord = v.InferOutput<typeof recordShape>;
@@ -77,9 +61,7 @@ export function readRecord({ read }: App): InitRecord | null {
 
 /** The diff for the user. */
 export function diffText(changes: readonly FileChange[]): string {
-  const patches = changes
-    .filter(({ path }) => path !== RECORD)
-    .map((change) => change.shown ?? patchOf(change));
+  const patches = changes.filter(({ path }) => path !== RECORD).map(patchOf);
   return patches.join('\n').trimEnd().replace(/^.*$/gm, coloredLine);
 }
 
@@ -91,58 +73,31 @@ function coloredLine(line: string): string {
   return sign === '+' || sign === '-' || sign === '@' ? paint(COLORS[sign], text) : text;
 }
 
+/** The lines around a change of `.env` can be secrets. */
 function patchOf({ path, before, after }: FileChange): string {
+  const options = { context: path.startsWith('.env') ? 0 : 3 };
   const [from, to] = [before === null ? '/dev/null' : path, after === null ? '/dev/null' : path];
-  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '', '', '', { context: 3 });
+  const patch = createTwoFilesPatch(from, to, before ?? '', after ?? '', '', '', options);
   return patch.replace(/^(?:Index: .*\n)?=+\n/, '').replace(/\t$/gm, '');
 }
 
 /** All changes of a plan. The record comes first, so that `--undo` also restores what a killed process left. */
 export function changesOf(app: App, plan: Plan, made: Pick<InitRecord, 'way' | 'installed'>) {
-  const changes = [...plan.files, ...variableChanges(app, plan.variables)];
-  if (changes.length === 0) return [];
   const earlier = readRecord(app);
   const record: InitRecord = {
     about: 'What `npx instep init` has changed. `npx instep init --undo` reverses it.',
     way: made.way,
     installed: made.installed || (earlier?.installed ?? false),
     files: [...(earlier?.files ?? []), ...plan.files.map(recordedFile)],
-    variables: [...(earlier?.variables ?? []), ...plan.variables.map(recordedVariable)],
   };
   const after = `${JSON.stringify(record, null, 2)}\n`;
-  return [{ path: RECORD, before: app.read(RECORD), after }, ...changes];
+  const changes = [{ path: RECORD, before: app.read(RECORD), after }, ...plan.files];
+  return changes.filter(({ before, after }) => before !== after);
 }
-
-/** The changes of the files that get variables. */
-function variableChanges(app: App, variables: readonly Variable[]): FileChange[] {
-  return [...new Set(variables.map(({ path }) => path))].map((path) => {
-    const before = app.read(path) ?? '';
-    const eol = before.includes('\r\n') ? '\r\n' : '\n';
-    const ofFile = variables.filter((variable) => variable.path === path);
-    const lines = ofFile.map(({ name, value }) => `${name}=${value}`).join(eol);
-    const after = /\n$|^$/.test(before) ? `${before}${lines}${eol}` : `${before}${eol}${lines}`;
-    return { path, before, after, shown: shownLines(path, ofFile.map(shownVariable)) };
-  });
-}
-
-function shownVariable({ name, value, copyOf }: Variable): string {
-  const shown = name.endsWith('SECRET') ? '<a new secret>' : value;
-  return `+${name}=${copyOf === null ? shown : `<the value of ${copyOf}>`}`;
-}
-
-const shownLines = (path: string, lines: readonly string[]) =>
-  `--- ${path}\n+++ ${path}\n${lines.join('\n')}\n`;
 
 function recordedFile(change: FileChange) {
   return { path: change.path, isNew: change.before === null, patch: patchOf(change).split('\n') };
 }
-
-function recordedVariable({ path, name, value }: Variable) {
-  return { path, name, checksum: checksumOf(value) };
-}
-
-/** Tells whether a value was changed. It is too short to tell whether a guess of a secret is right. */
-const checksumOf = (value: string) => createHash('sha256').update(value).digest('hex').slice(0, 4);
 
 /** Writes all files or, after an error, none. @throws InitRefused */
 export function writeAll({ folder }: App, changes: readonly FileChange[]): void {
@@ -188,21 +143,13 @@ function isEmpty(folder: string): boolean {
  *
  * @throws InitRefused with everything that was changed
  */
-export function planUndo(app: App, { files, variables }: InitRecord): FileChange[] {
+export function planUndo(app: App, { files }: InitRecord): FileChange[] {
   const texts = new Map<string, string | null>();
-  const textOf = (path: string) => texts.get(path) ?? app.read(path);
   const changed: string[] = [];
   for (const { path, isNew, patch } of files.toReversed()) {
-    const former = formerText(textOf(path), patch.join('\n'), isNew);
+    const former = formerText(texts.get(path) ?? app.read(path), patch.join('\n'), isNew);
     if (former === undefined) changed.push(path);
     else texts.set(path, former);
-  }
-  for (const { path, name, checksum } of variables) {
-    const text = textOf(path) ?? '';
-    const raw = findVariable({ read: (one) => (one === path ? text : null) }, name)?.raw;
-    if (raw === undefined) continue;
-    if (checksum === checksumOf(raw)) texts.set(path, withoutVariable(text, name));
-    else changed.push(`${name} in ${path}`);
   }
   if (changed.length > 0) {
     const list = changed.map((one) => `\n  - ${one}`).join('');
@@ -210,11 +157,7 @@ export function planUndo(app: App, { files, variables }: InitRecord): FileChange
     throw new InitRefused(`this was changed since \`npx instep init\`:${list}\n${remedy}`);
   }
   return [...texts, [RECORD, null] as const]
-    .map(([path, after]) => {
-      const removed = variables.filter((one) => one.path === path).map(({ name }) => `-${name}=…`);
-      const shown = removed.length > 0 && { shown: shownLines(path, removed) };
-      return { path, before: app.read(path), after, ...shown };
-    })
+    .map(([path, after]) => ({ path, before: app.read(path), after }))
     .filter(({ before, after }) => before !== after);
 }
 
@@ -226,8 +169,4 @@ function formerText(text: string | null, patch: string, isNew: boolean): string 
   if (former !== false) return isNew && former === '' ? null : former;
   // It was restored already.
   return applyPatch(text ?? '', parsed) === false ? undefined : text;
-}
-
-function withoutVariable(text: string, name: string): string {
-  return text.replace(new RegExp(`^${name}=.*\\r?\\n|(?:^|\\r?\\n)${name}=.*(?![^])`, 'm'), '');
 }

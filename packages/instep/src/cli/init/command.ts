@@ -20,7 +20,7 @@ import { doctor } from '../doctor.ts';
 import { paint, printData, printMessage } from '../output.ts';
 import { tables } from '../schema.ts';
 import { withAnyDatabase, withServer } from '../with-database.ts';
-import { type App, findVariable, InitRefused, readApp } from './app.ts';
+import { type App, InitRefused, readApp } from './app.ts';
 import {
   changesOf,
   diffText,
@@ -69,12 +69,12 @@ async function init(options: Options): Promise<void> {
   const plan = planFor(app, way, options);
   const installs = packageManager !== null && !('instep' in app.dependencies);
   const all = changesOf(app, plan, { way, installed: installs });
-  print(all.length === 0 ? '\nNothing has to be changed.' : `\n${diffText(all)}`);
+  print(`\n${diffText(all) || 'No file of the app has to be changed.'}`);
   for (const { text, lines } of plan.remarks) {
     print(`\n${paint('bold', 'For you:')} ${text}`);
     if (lines) print(`\n${lines.replace(/^(?=.)/gm, '    ')}`);
   }
-  if (all.length > 0) {
+  if (all.length > 0 || installs) {
     print('\nIt also creates the schema instep in the database.');
     await carryOut(app, all, installs ? 'add' : null, options);
     print(`Applied, and recorded in ${RECORD}.`);
@@ -83,22 +83,13 @@ async function init(options: Options): Promise<void> {
   printSteps(app, way, plan);
 }
 
-/** The app's own name for DATABASE_URL, in nextjs/saas-starter. */
-const OTHER_NAME = 'POSTGRES_URL';
-
-/**
- * Sets DATABASE_URL for this process. Returns the name of the variable that has it.
- *
- * @throws ConfigInvalid
- */
+/** Returns the name of the variable that has the database's URL. @throws ConfigInvalid */
 function requireVariables(): string {
-  const name = process.env.DATABASE_URL ? 'DATABASE_URL' : OTHER_NAME;
-  const url = process.env[name];
-  if (!url) {
+  const name = ['DATABASE_URL', 'POSTGRES_URL'].find((name) => process.env[name]);
+  if (name === undefined) {
     const remedy = "set it to the URL of your app's PostgreSQL, in the .env of this folder";
     throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
   }
-  process.env.DATABASE_URL = url;
   readAuthSecrets(process.env);
   return name;
 }
@@ -140,21 +131,13 @@ async function chooseWay(app: App, { inside, beside }: Options): Promise<Way> {
 const SERVERLESS_FILES = ['vercel.json', '.vercel/project.json', 'netlify.toml', 'amplify.yml'];
 
 function planFor(app: App, way: Way, { serverless }: Options): Plan {
-  const url = findVariable(app, OTHER_NAME);
-  const known = findVariable(app, 'DATABASE_URL');
-  const variableFile = (known ?? url)?.path ?? null;
-  const isServerless = serverless ?? SERVERLESS_FILES.some((file) => app.read(file) !== null);
-  const plan = planCode(app, { way, isServerless, variableFile });
-  if (known !== null || url === null) return plan;
-  const copy = { path: url.path, name: 'DATABASE_URL', value: url.raw, copyOf: OTHER_NAME };
-  return { ...plan, variables: [copy, ...plan.variables] };
-}
-
-function planCode(app: App, options: Parameters<typeof planNextjs>[1]): Plan {
-  if (app.framework === 'Next.js') return planNextjs(app, options);
-  if (app.framework !== null && options.way === 'inside') return planNodeApp(app, app.framework);
+  if (app.framework === 'Next.js') {
+    const isServerless = serverless ?? SERVERLESS_FILES.some((file) => app.read(file) !== null);
+    return planNextjs(app, way, isServerless);
+  }
+  if (app.framework !== null && way === 'inside') return planNodeApp(app, app.framework);
   const text = `let your proxy pass /api/user and ${WEBHOOK_PATH} on to Instep (docs/deploy/proxy.md)`;
-  return { files: [], variables: [], remarks: [{ text }] };
+  return { files: [], remarks: [{ text }] };
 }
 
 /** Makes the changes after consent, and runs the package manager. @throws InitRefused with everything as before */
@@ -211,13 +194,13 @@ async function verify(): Promise<void> {
   }
 }
 
-function printSteps({ scripts }: App, way: Way, plan: Plan): void {
+function printSteps({ scripts, packageManager }: App, way: Way, plan: Plan): void {
   const script = ['dev', 'start'].find((name) => name in scripts);
-  const start = script === undefined ? 'your app' : `\`npm run ${script}\``;
-  const hasPort = process.env.PORT === PORT || plan.variables.some(({ name }) => name === 'PORT');
+  const start = script === undefined ? 'your app' : `\`${packageManager} run ${script}\``;
+  const hasPort =
+    process.env.PORT === PORT || plan.files.some(({ path }) => path.startsWith('.env'));
   const serve = hasPort ? 'npx instep serve' : `PORT=${PORT} npx instep serve`;
   const forward = `127.0.0.1:${way === 'inside' ? 3_000 : PORT}${WEBHOOK_PATH}`;
-  const names = plan.variables.map(({ name }) => name).filter((name) => name !== 'PORT');
   const operations = readOperationsConfig(process.env);
   const consoleUrl = operations && urlOf(operations.host, operations.port);
   const consoleCommand = way === 'inside' ? ' and `npx instep console`' : '';
@@ -225,7 +208,6 @@ function printSteps({ scripts }: App, way: Way, plan: Plan): void {
     way === 'inside' ? `Start ${start}.` : `Start \`${serve}\`, and ${start} in another terminal.`,
     `While you develop, \`stripe listen --forward-to ${forward} --events ${HANDLED_TYPES}\` prints the STRIPE_WEBHOOK_SECRET to set.`,
     `When you go live, register https://your.app${WEBHOOK_PATH} for these two types at Stripe (Developers, Webhooks).`,
-    names.length > 0 && `Where you deploy, set ${names.join(' and ')} as well.`,
     consoleUrl &&
       `The console is at ${consoleUrl} after \`npm install instep-console\`${consoleCommand}.`,
     '`npx instep init --undo` reverses all this.',

@@ -1,10 +1,9 @@
-import { randomBytes } from 'node:crypto';
 import { posix } from 'node:path';
 import { USER_PATH } from '../../server/http-message.ts';
 import { WEBHOOK_PATH } from '../../server/webhook.ts';
 import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
 import { type App, InitRefused } from './app.ts';
-import type { FileChange, Plan, Remark, Variable, Way } from './changes.ts';
+import type { FileChange, Plan, Remark, Way } from './changes.ts';
 
 /** The code that the guides show. `tests/cli/init.test.ts` compares them. */
 export const NEXT_CODE = {
@@ -75,14 +74,10 @@ const CHECKOUT_ROUTE = {
 };
 type KnownRoute = typeof USER_ROUTE;
 
-/** Without `variableFile`, the environment has the app's variables. Serverless: in functions. */
-export type NextOptions = { way: Way; isServerless: boolean; variableFile: string | null };
-
 /** What connects Instep with a Next.js app. @throws InitRefused if that is not possible */
-export function planNextjs(app: App, { way, isServerless, variableFile }: NextOptions): Plan {
+export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
   const files: FileChange[] = [];
   const remarks: Remark[] = [];
-  const variables: Variable[] = [];
   const paths = [...app.sources.keys()];
   const isIn = (folder: string) => paths.some((path) => path.startsWith(folder));
   const source = !isIn('app/') && isIn('src/') ? 'src/' : '';
@@ -105,9 +100,7 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
     if (isServerless) planSchedule();
   } else {
     planRewrites();
-    // Next.js takes its own port from the environment only, but another server can take it from the file.
-    const commands = Object.values(app.scripts);
-    if (commands.some((command) => /\bnext dev\b/.test(command))) addVariable('PORT', PORT);
+    planPort();
   }
   const checkout = fileOf('/api/stripe/checkout');
   const modules = ['@/lib/db/drizzle', '@/lib/db/schema'];
@@ -121,11 +114,12 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
   for (const [path, text] of app.sources) {
     if (text.includes(USER_PATH)) change(path, text.replace(FETCHER, checkedFetcher));
   }
-  return { files, remarks, variables };
+  return { files, remarks };
 
   function change(path: string, text: string): void {
     const before = app.read(path);
-    const after = before?.includes('\r\n') ? text.replace(/\r?\n/g, '\r\n') : text;
+    const isCrlf = before?.includes('\r\n') && !/(?<!\r)\n/.test(before);
+    const after = isCrlf ? text.replace(/\r?\n/g, '\r\n') : text;
     if (before !== after) files.push({ path, before, after });
   }
 
@@ -152,19 +146,25 @@ export function planNextjs(app: App, { way, isServerless, variableFile }: NextOp
     else change(path, after);
   }
 
-  function planSchedule(): void {
-    replace(fileOf('/api/instep/maintenance'), NEXT_CODE.maintenance, null);
-    addVariable('CRON_SECRET', randomBytes(16).toString('hex'));
-    const text =
-      'let a scheduler call /api/instep/maintenance every hour. On Vercel, vercel.json needs';
-    if (app.read('vercel.json')?.includes('/api/instep/maintenance')) return;
-    remarks.push({ text, lines: NEXT_CODE.schedule });
+  /** The first line of the file, so that its patch has no other line, even if the last one is not ended. */
+  function planPort(): void {
+    // Next.js takes its own port from the environment only, but another server can take it from the file.
+    const isNext = Object.values(app.scripts).some((command) => /\bnext dev\b/.test(command));
+    const path = app.read('.env.local') === null ? '.env' : '.env.local';
+    const text = app.read(path) ?? '';
+    if (isNext && process.env.PORT === undefined) change(path, `PORT=${PORT}\n${text}`);
   }
 
-  function addVariable(name: string, value: string): void {
-    if (process.env[name] !== undefined) return;
-    if (variableFile !== null) variables.push({ path: variableFile, name, value, copyOf: null });
-    else remarks.push({ text: `set ${name}, for example to ${value}, where DATABASE_URL is set` });
+  function planSchedule(): void {
+    replace(fileOf('/api/instep/maintenance'), NEXT_CODE.maintenance, null);
+    if (process.env.CRON_SECRET === undefined) {
+      const text = 'where you deploy, set CRON_SECRET to the output of `openssl rand -hex 16`';
+      remarks.push({ text });
+    }
+    if (app.read('vercel.json')?.includes('/api/instep/maintenance')) return;
+    const text =
+      'let a scheduler call /api/instep/maintenance every hour. On Vercel, vercel.json needs';
+    remarks.push({ text, lines: NEXT_CODE.schedule });
   }
 }
 

@@ -32,7 +32,7 @@ const ROUTES = new RegExp(`['"\`](?:${USER_PATH}|${WEBHOOK_PATH})['"\`]`);
 /** The lines that connect Instep with an app, before all of the app's own handlers. */
 export function planNodeApp(app: App, framework: NodeFramework): Plan {
   const { importLine, lines, creation } = MOUNTS[framework];
-  const plan = { files: [], variables: [], remarks: [] };
+  const plan = { files: [], remarks: [] };
   const sources = [...app.sources].filter(([path]) => !TEST.test(path));
   if (sources.some(([, text]) => /['"]instep(?:\/node)?['"]/.test(text))) return plan;
   const creations = sources.flatMap(([path, text]) =>
