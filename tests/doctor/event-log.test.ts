@@ -1,4 +1,8 @@
+import { createHandler } from 'instep';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { issueSession } from 'instep/src/sessions/token.ts';
 import { describe, expect, test } from 'vitest';
+import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
@@ -13,6 +17,8 @@ async function openAccount() {
   );
   return account;
 }
+
+type Account = Awaited<ReturnType<typeof openAccount>>;
 
 const inMode = (livemode: boolean) => JSON.stringify({ ...JSON.parse(eventBody()), livemode });
 
@@ -175,4 +181,82 @@ test('products without a name are a warning', async () => {
   expect(issuesOf(await account.examine())).toEqual([
     expect.stringMatching(/^warning product names: The name of 1 product /),
   ]);
+});
+
+describe('the session cookies', () => {
+  const OTHER_SECRET = 'a secret of another app with 32 bytes or more';
+
+  /** Reads the profile with a cookie this many times, in a process that then ends. */
+  async function readProfiles(
+    account: Account,
+    secret: string,
+    count: number,
+    lifetimeMs = HOUR_MS,
+  ) {
+    const options = { nowMs: Date.now() - HOUR_MS + 1, lifetimeMs: HOUR_MS + lifetimeMs };
+    const cookie = `session=${await issueSession(1, secret, options)}`;
+    const logger = createLogger('silent');
+    const { environment } = account;
+    const handler = createHandler({ environment, logger, maintenance: 'off' });
+    const url = 'http://localhost/api/user';
+    const profiles: string[] = [];
+    for (let number = 0; number < count; number += 1) {
+      profiles.push(await (await handler(new Request(url, { headers: { cookie } }))).text());
+    }
+    await handler.close();
+    return profiles;
+  }
+
+  const cookieIssues = async (account: Account) =>
+    issuesOf(await account.examine()).filter((issue) => issue.includes('session cookie'));
+
+  test('are a failure when another secret signed them, until the right one does', async () => {
+    const account = await openAccount();
+    expect(await readProfiles(account, OTHER_SECRET, 12)).toEqual(Array(12).fill('null'));
+    expect(await cookieIssues(account)).toEqual([
+      expect.stringMatching(
+        /^failure session cookies: 12 of the last 12 session cookies have a signature of another secret/,
+      ),
+    ]);
+    // The server was restarted with the right secret, a minute later.
+    const earlier = `starts_at = starts_at - interval '1 minute'`;
+    await account.database.query(`update instep.session_cookies set ${earlier}`);
+    await readProfiles(account, AUTH_SECRET, 1);
+    expect(await cookieIssues(account)).toEqual([]);
+  });
+
+  test('are a warning when they are few, as those of another app on this host', async () => {
+    const account = await openAccount();
+    await readProfiles(account, OTHER_SECRET, 1);
+    expect(await cookieIssues(account)).toEqual([
+      expect.stringMatching(/^warning session cookies: 1 of the last 1 session cookie has/),
+    ]);
+  });
+
+  test('are a warning when most have another signature, but not all', async () => {
+    const account = await openAccount();
+    await readProfiles(account, AUTH_SECRET, 2);
+    await readProfiles(account, OTHER_SECRET, 10);
+    expect(await cookieIssues(account)).toEqual([
+      expect.stringMatching(/^warning session cookies: 10 of the last 12 session cookies have/),
+    ]);
+  });
+
+  test('are no issue when most have the right signature, expired or not', async () => {
+    const account = await openAccount();
+    await readProfiles(account, AUTH_SECRET, 5);
+    await readProfiles(account, AUTH_SECRET, 5, -1);
+    await readProfiles(account, OTHER_SECRET, 10);
+    expect(await cookieIssues(account)).toEqual([]);
+  });
+
+  test('are counted by the minute: a request writes nothing', async () => {
+    const account = await openAccount();
+    await readProfiles(account, OTHER_SECRET, 50);
+    const counted = await account.database.query<{ count: number }>(
+      'select code, count from instep.session_cookies where count > 1',
+    );
+    const sum = counted.reduce((total, { count }) => total + count, 0);
+    expect({ sum, areFew: counted.length < 4 }).toEqual({ sum: 50, areFew: true });
+  });
 });

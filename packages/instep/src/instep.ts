@@ -280,7 +280,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
   );
   const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
-    metrics.sessionRejected(reason);
+    responses.addCookie(reason);
+    if (reason !== '') metrics.sessionRejected(reason);
     if (reason === 'signature') writeForeign({});
   });
   let isShuttingDown = false;

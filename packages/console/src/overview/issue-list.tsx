@@ -92,6 +92,8 @@ const REMEDIES: Readonly<Partial<Record<Remedy, Child>>> = {
   'check-endpoint': 'Check the webhook endpoint and its secret.',
   'check-signing-secret':
     "Set STRIPE_WEBHOOK_SECRET to the signing secret of the endpoint in Stripe's dashboard, and restart Instep. Stripe then sends these events again.",
+  'check-session-secret':
+    'Set AUTH_SECRET to the secret that your app signs its sessions with, and restart Instep.',
   'check-key-permissions': 'Check what STRIPE_SECRET_KEY can read.',
   'check-log': 'The server log has the reason.',
   'run-consumer': 'Run it, or forget it: instep changes --consumer NAME --remove.',
@@ -128,6 +130,7 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
     case 'catch-up-too-long':
     case 'different-policies':
     case 'job-failed':
+    case 'sessions-refused':
     case 'changes-set-aside':
     case 'consumer-behind':
       return null;

@@ -61,6 +61,11 @@ const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
     advice:
       "set STRIPE_WEBHOOK_SECRET to the endpoint's signing secret (Stripe dashboard, Developers, Webhooks; `stripe listen` prints its own), and restart",
   },
+  'sessions-refused': {
+    name: 'session cookies',
+    advice:
+      'set AUTH_SECRET to the secret that your app signs its sessions with, and restart; while you replace it, to both: AUTH_SECRET=new,old',
+  },
   'events-in-other-mode': {
     name: EVENT_MODE,
     advice: 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',

@@ -160,6 +160,7 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
                        ('operator_actions', 'delete'),
                        ('responses', 'delete'),
                        ('runs', 'delete'),
+                       ('session_cookies', 'delete'),
                        ('statistics', 'delete'),
                        ('statistics_parked', 'delete'),
                        ('listed_subscriptions', 'truncate'))

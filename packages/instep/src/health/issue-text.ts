@@ -26,6 +26,11 @@ export function issueText(issue: Issue, nowMs: number): string {
       const deliveries = refused === 1 ? 'delivery' : 'deliveries';
       return `${countText(refused)} ${deliveries} refused for ${since(sinceMs)}, because the signature is of another secret; ${others}`;
     }
+    case 'sessions-refused': {
+      const { refused, accepted, sinceMs } = issue.evidence;
+      const cookies = refused + accepted === 1 ? 'session cookie has' : 'session cookies have';
+      return `${countText(refused)} of the last ${countText(refused + accepted)} ${cookies} a signature of another secret (for ${since(sinceMs)}), so their users count as signed out`;
+    }
     case 'parked-events': {
       const { events, sinceMs } = issue.evidence;
       const waited = sinceMs === null ? '' : `; the oldest has waited ${since(sinceMs)}`;

@@ -3,7 +3,7 @@ import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { Health } from './health.ts';
 
 /**
- * `failure`: events are lost or refused, or a team has a wrong plan. `warning`: an operator must decide, or
+ * `failure`: events are lost or refused, users are signed out, or a team has a wrong plan. `warning`: an operator must decide, or
  * something can become worse. `notice`: it is probably over soon.
  */
 export type Severity = 'failure' | 'warning' | 'notice';
@@ -22,6 +22,7 @@ export type Remedy =
   | 'check-database'
   | 'check-endpoint'
   | 'check-signing-secret'
+  | 'check-session-secret'
   | 'check-log'
   | 'run-consumer'
   | 'replay-changes'
@@ -62,6 +63,11 @@ export const ISSUES = {
     severity: 'failure',
     concerns: 'service',
     remedies: ['check-signing-secret'],
+  },
+  'sessions-refused': {
+    severity: 'failure',
+    concerns: 'service',
+    remedies: ['check-session-secret'],
   },
   'parked-events': {
     severity: 'warning',
@@ -229,6 +235,7 @@ export type Evidence = {
   'catch-up-too-long': { readonly sinceMs: number };
   'different-policies': { readonly policies: readonly string[] };
   'deliveries-refused': Refusals;
+  'sessions-refused': Refusals;
   'job-failed': { readonly jobs: readonly FailedJob[] };
   'changes-set-aside': { readonly consumers: readonly ConsumerProgress[] };
   'consumer-behind': { readonly consumers: readonly ConsumerProgress[] };
@@ -241,7 +248,7 @@ export type Evidence = {
   'comparison-overdue': { readonly endedAtMs: number; readonly nextAtMs: number | null };
 };
 
-/** Deliveries of the last day that were refused because their signature is of another secret. */
+/** Deliveries or session cookies of the last day that were refused because their signature is of another secret. */
 export type Refusals = {
   readonly refused: number;
   readonly accepted: number;
@@ -323,6 +330,8 @@ export type SyncState = {
   readonly consumers: readonly ConsumerProgress[];
   /** `null`: no delivery was refused lately. */
   readonly refusals: Refusals | null;
+  /** `null`: most session cookies have a signature of `AUTH_SECRET`, or there were none. */
+  readonly refusedSessions: Refusals | null;
 };
 
 /** Older events of the other mode can be from before the key was changed. */
@@ -336,6 +345,9 @@ const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
 
 /** Catching up on 30 days of events takes a fraction of this. */
 const CATCH_UP_LONG_MS = 60 * 60_000;
+
+/** A browser also sends the cookie of another app on the same host. */
+const LEAST_SESSIONS = 5;
 
 /** A consumer that is behind for so long is probably not used any more. */
 const CONSUMER_LATE_MS = 24 * 60 * 60_000;
@@ -358,6 +370,14 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   if (state.refusals !== null) {
     const code = 'deliveries-refused';
     yield { code, ...ISSUES[code], ...ONE, evidence: state.refusals };
+  }
+  if (state.refusedSessions !== null) {
+    const code = 'sessions-refused';
+    const { severity, ...kind } = ISSUES[code];
+    const evidence = state.refusedSessions;
+    // Anyone can send forged ones.
+    const areAll = evidence.accepted === 0 && evidence.refused >= LEAST_SESSIONS;
+    yield { code, ...kind, ...ONE, severity: areAll ? severity : 'warning', evidence };
   }
   const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
   if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {

@@ -1,11 +1,12 @@
 import type { Refusals } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
+import type { Rejection } from '../sessions/token.ts';
 import type { SlotSeconds } from './statistics.ts';
 import type { Job } from './worker.ts';
 
-/** Responses to deliveries with one status, for one reason. */
-type Counted = { status: number; code: string; count: number };
+/** Responses to deliveries with one status, for one reason; or session cookies, whose status is `null`. */
+type Counted = { status: number | null; code: string; count: number };
 
 const MINUTE_MS = 60_000;
 
@@ -16,8 +17,9 @@ const MAX_MINUTES = 180;
 const KEPT = `interval '10 days'`;
 
 /**
- * The responses to deliveries that this process has given and not stored yet. Anyone can send requests, so counting
- * one takes no statement: a job stores the counts once a minute, and keeps them while the database is away.
+ * The responses to deliveries that this process has given and the session cookies that it has read, as far as they
+ * are not stored yet. Anyone can send requests, so counting one takes no statement: a job stores the counts once a
+ * minute, and keeps them while the database is away.
  */
 export class ResponseCounts {
   #now: () => number;
@@ -30,6 +32,15 @@ export class ResponseCounts {
 
   /** @param code why it was refused; empty for an accepted delivery */
   add(status: number, code: string): void {
+    this.#count(status, code);
+  }
+
+  /** @param code why it is of no session; empty for a session */
+  addCookie(code: Rejection | ''): void {
+    this.#count(null, code);
+  }
+
+  #count(status: number | null, code: string): void {
     const minuteMs = Math.floor(this.#now() / MINUTE_MS) * MINUTE_MS;
     if (this.#minutes.size < MAX_MINUTES) this.#newestMs = minuteMs;
     this.#addTo(this.#newestMs, { status, code, count: 1 });
@@ -49,10 +60,24 @@ export class ResponseCounts {
         text: `
           with forgotten as (
             delete from instep.responses where starts_at < now() - ${KEPT}
+          ), forgotten_cookies as (
+            delete from instep.session_cookies where starts_at < now() - ${KEPT}
+          ), counted as (
+            select *
+              from unnest($1::timestamptz[], $2::smallint[], $3::text[], $4::bigint[])
+                as counted (starts_at, status, code, count)
+          ), cookies as (
+            insert into instep.session_cookies as known (starts_at, code, count)
+            select starts_at, code, count
+              from counted
+             where status is null
+                on conflict (starts_at, code) do update
+               set count = known.count + excluded.count
           )
           insert into instep.responses as known (starts_at, status, code, count)
           select *
-            from unnest($1::timestamptz[], $2::smallint[], $3::text[], $4::bigint[])
+            from counted
+           where status is not null
               on conflict (starts_at, status, code) do update
              set count = known.count + excluded.count`,
         values: columnArrays(rows, 'startsAt', 'status', 'code', 'count'),
@@ -121,31 +146,60 @@ export async function readResponses(
 /** Fewer can be somebody's attempts, if other deliveries are accepted. */
 const LEAST_REFUSED = 5;
 
+type Refused = {
+  readonly table: 'responses' | 'session_cookies';
+  readonly refused: string;
+  readonly accepted: string;
+  readonly isOn: string;
+};
+
+const READ_REFUSED = ({ table, refused, accepted, isOn }: Refused) => `
+      select refused,
+             accepted,
+             (extract(epoch from since) * 1000)::bigint as "sinceMs"
+        from (
+               select coalesce(sum(count) filter (where ${refused}), 0)::bigint  as refused,
+                      min(starts_at) filter (where ${refused})                   as since,
+                      max(starts_at) filter (where ${refused})                   as last_refused,
+                      coalesce(sum(count) filter (where ${accepted}), 0)::bigint as accepted,
+                      coalesce(max(starts_at) filter (where ${accepted}), '-infinity') as last_accepted
+                 from instep.${table}
+                where starts_at > now() - interval '1 day'
+             ) as counted
+       where ${isOn}`;
+
 /**
  * The deliveries of the last day whose signature is of another secret; `null` unless they go on: one was refused
  * within the last hour, and the deliveries after it were not accepted for ten minutes.
  */
 export async function readRefusals(query: Query): Promise<Refusals | null> {
-  const [row] = await query<Refusals & { isOn: boolean }>({
+  const [refusals = null] = await query<Refusals>({
     name: 'read_refusals',
-    text: `
-      select refused,
-             accepted,
-             (extract(epoch from since) * 1000)::bigint as "sinceMs",
-             last_refused > now() - interval '1 hour'
-               and last_refused > coalesce(last_accepted, '-infinity') - interval '10 minutes'
-               and (accepted = 0 or refused >= ${LEAST_REFUSED}) as "isOn"
-        from (
-               select coalesce(sum(count) filter (where code = 'signature-wrong'), 0)::bigint as refused,
-                      min(starts_at) filter (where code = 'signature-wrong')           as since,
-                      max(starts_at) filter (where code = 'signature-wrong')           as last_refused,
-                      coalesce(sum(count) filter (where status = 200), 0)::bigint      as accepted,
-                      max(starts_at) filter (where status = 200)                       as last_accepted
-                 from instep.responses
-                where starts_at > now() - interval '1 day'
-             ) as counted`,
+    text: READ_REFUSED({
+      table: 'responses',
+      refused: "code = 'signature-wrong'",
+      accepted: 'status = 200',
+      isOn: `last_refused > now() - interval '1 hour'
+         and last_refused > last_accepted - interval '10 minutes'
+         and (accepted = 0 or refused >= ${LEAST_REFUSED})`,
+    }),
   });
-  if (row?.isOn !== true) return null;
-  const { isOn: _, ...refusals } = row;
+  return refusals;
+}
+
+/**
+ * The session cookies of the last day whose signature is of another secret; `null` unless they are more than the
+ * others and go on. Single ones are forged, or are left over from another app on this host.
+ */
+export async function readRefusedSessions(query: Query): Promise<Refusals | null> {
+  const [refusals = null] = await query<Refusals>({
+    name: 'read_refused_sessions',
+    text: READ_REFUSED({
+      table: 'session_cookies',
+      refused: "code = 'signature'",
+      accepted: "code in ('', 'expired')",
+      isOn: 'refused > accepted and last_refused >= last_accepted',
+    }),
+  });
   return refusals;
 }

@@ -13,7 +13,7 @@ import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { readConsumers } from '../maintenance/plan-change-consumers.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-import { readRefusals } from '../maintenance/responses.ts';
+import { readRefusals, readRefusedSessions } from '../maintenance/responses.ts';
 import {
   readTeamCounts as readLastTeamCounts,
   type TeamCounts,
@@ -110,6 +110,7 @@ export async function reportHealth(
     counted,
     failedJobs,
     refusals,
+    refusedSessions,
     read,
   ] = await Promise.all([
     readHealth(query),
@@ -121,6 +122,7 @@ export async function reportHealth(
     readLastTeamCounts(query),
     readFailedJobs(query),
     readRefusals(query),
+    readRefusedSessions(query),
     readConsumers(query),
   ]);
   const consumers = read.map(({ name, behindSince, setAside }) => ({
@@ -145,6 +147,7 @@ export async function reportHealth(
     compared,
     failedJobs,
     refusals,
+    refusedSessions,
     consumers,
   };
   const issues = issuesOf({ ...known, ...found }, nowMs);

@@ -848,4 +848,19 @@ select state.customer_id,
  where state.status is not null;
 `,
   },
+  {
+    version: 18,
+    name: '0018_session_cookies',
+    compatibleFrom: 17,
+    sql: `
+-- The session cookies that were read, by the minute. Each instance adds its own once a minute.
+create table instep.session_cookies (
+  starts_at timestamptz not null,
+  -- Empty if it was of a session, or why not (REJECTIONS in src/sessions/token.ts).
+  code      text        not null,
+  count     bigint      not null,
+  primary key (starts_at, code)
+) with (fillfactor = 70);
+`,
+  },
 ];

@@ -160,22 +160,22 @@ const MAX_CACHED = 10_000;
 
 /**
  * Verifies tokens, and caches valid ones until they expire: the result for a token can't change before that.
- * `now` is in milliseconds since 1970.
+ * `now` is in milliseconds since 1970. `onRead` gets why a token stands for no session; the empty text if it does.
  */
 export class SessionReader {
   #keys: SecretKeys;
   #now: () => number;
-  #onRejected: (rejection: Rejection) => void;
+  #onRead: (rejection: Rejection | '') => void;
   #verified = new BoundedCache<string, Session>(MAX_CACHED);
 
   constructor(
     keys: SecretKeys,
     now: () => number,
-    onRejected: (rejection: Rejection) => void = () => undefined,
+    onRead: (rejection: Rejection | '') => void = () => undefined,
   ) {
     this.#keys = keys;
     this.#now = now;
-    this.#onRejected = onRejected;
+    this.#onRead = onRead;
   }
 
   /** The id of the user whom a token identifies now, or `null`. */
@@ -183,15 +183,16 @@ export class SessionReader {
     const cached = this.#verified.get(token);
     const session = cached ?? (await examine(token, this.#keys, this.#now()));
     if (typeof session === 'string') {
-      this.#onRejected(session);
+      this.#onRead(session);
       return null;
     }
     if (this.#now() >= session.expiresAtMs) {
       this.#verified.delete(token);
-      this.#onRejected('expired');
+      this.#onRead('expired');
       return null;
     }
     if (cached === undefined) this.#verified.set(token, session);
+    this.#onRead('');
     return session.userId;
   }
 }
