@@ -55,25 +55,17 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect(started.text).toContain('Dry run');
   const found = await settled(pages);
   expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
-  expect(found.text).toMatch(
-    /An event of sub_drifted was missed\. (?:prod_\w+|Pro) → no plan \(canceled\)/,
-  );
-  expect(found.text).toMatch(
-    /cus_teamless No team is linked to this customer\. Its subscriptions are active/,
-  );
-  expect(found.html).toContain(`href="/teams/${teamId}"`);
-  expect(found.text).toContain(
-    `Team team ${teamId} cus_drifted An event of sub_drifted was missed.`,
-  );
+  const attention = await pages.get('/attention');
+  expect(attention.html).toContain(`value="team:${teamId}"`);
+  expect(attention.html).toContain('value="customer:cus_teamless"');
   expect(await statusOf(account, teamId)).toBe('active');
 
   const asked = await pages.get('/reconcile/repair');
-  expect(asked.text).toMatch(
-    /Repair all teams that are out of sync\? Team Customer Change Why Team team \d+ cus_drifted (?:prod_\w+|Pro) → no plan \(canceled\) An event of sub_drifted was missed\./,
-  );
+  expect(asked.html).toContain(`href="/teams/${teamId}"`);
+  expect(asked.text).toMatch(/cus_drifted .* → no plan \(canceled\)/);
   expect(await statusOf(account, teamId)).toBe('active');
   await pages.post('/reconcile', { mode: 'repair' });
-  expect((await settled(pages)).text).toMatch(/Repair Started .* Teams out of sync 1 1 repaired/);
+  expect((await settled(pages)).text).toMatch(/Repair, started .* Teams out of sync 1 1 repaired/);
   expect(await statusOf(account, teamId)).toBe('canceled');
 
   await pages.post('/reconcile', { mode: 'dry run' });
@@ -90,20 +82,15 @@ test('teams that were repaired elsewhere since the dry run are not offered again
             provider_product_id = null, provider_subscription_id = null where id = $1`,
     [repairedId],
   );
-  const { text } = await pages.get('/reconcile');
-  expect(text).toContain('Repair 1 team…');
-  expect(text).toContain('changed since');
-  expect(text).toContain('Teams out of sync 1 not repaired');
+  expect((await pages.get('/reconcile')).text).toContain('Repair 1 team…');
   const asked = await pages.get('/reconcile/repair');
   expect(asked.text).toContain('cus_other');
   expect(asked.text).not.toContain('cus_one');
 });
 
-test('the question before a repair lists the first teams of the last dry run', async () => {
+test('the question before a repair lists the first teams that are out of sync', async () => {
   const { account, pages } = await arrange();
-  expect((await pages.get('/reconcile/repair')).text).toContain(
-    'To see which teams would change, start a dry run first.',
-  );
+  expect((await pages.get('/reconcile/repair')).html).toContain('class="notice empty"');
   for (let number = 0; number < 52; number += 1) await drift(account, `drifted_${number}`);
   await pages.post('/reconcile', { mode: 'dry run' });
   await settled(pages);
@@ -117,7 +104,6 @@ test('progress is shown, and only one run is active at a time', async () => {
   const teamId = await drift(account, 'slow');
   account.delayMs = 300;
   const started = await pages.post('/reconcile', { mode: 'dry run' });
-  expect(started.text).toContain('Running.');
   expect(started.html).toContain('hx-get="/reconcile/run"');
   await pages.post('/reconcile', { mode: 'repair' });
   expect((await settled(pages)).text).toContain('Dry run');
@@ -183,22 +169,13 @@ test('a forged form token starts nothing', async () => {
   expect(account.calls).toEqual([]);
 });
 
-test('issues are escaped', async () => {
+test('what was found is escaped', async () => {
   const { account, pages } = await arrange();
   const customerId = '<script>alert(1)</script>\u202e';
   await account.happen({ customerId, createdSeconds: BEGIN_SECONDS }, 'missed');
   await pages.post('/reconcile', { mode: 'dry run' });
-  const { html, text } = await settled(pages);
+  await settled(pages);
+  const { html, text } = await pages.get('/attention');
   expect(html).not.toContain('<script>alert');
   expect(text).toContain(customerId);
-});
-
-test('the first of many issues are shown', async () => {
-  const { account, pages } = await arrange();
-  for (let number = 0; number < 201; number += 1) {
-    const made = { customerId: `cus_${number}`, subscriptionId: `sub_${number}` };
-    await account.happen({ ...made, createdSeconds: BEGIN_SECONDS }, 'missed');
-  }
-  await pages.post('/reconcile', { mode: 'dry run' });
-  expect((await settled(pages)).text).toContain('Showing the first 200 of 201.');
 });

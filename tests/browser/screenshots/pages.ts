@@ -76,7 +76,7 @@ export const DOCS_SHOTS: readonly Shot[] = [
     async open(page, { demo }) {
       await page.goto(`${demo.url}/reconcile`);
       await press(page, 'Start a dry run');
-      await expectText(page).toContain('Finished');
+      await expectText(page).toContain('finished');
     },
   },
 ];
@@ -269,7 +269,7 @@ export const OTHER_SHOTS: readonly Shot[] = [
     async open(page, { demo }) {
       await page.goto(`${demo.url}/reconcile/repair`);
       await press(page, 'Compare and repair');
-      await expectText(page).toContain('Finished');
+      await expectText(page).toContain('finished');
     },
   },
 ];

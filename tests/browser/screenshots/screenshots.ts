@@ -63,7 +63,11 @@ beforeAll(async () => {
     demo: await openConsole(demo.database, options),
     guarded: await openConsole(demo.database, {
       apiBase: stripe.url,
-      access: { kind: 'login', tokens: [SHARED_TOKEN], checkToken: async () => 'wrong' },
+      access: {
+        kind: 'login',
+        tokens: [SHARED_TOKEN],
+        checkToken: async (token) => (token === SHARED_TOKEN.token ? SHARED_TOKEN : 'wrong'),
+      },
     }),
     empty: await openConsole(empty.database, options),
     calm: await openConsole(calm.database, options),

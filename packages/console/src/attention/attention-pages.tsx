@@ -28,7 +28,7 @@ import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
-import { RepairQuestion, readRepaired } from './repair-question.tsx';
+import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
@@ -100,7 +100,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     if (repaired.length > 0 && form.get('confirmed') === null) {
       const ids = repaired.map(({ subject }) => subject.id);
       return context.render(
-        <RepairQuestion form={form} teams={await readRepaired(services, ids)} />,
+        <RepairQuestion form={form} toRepair={await readToRepair(services, ids)} />,
       );
     }
     const options = { note, until };

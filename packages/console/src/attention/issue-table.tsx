@@ -18,7 +18,7 @@ import { causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
-import { differingFields } from '../components/plan-step.tsx';
+import { Changes, differingFields } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
@@ -31,7 +31,6 @@ import {
   TeamOptionList,
 } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
-import { Changes } from '../reconcile/issue-table.tsx';
 import { canAct } from '../request-context.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {

@@ -44,6 +44,15 @@ export function PlanStep({ before, after }: PlanStepProps) {
   );
 }
 
+type ChangesProps = { readonly is: TeamPlan; readonly shouldBe: TeamPlan | null };
+
+/** What a repair changes in the team's row. */
+export function Changes({ is, shouldBe }: ChangesProps) {
+  // The missed event may belong to a subscription that does not decide the plan.
+  if (differingFields(is, shouldBe).length === 0) return <>No change to the team.</>;
+  return <PlanStep before={is} after={shouldBe} />;
+}
+
 function Step({ from, to }: { readonly from: string; readonly to: string }) {
   return (
     <>

@@ -1,15 +1,26 @@
 import { Hono } from 'hono';
 import {
-  isDryRunDone,
+  countIssues,
+  findIssues,
+  ISSUES,
   type OperateContext,
   type ReconcileRun,
   readReconciliation,
+  SUBJECT_ISSUES,
 } from 'instep/operate';
+import { TeamsToRepair } from '../attention/repair-question.tsx';
+import { Confirm } from '../components/form.tsx';
+import { Notice } from '../components/panels.tsx';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { readTeamsOfIssues } from './issue-table.tsx';
-import { RepairQuestion, readToRepair } from './repair-question.tsx';
-import { RunStatus, shownOf } from './run-status.tsx';
+import { RunStatus } from './run-status.tsx';
+
+/** What a reconciliation that repairs can resolve. */
+const REPAIRABLE = SUBJECT_ISSUES.filter((code) =>
+  ISSUES[code].remedies.some((remedy) => remedy === 'repair'),
+);
+
+const MAX_LISTED = 50;
 
 /** `/reconcile`: compares all teams with Stripe, and repairs those that are out of sync. */
 export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono<ConsoleEnv> {
@@ -24,26 +35,49 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
     ),
   );
 
-  /** The reconciliation of another instance, or one before the last restart. */
-  async function readOthers() {
-    const { isRunning, ...last } = await readReconciliation(options);
-    return { isRunning: isRunning && run.state.kind !== 'running', ...last };
-  }
+  const runStatus = async () => (
+    <RunStatus
+      state={run.state}
+      last={await readReconciliation(options)}
+      open={await readOpen()}
+      nowMs={options.now()}
+    />
+  );
 
-  async function runStatus() {
-    const { state } = run;
-    const teams = await readTeamsOfIssues(
-      options,
-      state.kind === 'none' ? [] : isDryRunDone(state) ? state.found.first : shownOf(state.found),
-    );
-    return <RunStatus {...{ state, teams }} others={await readOthers()} nowMs={options.now()} />;
+  /** The number of teams that a repair would change, as far as they were counted. */
+  async function readOpen() {
+    const counts = await countIssues(options);
+    const open = REPAIRABLE.map((code) => counts[code]);
+    return {
+      count: open.reduce((sum, { count }) => sum + count, 0),
+      isMore: open.some(({ isMore }) => isMore),
+    };
   }
 
   app.get('/run', async ({ render }) => render(await runStatus()));
 
-  app.get('/repair', async ({ render }) =>
-    render(<RepairQuestion toRepair={await readToRepair(options, run.state)} />),
-  );
+  app.get('/repair', async ({ render }) => {
+    const pages = REPAIRABLE.map((code) => findIssues(options, { code, limit: MAX_LISTED }));
+    const issues = (await Promise.all(pages)).flatMap((page) => page.issues);
+    return render(
+      <Page title="Repair all teams that are out of sync?" area="Reconcile">
+        {issues.length === 0 ? (
+          <Notice kind="empty" title="No team is known to be out of sync">
+            <a href="/reconcile">Start a dry run</a> to see which teams would change.
+          </Notice>
+        ) : (
+          <TeamsToRepair issues={issues.slice(0, MAX_LISTED)} {...(await readOpen())} />
+        )}
+        <p>
+          Compares all teams with Stripe again and repairs differences. Newer events win over
+          Stripe's list. A team that was changed by hand gets the plan from its events.
+        </p>
+        <Confirm action="/reconcile" back="/reconcile" button="Compare and repair">
+          <input type="hidden" name="mode" value="repair" />
+        </Confirm>
+      </Page>,
+    );
+  });
 
   app.post('/', async (context) => {
     const { mode } = await context.req.parseBody();

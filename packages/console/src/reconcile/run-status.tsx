@@ -1,9 +1,6 @@
 import {
   type Counts,
-  counted,
   countText,
-  type Found,
-  isDryRunDone,
   type Progress,
   type Reconciliation,
   type RunState,
@@ -15,123 +12,72 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
+import { issueCountText } from '../links/issue-links.tsx';
 import { canAct } from '../request-context.ts';
-import { IssueTable, isStillWrong, type TeamsById } from './issue-table.tsx';
-
-const BUTTONS = { 'dry run': 'Start a dry run', repair: 'Compare and repair' } as const;
-
-type StartFormProps = { readonly mode: keyof typeof BUTTONS; readonly isDisabled: boolean };
-
-/** Starts a reconciliation. */
-export function StartForm({ mode, isDisabled }: StartFormProps) {
-  return (
-    <PostForm action="/reconcile">
-      <p>
-        <Button kind="main" name="mode" value={mode} disabled={isDisabled}>
-          {BUTTONS[mode]}
-        </Button>
-      </p>
-    </PostForm>
-  );
-}
 
 type RunStatusProps = {
+  /** The reconciliation that this process started. */
   readonly state: RunState;
-  /** The teams of the issues on the page. */
-  readonly teams: TeamsById;
-  /** The last reconciliation that this process did not start. */
-  readonly others: Reconciliation;
+  /** The last reconciliation, wherever it was started. */
+  readonly last: Reconciliation;
+  /** The teams that a repair would change now. */
+  readonly open: { readonly count: number; readonly isMore: boolean };
   readonly nowMs: number;
 };
 
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
-export function RunStatus({ state, teams, others, nowMs }: RunStatusProps) {
-  const isLive = state.kind === 'running' || others.isRunning;
+export function RunStatus({ state, last, open, nowMs }: RunStatusProps) {
+  const isOwn = state.kind === 'running';
+  const isRunning = isOwn || last.isRunning;
+  const isOpen = open.count > 0 && !isRunning && canAct();
   return (
-    <Live id="run" url={isLive ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
-      <StartForm mode="dry run" isDisabled={isLive} />
-      {others.isRunning && (
-        <Panel title="Running on another instance" id="other-run">
-          <p role="status">{progressText(others.progress)}</p>
-        </Panel>
+    <Live id="run" url={isRunning ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
+      <div class="row">
+        {isOpen && (
+          <a class="button main" href="/reconcile/repair">
+            Repair {issueCountText(open)} {open.count === 1 ? 'team' : 'teams'}…
+          </a>
+        )}
+        <PostForm action="/reconcile">
+          <Button kind={isOpen ? 'quiet' : 'main'} name="mode" value="dry run" disabled={isRunning}>
+            Start a dry run
+          </Button>
+        </PostForm>
+      </div>
+      {state.kind === 'failed' && (
+        <Notice kind="error" title="Reconciliation failed">
+          {state.error === null ? 'The server log has the reason.' : failureText(state.error)}
+        </Notice>
       )}
-      {state.kind !== 'none' && <OwnRun state={state} teams={teams} />}
-      {state.kind === 'none' && !others.isRunning && <LastRun {...others} />}
-      {isLive && (
-        <noscript>
-          <p>
+      {isRunning ? (
+        <Panel
+          title={isOwn ? `${modeOf(state)} in progress` : 'Running on another instance'}
+          id="run-progress"
+        >
+          <div role="status">
+            <RunProgress step={isOwn ? state.progress : null} progress={last.progress} />
+          </div>
+          <noscript>
             <a href="/reconcile">Refresh</a>
-          </p>
-        </noscript>
+          </noscript>
+        </Panel>
+      ) : (
+        <LastRun {...last} />
       )}
     </Live>
   );
 }
 
-const FAILED = 'The server log has the reason.';
-
-type OwnRunProps = Pick<RunStatusProps, 'teams'> & {
-  readonly state: Exclude<RunState, { kind: 'none' }>;
+type RunProgressProps = {
+  /** Known to the process that runs it. */
+  readonly step: StepProgress | null;
+  /** Known to all. */
+  readonly progress: Progress | null;
 };
 
-function OwnRun({ state, teams }: OwnRunProps) {
-  const { isDryRun, startedAtMs, found } = state;
-  const open = state.kind === 'done' ? openDrifts(state, teams).count : 0;
-  return (
-    <Panel title={isDryRun ? 'Dry run' : 'Repair'} id="own-run">
-      <p role="status">
-        Started <Time ms={startedAtMs} />.{' '}
-        {state.kind === 'running' ? (
-          'Running.'
-        ) : (
-          <>
-            {state.kind === 'done' ? 'Finished' : 'Failed'} <Time ms={state.endedAtMs} />.
-          </>
-        )}
-      </p>
-      {state.kind === 'running' && <ProgressBar progress={state.progress} />}
-      {state.kind === 'failed' && (
-        <Notice kind="error" title="Reconciliation failed">
-          {state.error === null ? FAILED : failureText(state.error)} The issues so far are below.
-        </Notice>
-      )}
-      {state.kind === 'done' && (
-        // A team that was repaired or dismissed elsewhere since is counted no more.
-        <CountFacts
-          counts={isDryRun ? { ...state.counts, drifts: open } : state.counts}
-          isDryRun={isDryRun}
-        />
-      )}
-      {isDryRunDone(state) && <RepairLink count={open} />}
-      <Issues found={found} teams={teams} isOver={state.kind !== 'running'} />
-    </Panel>
-  );
-}
-
-function RepairLink({ count }: { readonly count: number }) {
-  if (count === 0 || !canAct()) return null;
-  return (
-    <p>
-      <a class="button main" href="/reconcile/repair">
-        Repair {counted(count, 'team')}…
-      </a>
-    </p>
-  );
-}
-
-type FinishedRun = Extract<RunState, { kind: 'done' }>;
-
-/** The drifts of a dry run whose teams have not changed since, and how many there are with those not kept. */
-export function openDrifts({ found, counts }: FinishedRun, teams: TeamsById) {
-  const all = found.first.filter((issue) => issue.kind === 'drift');
-  const drifts = all.filter(({ isDismissed }) => !isDismissed);
-  const open = drifts.filter((drift) => isStillWrong(drift, teams));
-  return { open, count: counts.drifts - (drifts.length - open.length) };
-}
-
-function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
-  if (progress === null) return <p>Starting…</p>;
-  const { of, done, total } = progress;
+function RunProgress({ step, progress }: RunProgressProps) {
+  if (step === null) return <p>{progress === null ? 'Starting…' : progressText(progress)}</p>;
+  const { of, done, total } = step;
   if (total === null || total === 0 || done > total) return <p>{`${countText(done)} ${of}`}</p>;
   return (
     <p>
@@ -141,41 +87,13 @@ function ProgressBar({ progress }: { readonly progress: StepProgress | null }) {
   );
 }
 
-const MAX_SHOWN = 200;
+const modeOf = ({ isDryRun }: Pick<Progress, 'isDryRun'>) => (isDryRun ? 'Dry run' : 'Repair');
 
-/** The issues that the page shows. */
-export const shownOf = ({ first }: Found) => first.slice(0, MAX_SHOWN);
-
-type IssuesProps = Pick<RunStatusProps, 'teams'> & {
-  readonly found: Found;
-  readonly isOver: boolean;
-};
-
-function Issues({ found, teams, isOver }: IssuesProps) {
-  const { count } = found;
-  if (count === 0) return isOver ? null : <p class="quiet">No issues yet.</p>;
-  return (
-    <>
-      <IssueTable issues={shownOf(found)} teams={teams} />
-      {isOver && (
-        <p>
-          {count > MAX_SHOWN &&
-            `Showing the first ${countText(MAX_SHOWN)} of ${countText(count)}. `}
-          The open ones are also under <a href="/attention">Attention</a>, which exports them. To
-          get all, run <code>npx instep reconcile --dry-run --json</code>.
-        </p>
-      )}
-    </>
-  );
-}
-
-function progressText(progress: Progress | null): string {
-  if (progress === null) return 'Starting…';
-  const { phase, isDryRun, counts } = progress;
-  const { subscriptions, teams, drifts } = counts;
-  const mode = isDryRun ? 'Dry run' : 'Repair';
-  if (phase === 'listing') return `${mode}: ${counted(subscriptions, 'subscription')} listed.`;
-  return `${mode}: ${counted(teams, 'team')} compared, ${countText(drifts)} out of sync.`;
+function progressText(progress: Progress): string {
+  const { subscriptions, teams, drifts } = progress.counts;
+  return progress.phase === 'listing'
+    ? `${modeOf(progress)}: ${countText(subscriptions)} subscriptions listed.`
+    : `${modeOf(progress)}: ${countText(teams)} teams compared, ${countText(drifts)} out of sync.`;
 }
 
 function LastRun({ progress, endedAtMs }: Reconciliation) {
@@ -186,12 +104,12 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
       </Notice>
     );
   }
-  const isFinished = progress.phase === 'done' && endedAtMs !== null;
+  const { isDryRun, startedAtMs, counts, phase } = progress;
   return (
     <Panel title="Last reconciliation" id="last-run">
-      <p>
-        {progress.isDryRun ? 'Dry run' : 'Repair'}, started <Time ms={progress.startedAtMs} />
-        {isFinished ? (
+      <p role="status">
+        {modeOf(progress)}, started <Time ms={startedAtMs} />
+        {phase === 'done' && endedAtMs !== null ? (
           <>
             , finished <Time ms={endedAtMs} />. Its open issues are under{' '}
             <a href="/attention">Attention</a>.
@@ -200,7 +118,10 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
           '. It did not finish.'
         )}
       </p>
-      <CountFacts counts={progress.counts} isDryRun={progress.isDryRun} />
+      <CountFacts {...{ counts, isDryRun }} />
+      <p class="quiet">
+        <code>npx instep reconcile --dry-run --json</code> lists every difference.
+      </p>
     </Panel>
   );
 }
@@ -210,7 +131,6 @@ type CountFactsProps = { readonly counts: Counts; readonly isDryRun: boolean };
 /** The counts of a reconciliation. */
 function CountFacts({ counts, isDryRun }: CountFactsProps) {
   const { drifts, repaired } = counts;
-  const isRepaired = drifts === repaired;
   return (
     <Facts
       facts={[
@@ -221,7 +141,7 @@ function CountFacts({ counts, isDryRun }: CountFactsProps) {
           ) : (
             <>
               {countText(drifts)}{' '}
-              <Badge tone={isRepaired ? 'good' : 'bad'}>
+              <Badge tone={drifts === repaired ? 'good' : 'bad'}>
                 {isDryRun ? 'not repaired' : `${countText(repaired)} repaired`}
               </Badge>
             </>

@@ -1,11 +1,11 @@
 import type { Comparison, NamedTeam, RecordedAction } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
-import { resultText } from '../actions/words.ts';
+import { REASONS, resultText } from '../actions/words.ts';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
+import { Changes } from '../components/plan-step.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
-import { CauseText, Changes } from '../reconcile/issue-table.tsx';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -25,7 +25,7 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
       {isCompared ? (
         <>
           <ActionSummary actions={acted} page={teamUrl(id)} />
-          <div role="status">
+          <div role="status" data-comparison={comparison.code}>
             <Result comparison={comparison} />
           </div>
         </>
@@ -91,11 +91,17 @@ function Result({ comparison }: { readonly comparison: Comparison }) {
 
 type DifferencesProps = Extract<Comparison, { readonly code: 'out-of-sync' }>;
 
-function Differences({ is, shouldBe, sinceSeconds, ...issue }: DifferencesProps) {
+function Differences({ is, shouldBe, sinceSeconds, cause, subscriptionIds }: DifferencesProps) {
   return (
     <>
       <p>
-        The team is out of sync with Stripe. <CauseText issue={issue} />
+        The team is out of sync with Stripe. {REASONS[cause]}
+        {subscriptionIds.length > 0 && (
+          <>
+            {' '}
+            It concerns <UntrustedText text={subscriptionIds.join(', ')} />.
+          </>
+        )}
         {sinceSeconds !== null && (
           <>
             {' '}

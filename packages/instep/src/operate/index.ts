@@ -218,7 +218,7 @@ export {
   removeConsumer,
   replayChange,
 } from './plan-changes.ts';
-export { type Found, isDryRunDone, ReconcileRun, type RunState } from './reconcile-run.ts';
+export { ReconcileRun, type RunState } from './reconcile-run.ts';
 export {
   type Delays,
   type Interruption,

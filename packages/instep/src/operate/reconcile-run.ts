@@ -1,11 +1,7 @@
-import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Counts, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { reconcileTeams } from './compare.ts';
 import type { OperateContext, Operator } from './context.ts';
-
-/** All issues are counted, but only the first ones are kept. */
-export type Found = { readonly first: readonly ReconciliationIssue[]; readonly count: number };
 
 /** The reconciliation that was started in this process. */
 export type RunState =
@@ -19,24 +15,7 @@ export type RunState =
       readonly error: string | null;
     });
 
-type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number; readonly found: Found };
-
-/**
- * Whether a repair can change what the run has found. Pure.
- *
- * @example
- * ```ts
- * import { isDryRunDone } from 'instep/operate';
- *
- * console.log(isDryRunDone({ kind: 'none' })); // false
- * ```
- */
-export function isDryRunDone(state: RunState): state is Extract<RunState, { kind: 'done' }> {
-  return state.kind === 'done' && state.isDryRun;
-}
-
-/** If there are more issues, the configuration is wrong and not the teams. */
-const MAX_FOUND = 10_000;
+type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number };
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
@@ -72,9 +51,8 @@ export class ReconcileRun {
   /** Starts a reconciliation, unless one is running. */
   start(operator: Operator, isDryRun: boolean): void {
     if (this.#state.kind === 'running') return;
-    const found = { first: [], count: 0 };
     const startedAtMs = this.#context.now();
-    this.#state = { kind: 'running', isDryRun, startedAtMs, found, progress: null };
+    this.#state = { kind: 'running', isDryRun, startedAtMs, progress: null };
     this.#running = this.#run(operator, isDryRun);
   }
 
@@ -88,8 +66,7 @@ export class ReconcileRun {
     const { now, logger } = this.#context;
     const request = {
       isDryRun,
-      onIssue: (issue: ReconciliationIssue) => this.#find(issue),
-      onProgress: (progress: StepProgress) => this.#update({ progress }),
+      onProgress: (progress: StepProgress) => this.#update(progress),
       signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
     };
     try {
@@ -103,21 +80,14 @@ export class ReconcileRun {
     }
   }
 
-  #find(issue: ReconciliationIssue): void {
-    if (this.#state.kind !== 'running') return;
-    const { first, count } = this.#state.found;
-    const kept = count < MAX_FOUND ? [...first, issue] : first;
-    this.#update({ found: { first: kept, count: count + 1 } });
-  }
-
-  #update(change: { readonly found: Found } | { readonly progress: StepProgress }): void {
-    if (this.#state.kind === 'running') this.#state = { ...this.#state, ...change };
+  #update(progress: StepProgress): void {
+    if (this.#state.kind === 'running') this.#state = { ...this.#state, progress };
   }
 
   #end(end: Ending<'done'> | Ending<'failed'>): void {
     if (this.#state.kind !== 'running') return;
-    const { isDryRun, startedAtMs, found } = this.#state;
-    this.#state = { isDryRun, startedAtMs, found, ...end };
+    const { isDryRun, startedAtMs } = this.#state;
+    this.#state = { isDryRun, startedAtMs, ...end };
   }
 }
 
