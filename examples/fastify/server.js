@@ -1,11 +1,14 @@
 import formBody from '@fastify/formbody';
 import fastify from 'fastify';
 import { fastifyInstep } from 'instep/node';
-import { dashboard, signIn } from 'instep-example-app';
+import { announce, dashboard, signIn } from 'instep-example-app';
 
 const app = fastify();
 
-app.register(fastifyInstep);
+await app.register(fastifyInstep);
+
+// Every change of a plan, also those that were made while the app was not running.
+app.instep.onPlanChange('messages', announce);
 
 app.register(formBody);
 app.get('/', async (request, reply) => {

@@ -49,24 +49,21 @@ export function createNodeHandler(options: HandlerOptions = {}): NodeHandler {
 
 /** The part of a Fastify instance that the plugin uses. */
 export type FastifyHost = {
-  removeAllContentTypeParsers(): void;
-  addContentTypeParser(
-    contentType: string,
-    parser: (request: unknown, payload: unknown, done: (error: null) => void) => void,
-  ): unknown;
+  decorate(name: 'instep', handler: NodeHandler): unknown;
   all(
     path: string,
-    handler: (
-      request: { readonly raw: IncomingMessage },
-      reply: { hijack(): unknown; readonly raw: ServerResponse },
-    ) => void,
+    options: { onRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> },
+    handler: () => void,
   ): unknown;
   addHook(name: 'onClose', hook: () => Promise<void>): unknown;
 };
 
+type FastifyRequest = { readonly raw: IncomingMessage };
+type FastifyReply = { hijack(): unknown; readonly raw: ServerResponse };
+
 /**
- * `createHandler` as a Fastify plugin. Its routes read the raw body themselves; all other routes keep their
- * parsers. When the app closes, so does the handler.
+ * `createHandler` as a Fastify plugin, whose methods are those of `fastify.instep`. Its routes read the raw body
+ * themselves; all other routes keep their parsers. When the app closes, so does the handler.
  *
  * @example
  * ```ts
@@ -81,15 +78,19 @@ export async function fastifyInstep(
   options: HandlerOptions = {},
 ): Promise<void> {
   const handler = createNodeHandler(options);
-  fastify.removeAllContentTypeParsers();
-  fastify.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  fastify.decorate('instep', handler);
   const { user = USER_PATH, webhook = WEBHOOK_PATH, health, readiness } = options.paths ?? {};
   for (const path of [user, webhook, health, readiness]) {
     if (path === undefined) continue;
-    fastify.all(path, (request, reply) => {
+    // Before Fastify reads the body, whose exact bytes are signed. Its handler is not called then.
+    const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();
       handler(request.raw, reply.raw);
-    });
+    };
+    fastify.all(path, { onRequest }, () => undefined);
   }
   fastify.addHook('onClose', () => handler.close());
 }
+
+// Otherwise Fastify gives the plugin a scope, and only its routes would see the decorator.
+Object.assign(fastifyInstep, { [Symbol.for('skip-override')]: true });
