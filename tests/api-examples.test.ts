@@ -28,6 +28,7 @@ async function functionsOf(path: string): Promise<string[]> {
 }
 
 const functions = (await Promise.all(ENTRY_POINTS.map(functionsOf))).flat();
+const OPERATE = await functionsOf('instep/operate');
 
 const sources = readdirSync(join(INSTEP, 'src'), { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))
@@ -43,7 +44,22 @@ function exampleOf(name: string): string | undefined {
   return /@example\n \* ```ts\n((?:.|\n)*?) \* ```/.exec(comment)?.[1]?.replaceAll(/^ \* ?/gm, '');
 }
 
-const examples = new Map(functions.map((name) => [name, exampleOf(name)]));
+/** The example as a program: those of `instep/operate` begin where that of `openContext` has ended. */
+function programOf(name: string): string | undefined {
+  const example = exampleOf(name);
+  if (example === undefined || example.includes('import ') || !OPERATE.includes(name))
+    return example;
+  const names = OPERATE.filter((one) => new RegExp(`\\b${one}\\(`).test(example));
+  const operator = "const operator = { name: 'user:7', how: 'application' } as const;";
+  return [
+    `import { openContext, ${names.join(', ')} } from 'instep/operate';`,
+    'const context = await openContext();',
+    ...(/\boperator,/.test(example) ? [operator] : []),
+    `${example}await context.close();`,
+  ].join('\n');
+}
+
+const examples = new Map(functions.map((name) => [name, programOf(name)]));
 
 const folder = mkdtempSync(join(tmpdir(), 'instep-examples-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -83,7 +99,7 @@ test.each([...examples])('%s has an example', (name, example) => {
 });
 
 /** Each takes a process and a database, and each function of `instep/operate` has tests of its own. */
-const skipped = isComplete ? [] : await functionsOf('instep/operate');
+const skipped = isComplete ? [] : OPERATE;
 const runnable = functions.filter((name) => !skipped.includes(name));
 
 test.each(runnable)('the example of %s runs', async (name) => {

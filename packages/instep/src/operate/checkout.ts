@@ -14,13 +14,8 @@ import { actingAs, type OperateContext, type Operator } from './context.ts';
  * @throws InstepError with one of the codes of `HandlerMethods.completeCheckout`
  * @example
  * ```ts
- * import { completeCheckout, openContext } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const call = completeCheckout(context, operator, 'no session', { teamId: 1 });
  * console.log(await call.catch(({ code }) => code)); // CHECKOUT_NOT_COMPLETE
- * await context.close();
  * ```
  */
 export async function completeCheckout(
@@ -44,13 +39,8 @@ export async function completeCheckout(
  * @throws InstepError with one of the codes of `HandlerMethods.syncCustomer`
  * @example
  * ```ts
- * import { openContext, syncCustomer } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const call = syncCustomer(context, operator, 'cus_123');
  * console.log(await call.catch(({ code }) => code)); // CUSTOMER_WITHOUT_TEAM
- * await context.close();
  * ```
  */
 export async function syncCustomer(

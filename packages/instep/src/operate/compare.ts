@@ -52,12 +52,8 @@ export const DEADLINE_MS = 8_000;
  *
  * @example
  * ```ts
- * import { compareTeam, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const comparison = await compareTeam(context, 1);
  * console.log(comparison.code); // no-such-team
- * await context.close();
  * ```
  */
 export async function compareTeam(
@@ -176,12 +172,8 @@ export type Reconciliation = {
  *
  * @example
  * ```ts
- * import { openContext, readReconciliation } from 'instep/operate';
- *
- * const context = await openContext();
  * const { isRunning, progress } = await readReconciliation(context);
  * console.log(isRunning, progress?.counts.drifts); // false undefined
- * await context.close();
  * ```
  */
 export async function readReconciliation({

@@ -31,12 +31,8 @@ export type FindEventsRequest = {
  *
  * @example
  * ```ts
- * import { findEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
  * console.log(events.length); // 0
- * await context.close();
  * ```
  */
 export async function findEvents(
@@ -51,12 +47,8 @@ export async function findEvents(
  *
  * @example
  * ```ts
- * import { countEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const parked = await countEvents(context, { outcome: 'parked' }, { after: 0, limit: 1_000 });
  * console.log(parked); // 0
- * await context.close();
  * ```
  */
 export async function countEvents(
@@ -72,11 +64,7 @@ export async function countEvents(
  *
  * @example
  * ```ts
- * import { eventsNamed, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * console.log(await eventsNamed(context, 'evt_123')); // []
- * await context.close();
  * ```
  */
 export async function eventsNamed(
@@ -94,12 +82,8 @@ export async function eventsNamed(
  *
  * @example
  * ```ts
- * import { findEvents, openContext, redactedBody } from 'instep/operate';
- *
- * const context = await openContext();
  * const { events } = await findEvents(context);
  * for (const event of events) console.log(new TextDecoder().decode(redactedBody(event, 'key')));
- * await context.close();
  * ```
  */
 export function redactedBody({ body }: EventRow, key: string): Uint8Array {
@@ -111,12 +95,8 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  *
  * @example
  * ```ts
- * import { findEvents, openContext, subscriptionOf } from 'instep/operate';
- *
- * const context = await openContext();
  * const { events } = await findEvents(context);
  * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
- * await context.close();
  * ```
  */
 export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
@@ -128,13 +108,9 @@ export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
  *
  * @example
  * ```ts
- * import { exportEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * for await (const { eventId, outcome } of exportEvents(context, { customerId: 'cus_123' })) {
  *   console.log(eventId, outcome);
  * }
- * await context.close();
  * ```
  */
 export function exportEvents(
@@ -151,13 +127,9 @@ export function exportEvents(
  *
  * @example
  * ```ts
- * import { followEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * for await (const event of followEvents(context, {}, AbortSignal.timeout(100))) {
  *   console.log(event.position, event.outcome);
  * }
- * await context.close();
  * ```
  */
 export async function* followEvents(
@@ -192,14 +164,10 @@ export type SuggestedLink = {
  *
  * @example
  * ```ts
- * import { findEvents, openContext, suggestLinks } from 'instep/operate';
- *
- * const context = await openContext();
  * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
  * for (const { customerId, team } of await suggestLinks(context, events)) {
  *   console.log(customerId, team.id, team.customerId === null);
  * }
- * await context.close();
  * ```
  */
 export async function suggestLinks(

@@ -116,12 +116,8 @@ export type ExplainTeamRequest = Pick<TimelineRequest, 'part' | 'limit'>;
  *
  * @example
  * ```ts
- * import { explainTeam, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const explained = await explainTeam(context, 7);
  * console.log(explained?.status.kind); // undefined
- * await context.close();
  * ```
  */
 export async function explainTeam(
@@ -288,14 +284,10 @@ export type ExplainedEvent = Explanation & {
  *
  * @example
  * ```ts
- * import { eventsNamed, explainEvent, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * for (const event of await eventsNamed(context, 'evt_123')) {
  *   const { reasons } = await explainEvent(context, event);
  *   console.log(event.outcome, reasons[0]?.code);
  * }
- * await context.close();
  * ```
  */
 export async function explainEvent(

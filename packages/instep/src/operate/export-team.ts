@@ -18,14 +18,10 @@ const PAGE = 200;
  *
  * @example
  * ```ts
- * import { explainTeam, exportTeam, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const explained = await explainTeam(context, 7);
  * if (explained !== null) {
  *   for await (const part of exportTeam(context, { explained, redactionKey: 'key' })) console.log(part);
  * }
- * await context.close();
  * ```
  */
 export async function* exportTeam(

@@ -372,12 +372,8 @@ export type FindIssuesRequest = {
  *
  * @example
  * ```ts
- * import { findIssues, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const { issues } = await findIssues(context, { code: 'parked-events' });
  * console.log(issues.length); // 0
- * await context.close();
  * ```
  */
 export async function findIssues(
@@ -408,13 +404,9 @@ const EXPORT_PAGE = 200;
  *
  * @example
  * ```ts
- * import { exportIssues, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * for await (const { code, subject, remedies } of exportIssues(context)) {
  *   console.log(code, subject.kind, subject.id, remedies);
  * }
- * await context.close();
  * ```
  */
 export async function* exportIssues(
@@ -434,12 +426,8 @@ export async function* exportIssues(
  *
  * @example
  * ```ts
- * import { countIssues, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const counts = await countIssues(context);
  * console.log(counts['out-of-sync'].count); // 0
- * await context.close();
  * ```
  */
 export async function countIssues({

@@ -63,12 +63,8 @@ const BUDGET_MS = 30;
  * @throws InstepError: `MEMBERS_UNKNOWN` for an email address, if no table says which users belong to which teams
  * @example
  * ```ts
- * import { findTeams, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const { teams, after } = await findTeams(context, { filter: { text: 'acme' }, limit: 10 });
  * console.log(teams.length, after); // 0 null
- * await context.close();
  * ```
  */
 export async function findTeams(
@@ -103,12 +99,8 @@ export type FoundCustomers = {
  *
  * @example
  * ```ts
- * import { findCustomers, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const { teams } = await findCustomers(context, 'cus_123');
  * console.log(teams.length); // 0
- * await context.close();
  * ```
  */
 export async function findCustomers(
@@ -124,12 +116,8 @@ export async function findCustomers(
  *
  * @example
  * ```ts
- * import { openContext, teamsOfCustomers } from 'instep/operate';
- *
- * const context = await openContext();
  * const teams = await teamsOfCustomers(context, ['cus_123', 'cus_456']);
  * console.log(teams.length); // 0
- * await context.close();
  * ```
  */
 export async function teamsOfCustomers(
@@ -152,11 +140,7 @@ async function findByCustomer(query: Query, id: string, limit: number): Promise<
  *
  * @example
  * ```ts
- * import { openContext, readTeam } from 'instep/operate';
- *
- * const context = await openContext();
  * console.log(await readTeam(context, 7)); // null
- * await context.close();
  * ```
  */
 export async function readTeam(
@@ -171,13 +155,9 @@ export async function readTeam(
  *
  * @example
  * ```ts
- * import { exportTeams, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * for await (const { id, plan } of exportTeams(context, { issue: 'out-of-sync' })) {
  *   console.log(id, plan.subscriptionStatus);
  * }
- * await context.close();
  * ```
  */
 export async function* exportTeams(

@@ -18,15 +18,8 @@ import { actingAs, type OperateContext, type Operator, type ReadContext } from '
  * @throws InstepError: `GRANT_INVALID`, `NOT_FOUND`, or `DATABASE_REFUSED` if the application refuses the plan
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { grantPlan, openContext } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const call = grantPlan(context, operator, 1, { planName: 'Partner', reason: 'launch partner' });
  * console.log(await call.catch(({ code }) => code)); // NOT_FOUND
- * await handler.close();
  * ```
  */
 export async function grantPlan(
@@ -51,14 +44,7 @@ export async function grantPlan(
  * @throws InstepError: `NO_GRANT`, `NOT_FOUND`, or `DATABASE_REFUSED` if the application refuses the plan
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, revokeGrant } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const operator = { name: 'user:7', how: 'application' } as const;
  * console.log(await revokeGrant(context, operator, 1).catch(({ code }) => code)); // NOT_FOUND
- * await handler.close();
  * ```
  */
 export async function revokeGrant(
@@ -87,13 +73,7 @@ async function accessOf({ database }: ReadContext, teamId: ApplicationId): Promi
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readGrants } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * console.log(await readGrants(context, 1)); // []
- * await handler.close();
  * ```
  */
 export async function readGrants(

@@ -55,12 +55,8 @@ const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>
  *
  * @example
  * ```ts
- * import { checkHealth, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const { issues, reconciled } = await checkHealth(context);
  * console.log(issues.length, reconciled); // 0 null
- * await context.close();
  * ```
  */
 export async function checkHealth(context: OperateContext): Promise<HealthReport> {
@@ -165,13 +161,9 @@ const FOLLOWING_MS = 60_000;
  *
  * @example
  * ```ts
- * import { openContext, readTeamCounts } from 'instep/operate';
- *
- * const context = await openContext();
  * for (const { status, plan, teams } of (await readTeamCounts(context))?.groups ?? []) {
  *   console.log(status, plan, teams);
  * }
- * await context.close();
  * ```
  */
 export async function readTeamCounts({ database }: OperateContext): Promise<TeamCounts | null> {
@@ -185,15 +177,9 @@ export async function readTeamCounts({ database }: OperateContext): Promise<Team
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { examineInstallation, openContext } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * for (const { state, name, result } of (await examineInstallation(context)) ?? []) {
  *   if (state !== 'ok') console.log(state, name, result);
  * }
- * await handler.close();
  * ```
  */
 export async function examineInstallation({

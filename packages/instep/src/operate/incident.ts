@@ -55,13 +55,9 @@ export type Incident = {
  *
  * @example
  * ```ts
- * import { openContext, readIncident } from 'instep/operate';
- *
- * const context = await openContext();
  * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
  * const { responses, late } = await readIncident(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
  * console.log(responses.length, late.events); // 0 0
- * await context.close();
  * ```
  */
 export async function readIncident(context: OperateContext, period: Period): Promise<Incident> {
@@ -83,13 +79,9 @@ export async function readIncident(context: OperateContext, period: Period): Pro
  *
  * @example
  * ```ts
- * import { countLateEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
  * const late = await countLateEvents(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
  * console.log(late.events, late.of, late.longestDelayMs); // 0 0 null
- * await context.close();
  * ```
  */
 export async function countLateEvents(
@@ -144,13 +136,9 @@ const READ_AFFECTED = ({ teams }: ApplicationTables) => `
  *
  * @example
  * ```ts
- * import { findAffectedTeams, openContext } from 'instep/operate';
- *
- * const context = await openContext();
  * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
  * const period = { sinceMs, untilMs: sinceMs + 3_600_000 };
  * for (const { id, lateEvents } of await findAffectedTeams(context, period)) console.log(id, lateEvents);
- * await context.close();
  * ```
  */
 export async function findAffectedTeams(

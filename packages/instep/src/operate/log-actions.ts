@@ -25,15 +25,10 @@ async function record(
  * @throws the errors of the database, except those that one event causes
  * @example
  * ```ts
- * import { exportEvents, openContext, replayEvents } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const unreadable = exportEvents(context, { outcome: 'unreadable' }, 'oldest first');
  * for await (const { event, outcome } of replayEvents(context, operator, unreadable)) {
  *   console.log(event.position, outcome);
  * }
- * await context.close();
  * ```
  */
 export async function* replayEvents(
@@ -72,14 +67,9 @@ export type DismissRequest = Pick<ParkedFilter, 'customerId' | 'receivedBeforeMs
  *
  * @example
  * ```ts
- * import { dismissEvents, openContext } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
  * const signal = AbortSignal.timeout(60_000);
  * console.log(await dismissEvents(context, operator, { receivedBeforeMs }, signal)); // 0
- * await context.close();
  * ```
  */
 export async function dismissEvents(
@@ -102,14 +92,9 @@ export async function dismissEvents(
  *
  * @example
  * ```ts
- * import { openContext, pruneEvents } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
  * const signal = AbortSignal.timeout(60_000);
  * console.log(await pruneEvents(context, operator, receivedBeforeMs, signal)); // 0
- * await context.close();
  * ```
  */
 export async function pruneEvents(
@@ -132,12 +117,7 @@ export async function pruneEvents(
  *
  * @example
  * ```ts
- * import { openContext, redactEvents } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * console.log(await redactEvents(context, operator, 'cus_123')); // 0
- * await context.close();
  * ```
  */
 export async function redactEvents(
@@ -168,15 +148,10 @@ export type RebuildRequest = {
  *
  * @example
  * ```ts
- * import { openContext, rebuildTeams } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const differences = rebuildTeams(context, operator, { isDryRun: true });
  * for await (const { teamId, is, shouldBe } of differences) {
  *   console.log(teamId, is.planName, shouldBe.planName);
  * }
- * await context.close();
  * ```
  */
 export async function* rebuildTeams(

@@ -58,13 +58,7 @@ const MAX_PEOPLE = 3;
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readPeople } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * console.log((await readPeople(context, [1])).get('1')); // undefined
- * await handler.close();
  * ```
  */
 export async function readPeople(

@@ -27,13 +27,7 @@ import type { OperateContext, Operator, ReadContext } from './context.ts';
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readPlanChanges } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
- * await handler.close();
  * ```
  */
 export async function readPlanChanges(
@@ -61,13 +55,7 @@ const DEFAULT_LIMIT = 100;
  * @throws InstepError: `CONSUMER_NAME_INVALID`
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, readNewChanges } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * console.log((await readNewChanges(context, { consumer: 'mailer' })).length); // 0
- * await handler.close();
  * ```
  */
 export async function readNewChanges(
@@ -86,15 +74,9 @@ export async function readNewChanges(
  * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { acknowledgeChanges, openContext, readNewChanges } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * for (const { id } of await readNewChanges(context, { consumer: 'mailer' })) {
  *   await acknowledgeChanges(context, 'mailer', id);
  * }
- * await handler.close();
  * ```
  */
 export async function acknowledgeChanges(
@@ -126,13 +108,7 @@ async function requireConsumer(
  *
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { findConsumers, openContext } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
  * for (const { name, behindSince } of await findConsumers(context)) console.log(name, behindSince);
- * await handler.close();
  * ```
  */
 export async function findConsumers({ database }: ReadContext): Promise<ConsumerState[]> {
@@ -146,15 +122,8 @@ export async function findConsumers({ database }: ReadContext): Promise<Consumer
  * @throws InstepError: `CONSUMER_UNKNOWN`
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, removeConsumer } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const call = removeConsumer(context, operator, 'none');
  * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
- * await handler.close();
  * ```
  */
 export async function removeConsumer(
@@ -180,15 +149,8 @@ type ActionContext = Pick<OperateContext, 'database' | 'nonce'>;
  * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` if no change with this id was set aside
  * @example
  * ```ts
- * import { createHandler } from 'instep';
- * import { openContext, replayChange } from 'instep/operate';
- *
- * const handler = createHandler({ maintenance: 'off' });
- * const context = await openContext({ instep: handler });
- * const operator = { name: 'user:7', how: 'application' } as const;
  * const call = replayChange(context, operator, 'none', 1);
  * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
- * await handler.close();
  * ```
  */
 export async function replayChange(

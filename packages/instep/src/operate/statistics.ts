@@ -61,12 +61,8 @@ export type StatisticsRequest = { readonly slotSeconds: SlotSeconds; readonly sl
  *
  * @example
  * ```ts
- * import { openContext, readStatistics } from 'instep/operate';
- *
- * const context = await openContext();
  * const { slots, isComplete } = await readStatistics(context, { slotSeconds: 60, slots: 60 });
  * console.log(slots.length, isComplete); // 60 true
- * await context.close();
  * ```
  */
 export async function readStatistics(

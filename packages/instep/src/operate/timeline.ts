@@ -69,14 +69,10 @@ export type TimelineRequest = {
  *
  * @example
  * ```ts
- * import { openContext, readTimeline } from 'instep/operate';
- *
- * const context = await openContext();
  * const timeline = await readTimeline(context, { teamId: 7 });
  * for (const { kind, atMs, plans } of timeline?.items ?? []) {
  *   console.log(kind, new Date(atMs), plans?.before?.planName, plans?.after?.planName);
  * }
- * await context.close();
  * ```
  */
 export async function readTimeline(
