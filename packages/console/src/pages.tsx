@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { jsx } from 'hono/jsx';
 import { jsxRenderer } from 'hono/jsx-renderer';
-import { type OperateContext, ReconcileRun } from 'instep/operate';
+import type { OperateContext } from 'instep/operate';
 import { type Access, access } from './access/access.tsx';
 import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';
@@ -14,6 +14,7 @@ import { incidentPage } from './overview/incident-page.tsx';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
+import { ReconcileRun } from './reconcile/reconcile-run.ts';
 import { asVisitor, type ConsoleEnv } from './request-context.ts';
 import { searchPage } from './search/search-page.tsx';
 import { teamPages } from './teams/team-pages.tsx';

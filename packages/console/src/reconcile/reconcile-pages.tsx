@@ -4,7 +4,6 @@ import {
   findIssues,
   ISSUES,
   type OperateContext,
-  type ReconcileRun,
   readReconciliation,
   SUBJECT_ISSUES,
 } from 'instep/operate';
@@ -13,6 +12,7 @@ import { Confirm } from '../components/form.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
+import type { ReconcileRun } from './reconcile-run.ts';
 import { RunStatus } from './run-status.tsx';
 
 /** What a reconciliation that repairs can resolve. */

@@ -3,7 +3,6 @@ import {
   countText,
   type Progress,
   type Reconciliation,
-  type RunState,
   type StepProgress,
 } from 'instep/operate';
 import { failureText } from '../actions/words.ts';
@@ -14,6 +13,7 @@ import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { issueCountText } from '../links/issue-links.tsx';
 import { canAct } from '../request-context.ts';
+import type { RunState } from './reconcile-run.ts';
 
 type RunStatusProps = {
   /** The reconciliation that this process started. */

@@ -6,7 +6,6 @@ import {
   countText,
   type ExplainedTeam,
   explainTeam,
-  exportTeam,
   findActions,
   findEvents,
   type NamedTeam,
@@ -32,6 +31,7 @@ import { notFound, operatorsOnly } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
+import { exportTeam } from './export-team.ts';
 import { GrantPanel } from './grant-panel.tsx';
 import {
   CustomerPanel,

@@ -158,7 +158,6 @@ export {
   type TeamStatus,
   type TeamSubscription,
 } from './explain.ts';
-export { exportTeam, type TeamExport } from './export-team.ts';
 export {
   type ComparisonIssue,
   countIssues,
@@ -219,7 +218,6 @@ export {
   removeConsumer,
   replayChange,
 } from './plan-changes.ts';
-export { ReconcileRun, type RunState } from './reconcile-run.ts';
 export {
   type Delays,
   type Interruption,

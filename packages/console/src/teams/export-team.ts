@@ -1,10 +1,14 @@
-import { reasonText } from '../event-log/reason-text.ts';
-import type { OperateContext } from './context.ts';
-import { redactedBody } from './events.ts';
-import type { ExplainedTeam } from './explain.ts';
-import { readTimeline, type Timeline, type TimelineItem } from './timeline.ts';
+import {
+  type ExplainedTeam,
+  type OperateContext,
+  readTimeline,
+  reasonText,
+  redactedBody,
+  type Timeline,
+  type TimelineItem,
+} from 'instep/operate';
 
-export type TeamExport = {
+type TeamExport = {
   readonly explained: ExplainedTeam;
   /** Replaces personal data in bodies; `null`: bodies stay as Stripe sent them. */
   readonly redactionKey: string | null;
@@ -13,17 +17,7 @@ export type TeamExport = {
 /** How many events are explained at once. */
 const PAGE = 200;
 
-/**
- * Everything that is known about a team, as the parts of one JSON file, the newest event first.
- *
- * @example
- * ```ts
- * const explained = await explainTeam(context, 7);
- * if (explained !== null) {
- *   for await (const part of exportTeam(context, { explained, redactionKey: 'key' })) console.log(part);
- * }
- * ```
- */
+/** Everything that is known about a team, as the parts of one JSON file, the newest event first. */
 export async function* exportTeam(
   context: OperateContext,
   { explained, redactionKey }: TeamExport,
