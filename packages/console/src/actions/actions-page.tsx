@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import {
   act,
+  type BulkRuns,
   exportActions,
   findActions,
   type OperateContext,
@@ -13,11 +14,13 @@ import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { recordedText, Undo, undoOf } from './action-summary.tsx';
+import { bulkPages, bulkUrl } from './bulk-page.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
 const LIMIT = 50;
@@ -35,7 +38,7 @@ const COLUMNS = [
 ] as const;
 
 /** `/actions`: what operators did, newest first. */
-export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
+export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
   app.post('/undo', async (context) => {
@@ -94,7 +97,7 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
     );
   });
 
-  return app;
+  return app.route('/bulk', bulkPages(options, runs));
 }
 
 const actionsUrl = (operator: string, before: number | null = null) =>
@@ -115,9 +118,17 @@ function actionCells(recorded: RecordedAction) {
       </>
     ),
     action,
-    <SubjectLink {...recorded} />,
+    recorded.result.code === 'bulk' ? (
+      <a href={bulkUrl(recorded.formId)}>
+        {recorded.result.issue === null
+          ? 'all issues'
+          : `all: ${ISSUE_NAMES[recorded.result.issue]}`}
+      </a>
+    ) : (
+      <SubjectLink {...recorded} />
+    ),
     <>
-      {!isDone && <Badge tone="bad">failed</Badge>}{' '}
+      {!isDone && recorded.result.code !== 'bulk' && <Badge tone="bad">failed</Badge>}{' '}
       <UntrustedText text={recordedText(recorded)} maxLength={400} />
       {recorded.result.code === 'dismissed' && (
         <Undo actions={[recorded]} subject={recorded.subject} page="/attention" />

@@ -1,12 +1,31 @@
 import {
+  type Action,
   type ActionResult,
+  type BulkProgress,
   type ComparisonIssue,
   counted,
+  countText,
   type IssueCause,
   type ReplayOutcomes,
   type Subject,
 } from 'instep/operate';
 import { quoted } from '../components/text.tsx';
+
+/** What a button does. */
+export const BUTTONS: Readonly<Record<Action, string>> = {
+  link: 'Link team',
+  unlink: 'Unlink',
+  replay: 'Replay',
+  compare: 'Compare',
+  repair: 'Repair',
+  grant: 'Grant',
+  'revoke-grant': 'Revoke the grant',
+  'keep-as-grant': 'Keep as a grant',
+  dismiss: 'Dismiss',
+  restore: 'Restore',
+  note: 'Add a note',
+  'remove-note': 'Remove the note',
+};
 
 /** A sentence for each cause. */
 export const REASONS: Readonly<Record<IssueCause, string>> = {
@@ -119,11 +138,28 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `Change ${result.changeId} is passed on again.`;
     case 'consumer-removed':
       return `The consumer, which was at change ${result.position}, was removed.`;
+    case 'bulk':
+      return bulkText(result);
     case 'failed':
       return `${failureText(result.error)} ${UNCHANGED}`;
     case 'text':
       return result.text;
   }
+}
+
+/** How many actions a bulk action has done, and why not all. */
+export function bulkText({ state, total, done, failed, skipped, ...why }: BulkProgress): string {
+  const of = total === null ? '' : ` of ${countText(total)}`;
+  const texts = [
+    `${countText(done)}${of} done.`,
+    failed > 0 && `${countText(failed)} failed.`,
+    skipped > 0 && `${counted(skipped, 'issue')} skipped: the action does not apply.`,
+    state === 'cancelled' && `Cancelled by ${why.cancelledBy}.`,
+    state === 'failed' && failureText(why.error ?? ''),
+    state === 'interrupted' && 'The server was stopped meanwhile.',
+    !['running', 'done'].includes(state) && 'The rest is unchanged. To continue, select all again.',
+  ];
+  return texts.filter((text) => text !== false).join(' ');
 }
 
 /** Why an action failed. */

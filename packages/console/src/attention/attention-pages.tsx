@@ -2,10 +2,12 @@ import { Hono } from 'hono';
 import {
   ACTIONS,
   act,
+  type BulkRuns,
   countIssues,
   exportIssues,
   findActions,
   findIssues,
+  findMatching,
   type IssueCounts,
   type IssueCursor,
   type OperateContext,
@@ -15,6 +17,8 @@ import {
   type SubjectIssueCode,
 } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
+import { bulkUrl } from '../actions/bulk-page.tsx';
+import { BUTTONS } from '../actions/words.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -27,14 +31,14 @@ import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
-import { BUTTONS, IssueTable, type IssueTableProps } from './issue-table.tsx';
+import { IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { RepairQuestion, readToRepair } from './repair-question.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
+export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async (context) => {
@@ -52,7 +56,8 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
       countIssues(services),
       findActions(services, { formId: queryText(req.query('done')) }),
     ]);
-    const areSelected = req.query('select') === 'all';
+    const areAllMatching = req.query('select') === 'matching';
+    const areSelected = areAllMatching || req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
     const candidates = acted.flatMap(({ result }) =>
       result.code === 'several-teams' ? (result.candidates ?? []) : [],
@@ -74,7 +79,10 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
               what={code === null ? 'all issues' : 'all of these issues'}
               url={issuesUrl(code)}
             />
-            <IssueForm {...{ page, code, cursor, areSelected, texts, failures, people }} />
+            <IssueForm
+              {...{ page, code, counts, cursor, areSelected, areAllMatching, texts }}
+              {...{ failures, people }}
+            />
           </>
         )}
         <p>
@@ -93,20 +101,26 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
         'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
       );
     }
-    const { requests, note, until } = selection;
-    const repaired = requests.filter(
-      ({ action, subject }) => action === 'repair' && subject.kind === 'team',
-    );
-    if (repaired.length > 0 && form.get('confirmed') === null) {
-      const ids = repaired.map(({ subject }) => subject.id);
-      return context.render(
-        <RepairQuestion form={form} toRepair={await readToRepair(services, ids)} />,
-      );
-    }
-    const options = { note, until };
-    const acted = await act(services, operatorOf(context.var), requests, options);
-    const { formId, skipped, results } = acted;
+    const { requests, matching, note, until } = selection;
+    const operator = operatorOf(context.var);
     const code = codeNamed(form.get('issue'));
+    if (form.get('confirmed') === null) {
+      const subjects =
+        matching === 'repair'
+          ? (await findMatching(services, 'repair', code)).subjects
+          : requests.filter(({ action }) => action === 'repair').map(({ subject }) => subject);
+      const ids = subjects.filter(({ kind }) => kind === 'team').map(({ id }) => id);
+      const toRepair = await readToRepair(services, ids);
+      if (ids.length > 0) {
+        return context.render(<RepairQuestion form={form} toRepair={toRepair} />);
+      }
+    }
+    if (matching !== null) {
+      const started = await runs.start(operator, { action: matching, code, note, until });
+      return context.redirect(bulkUrl(started), 303);
+    }
+    const acted = await act(services, operator, requests, { note, until });
+    const { formId, skipped, results } = acted;
     const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
@@ -165,16 +179,29 @@ function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
+/** The number of issues on all pages. */
+function matchingText(counts: IssueCounts, code: SubjectIssueCode | null): string {
+  const all = SUBJECT_ISSUES.filter((one) => code === null || one === code).map(
+    (one) => counts[one],
+  );
+  const count = all.reduce((sum, one) => sum + one.count, 0);
+  return issueCountText({ count, isMore: all.some(({ isMore }) => isMore) });
+}
+
 type IssueFormProps = {
   readonly page: PageOfIssues;
   readonly code: SubjectIssueCode | null;
+  readonly counts: IssueCounts;
   readonly cursor: IssueCursor | null;
 } & Omit<IssueTableProps, 'issues'>;
 
-function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormProps) {
-  const { areSelected } = rows;
-  const actions = ACTIONS.filter((action) =>
-    issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
+function IssueForm({ page: { issues, next }, code, counts, cursor, ...rows }: IssueFormProps) {
+  const { areSelected, areAllMatching } = rows;
+  const actions = ACTIONS.filter(
+    (action) =>
+      // Each row has a team of its own.
+      !(areAllMatching && action === 'link') &&
+      issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
   const here = cursorParameters(cursor);
   const pager = (
@@ -204,7 +231,21 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
         <a href={issuesUrl(code, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
           {areSelected ? 'Deselect' : 'Select'} all rows
         </a>
-        <span class="row-count" />
+        {areAllMatching ? (
+          <>
+            <input type="hidden" name="all" value="matching" />
+            <strong role="status">All {matchingText(counts, code)} matching are selected</strong>
+          </>
+        ) : (
+          <>
+            {(next !== null || cursor !== null) && (
+              <a href={issuesUrl(code, { ...here, select: 'matching' })}>
+                Select all {matchingText(counts, code)} matching
+              </a>
+            )}
+            <span class="row-count" />
+          </>
+        )}
         {actions.map((action) => (
           <div>
             {action === 'dismiss' && (

@@ -14,7 +14,7 @@ import {
 } from 'instep/operate';
 import { recordedText } from '../actions/action-summary.tsx';
 import { subjectText } from '../actions/subject-link.tsx';
-import { causeText } from '../actions/words.ts';
+import { BUTTONS, causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
@@ -39,21 +39,6 @@ export const TONES: Readonly<Record<Severity, Tone>> = {
   notice: 'quiet',
 };
 
-export const BUTTONS: Readonly<Record<Action, string>> = {
-  link: 'Link team',
-  unlink: 'Unlink',
-  replay: 'Replay',
-  compare: 'Compare',
-  repair: 'Repair',
-  grant: 'Grant',
-  'revoke-grant': 'Revoke the grant',
-  'keep-as-grant': 'Keep as a grant',
-  dismiss: 'Dismiss',
-  restore: 'Restore',
-  note: 'Add a note',
-  'remove-note': 'Remove the note',
-};
-
 const COLUMNS = [
   'Select',
   'Team or customer',
@@ -66,6 +51,8 @@ const COLUMNS = [
 export type IssueTableProps = {
   readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
+  /** Whether also the rows of the other pages are selected: then none of them can be left out. */
+  readonly areAllMatching: boolean;
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
@@ -97,7 +84,7 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: OpenIssue,
   id: string,
-  { areSelected, texts, failures, people }: RowState,
+  { areSelected, areAllMatching, texts, failures, people }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
   const input = { id, text: texts.get(subject), failure: failures.get(subject), people };
@@ -107,6 +94,7 @@ function issueCells(
       name="row"
       value={subject}
       checked={areSelected}
+      disabled={areAllMatching}
       aria-label={`Row of ${labelOf(subject)}`}
     />,
     <Who issue={issue} />,

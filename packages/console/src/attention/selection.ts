@@ -1,4 +1,4 @@
-import { ACTIONS, type ActionRequest } from 'instep/operate';
+import { ACTIONS, type Action, type ActionRequest } from 'instep/operate';
 import { parseSubject } from '../actions/subject-link.tsx';
 import { CHOOSE_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
@@ -6,6 +6,8 @@ import { queryText } from '../query-parameters.ts';
 /** The rows that a form of the list selects, and what to do about them. */
 type Selection = {
   readonly requests: readonly ActionRequest[];
+  /** What to do about all matching rows of all pages; `null`: only about the requests. */
+  readonly matching: Action | null;
   readonly note: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until: Date | null;
@@ -28,13 +30,16 @@ export function readSelection(form: FormData): Selection | null {
   for (const [name, value] of form) {
     const subject = name.startsWith(CHOOSE_FIELD) && parseSubject(name.slice(CHOOSE_FIELD.length));
     if (!subject) continue;
-    return { requests: [{ action: 'link', subject, linkTo: queryText(value) }], note, until };
+    const request = { action: 'link', subject, linkTo: queryText(value) } as const;
+    return { requests: [request], matching: null, note, until };
   }
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const canReplace = `${ofRow} ` === REPLACE_FIELD;
   const named = canReplace ? 'link' : ofRow || form.get('action');
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return null;
+  const isOfAll = ofRow === '' && action !== 'link' && form.get('all') === 'matching';
+  if (isOfAll) return { requests: [], matching: action, note, until };
   const texts = readTexts(form);
   const ofAll = () => (action === 'link' ? [...texts.keys()] : form.getAll('row').map(queryText));
   const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
@@ -46,7 +51,7 @@ export function readSelection(form: FormData): Selection | null {
     const linkTo = canReplace ? replaced : (texts.get(text) ?? '');
     return subject === null ? [] : [{ action, subject, linkTo, canReplace }];
   });
-  return { requests, note, until };
+  return { requests, matching: null, note, until };
 }
 
 /** The end of a day; `null` for anything else. */

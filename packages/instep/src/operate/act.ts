@@ -121,7 +121,18 @@ export async function act(
   context: OperateContext,
   operator: Operator,
   requests: readonly ActionRequest[],
-  { note = null, until = null }: ActOptions = {},
+  options: ActOptions = {},
+): Promise<Acted> {
+  return await actInForm(context, operator, requests, options, context.nonce());
+}
+
+/** The same as a part of a form: its actions can be performed a few at a time. */
+export async function actInForm(
+  context: OperateContext,
+  operator: Operator,
+  requests: readonly ActionRequest[],
+  { note = null, until = null }: ActOptions,
+  formId: string,
 ): Promise<Acted> {
   const acting = actingAs(context, operator);
   const afterChange = await readNewestChange(context.database.query);
@@ -133,7 +144,6 @@ export async function act(
     }),
   );
   const results = acted.flat();
-  const formId = context.nonce();
   await recordActions(
     context.database.query,
     { formId, operator, note, until, afterChange },

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
+import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
@@ -92,9 +93,32 @@ export type ActionResult =
   | { readonly code: 'change-replayed'; readonly changeId: number }
   /** `position`: the last change that the consumer had acknowledged. */
   | { readonly code: 'consumer-removed'; readonly position: number }
+  /** What a bulk action has done so far: its form has a record for each subject too. */
+  | ({ readonly code: 'bulk' } & BulkProgress)
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
   /** An earlier version recorded a sentence. */
   | { readonly code: 'text'; readonly text: string };
+
+/** How far an action on all matching issues is. */
+export type BulkProgress = {
+  /** The issues that it is about; `null`: all. */
+  readonly issue: SubjectIssueCode | null;
+  /** `interrupted`: the server was stopped. What was done stays, and the rest is as it was. */
+  readonly state: 'running' | 'done' | 'cancelled' | 'failed' | 'interrupted';
+  /** `null`: not counted yet. */
+  readonly total: number | null;
+  readonly done: number;
+  readonly failed: number;
+  /** The number of issues to which the action does not apply. */
+  readonly skipped: number;
+  /** When it was written, in milliseconds since 1970. */
+  readonly atMs: number;
+  readonly cancelledBy?: string;
+  readonly error?: InstepErrorCode;
+};
+
+/** The subject of a bulk action's own record. */
+export const BULK = 'issues:all';
 
 /** A team that an entered text can mean. */
 export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<TeamPlan, 'planName'>;
@@ -113,7 +137,10 @@ export type ReplayOutcomes = Readonly<
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
-  /** Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`. */
+  /**
+   * Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all`, `events:all`
+   * or `issues:all`.
+   */
   readonly subject: string;
   readonly action:
     | 'link'
@@ -316,15 +343,27 @@ const ACTIONS = ({ teams }: ApplicationTables) => `
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
 
+/** SQL for whether a record is one of the many of a bulk action, which has a record of its own. */
+const IS_PART = `
+         (subject <> '${BULK}' and exists (
+           select from instep.operator_actions as bulk where bulk.form_id = acted.form_id and bulk.subject = '${BULK}'
+         ))`;
+
 const READ_ACTIONS_OF = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}
        where form_id = $1
-       order by subject`;
+         and (not is_done or not ${IS_PART})
+       order by subject <> '${BULK}', subject
+       limit $2`;
+
+/** More than a form without a bulk action has. */
+const MAX_OF_FORM = 500;
 
 const READ_ACTIONS = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}
        where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
          and ($3::text is null or operator = $3)
+         and ($4 or not ${IS_PART})
        order by acted_at desc
        fetch first $2 rows with ties`;
 
@@ -438,6 +477,22 @@ export type ActionFilter = {
   readonly operator?: string | undefined;
 };
 
+/** Records before a time, in microseconds since 1970; `null`: the newest ones. */
+type ActionsPage = ActionFilter & {
+  readonly before: number | null;
+  readonly limit: number;
+  /** Whether each action of a bulk action is listed too. */
+  readonly areParts: boolean;
+};
+
+async function readActions(
+  query: Query,
+  { before, limit, operator, areParts }: ActionsPage,
+): Promise<RecordedAction[]> {
+  const values = [before, limit, operator ?? null, areParts];
+  return await query<RecordedAction>({ name: 'read_actions', text: READ_ACTIONS, values });
+}
+
 export type FindActionsRequest = ActionFilter & {
   /** Only the actions of one call of `act`; none for anything but its `formId`. */
   readonly formId?: string;
@@ -448,7 +503,8 @@ export type FindActionsRequest = ActionFilter & {
 };
 
 /**
- * What operators did within the last year, newest first.
+ * What operators did within the last year, newest first. A bulk action is one of them; those that failed for it are found
+ * by its `formId`.
  *
  * @example
  * ```ts
@@ -467,20 +523,16 @@ export async function findActions(
 ): Promise<RecordedAction[]> {
   if (formId !== undefined && !UUID.test(formId)) return [];
   if (formId !== undefined) {
-    const values = [formId];
+    const values = [formId, MAX_OF_FORM];
     return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
   }
-  return await query<RecordedAction>({
-    name: 'read_actions',
-    text: READ_ACTIONS,
-    values: [before, limit, operator ?? null],
-  });
+  return await readActions(query, { operator, before, limit, areParts: false });
 }
 
 const EXPORT_PAGE = 500;
 
 /**
- * All matching actions that the audit has, newest first, for a file.
+ * All matching actions that the audit has, newest first, for a file; each one of a bulk action too.
  *
  * @example
  * ```ts
@@ -492,15 +544,12 @@ const EXPORT_PAGE = 500;
  * ```
  */
 export async function* exportActions(
-  context: OperateContext,
+  { database: { query } }: OperateContext,
   filter: ActionFilter = {},
 ): AsyncGenerator<RecordedAction> {
+  const all = { ...filter, limit: EXPORT_PAGE, areParts: true };
   for (let before: number | null = null; ; ) {
-    const page: RecordedAction[] = await findActions(context, {
-      ...filter,
-      before,
-      limit: EXPORT_PAGE,
-    });
+    const page: RecordedAction[] = await readActions(query, { ...all, before });
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < EXPORT_PAGE) return;

@@ -101,6 +101,7 @@ export {
   type ActionChange,
   type ActionFilter,
   type ActionResult,
+  type BulkProgress,
   type Candidate,
   type ComparedPlans,
   exportActions,
@@ -112,6 +113,15 @@ export {
   type ReplayOutcomes,
   type Subject,
 } from './audit.ts';
+export {
+  type Bulk,
+  type BulkRequest,
+  BulkRuns,
+  cancelBulk,
+  findMatching,
+  type MatchingSubjects,
+  readBulk,
+} from './bulk-run.ts';
 export { completeCheckout, syncCustomer } from './checkout.ts';
 export {
   type Comparison,

@@ -1,0 +1,247 @@
+import type { SubjectIssueCode } from '../health/issues.ts';
+import type { Query } from '../postgres/database.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { InstepError } from '../runtime/errors.ts';
+import { retry } from '../runtime/retry.ts';
+import { type Action, type ActOptions, actInForm } from './act.ts';
+import {
+  BULK,
+  type BulkProgress,
+  findActions,
+  type RecordedAction,
+  recordActions,
+  type Subject,
+  subjectText,
+} from './audit.ts';
+import type { OperateContext, Operator } from './context.ts';
+import { exportIssues } from './find-issues.ts';
+
+/** What is done about every issue that matches, or which dismissals of a bulk action are taken back. */
+export type BulkRequest = ActOptions &
+  (
+    | { readonly action: Action; readonly code: SubjectIssueCode | null }
+    | { readonly action: 'restore'; readonly formId: string }
+  );
+
+/** The subjects of an action on all issues that match. */
+export type MatchingSubjects = {
+  readonly subjects: readonly Subject[];
+  /** The number of other issues, to which the action does not apply. */
+  readonly skipped: number;
+};
+
+/** Still more are left for another bulk action. */
+const MAX_SUBJECTS = 100_000;
+
+/**
+ * The subjects of the open issues with this code, or of all, to which an action applies.
+ *
+ * @example
+ * ```ts
+ * const { subjects } = await findMatching(context, 'repair', 'out-of-sync');
+ * console.log(subjects.length); // 0
+ * ```
+ */
+export async function findMatching(
+  context: OperateContext,
+  action: Action,
+  code: SubjectIssueCode | null,
+  signal?: AbortSignal,
+): Promise<MatchingSubjects> {
+  const subjects = new Map<string, Subject>();
+  let skipped = 0;
+  for await (const { subject, remedies } of exportIssues(context, code)) {
+    signal?.throwIfAborted();
+    if (remedies.some((remedy) => remedy === action)) subjects.set(subjectText(subject), subject);
+    else skipped += 1;
+    if (subjects.size === MAX_SUBJECTS) break;
+  }
+  return { subjects: [...subjects.values()], skipped };
+}
+
+/** A bulk action, and those of its actions that failed: the first 500. */
+export type Bulk = BulkProgress & {
+  readonly record: RecordedAction;
+  readonly failures: readonly RecordedAction[];
+};
+
+/** A running bulk action writes more often than this. */
+const SILENT_MS = 60_000;
+
+/**
+ * How far a bulk action is, whichever process runs it; `null` if there is none with this id.
+ *
+ * @example
+ * ```ts
+ * console.log(await readBulk(context, '00000000-0000-0000-0000-000000000000')); // null
+ * ```
+ */
+export async function readBulk(context: OperateContext, formId: string): Promise<Bulk | null> {
+  const [record, ...failures] = await findActions(context, { formId });
+  if (record?.result.code !== 'bulk') return null;
+  const { code: _, ...progress } = record.result;
+  const isSilent = progress.state === 'running' && context.now() - progress.atMs > SILENT_MS;
+  return { ...progress, ...(isSilent && { state: 'interrupted' as const }), record, failures };
+}
+
+/**
+ * Ends a bulk action after the actions that are on their way, whichever process runs it. What was done stays.
+ *
+ * @example
+ * ```ts
+ * await cancelBulk(context, operator, '00000000-0000-0000-0000-000000000000');
+ * ```
+ */
+export async function cancelBulk(
+  context: OperateContext,
+  { name: cancelledBy }: Operator,
+  formId: string,
+): Promise<void> {
+  if ((await readBulk(context, formId))?.state !== 'running') return;
+  await writeProgress(context.database.query, formId, { cancelledBy });
+}
+
+/** Adds to the record of a bulk action. Returns who has cancelled it. */
+async function writeProgress(
+  query: Query,
+  formId: string,
+  progress: Partial<BulkProgress>,
+): Promise<string | null> {
+  const [row] = await query<{ cancelledBy: string | null }>({
+    name: 'write_bulk_progress',
+    text: `
+      update instep.operator_actions
+         set outcome = outcome || $2::jsonb,
+             is_done = coalesce($3, is_done)
+       where form_id = $1
+         and subject = '${BULK}'
+      returning outcome ->> 'cancelledBy' as "cancelledBy"`,
+    values: [formId, JSON.stringify(progress), isDone(progress)],
+  });
+  return row?.cancelledBy ?? null;
+}
+
+/** `null`: not known. */
+function isDone({ state, failed }: Partial<BulkProgress>): boolean | null {
+  return state === undefined ? null : state === 'done' && failed === 0;
+}
+
+async function readDismissed(query: Query, formId: string): Promise<Subject[]> {
+  return await query<Subject>({
+    name: 'read_dismissed_in_bulk',
+    text: `
+      select split_part(subject, ':', 1) as kind,
+             substr(subject, position(':' in subject) + 1) as id
+        from instep.operator_actions
+       where form_id = $1
+         and subject <> '${BULK}'
+         and action = 'dismiss'
+         and is_done
+       order by subject`,
+    values: [formId],
+  });
+}
+
+/** Few enough for Stripe to answer for all of them before the deadline of one. */
+const AT_ONCE = 10;
+
+/** A short outage of the database ends no bulk action. */
+const RETRY = {
+  isRetryable: (error: unknown) => error instanceof DatabaseUnavailable,
+  firstPauseMs: 500,
+  longestPauseMs: 5_000,
+  maxCalls: 8,
+};
+
+/**
+ * Acts on all matching issues in the background of this process. No request waits for it. The audit has its progress,
+ * so that every process can show and cancel it.
+ *
+ * @example
+ * ```ts
+ * const runs = new BulkRuns(context);
+ * const formId = await runs.start(operator, { action: 'dismiss', code: 'payment-due' });
+ * await runs.stop();
+ * console.log((await readBulk(context, formId))?.done); // 0
+ * ```
+ */
+export class BulkRuns {
+  #context: OperateContext;
+  #stopping = new AbortController();
+  #running = new Set<Promise<void>>();
+
+  constructor(context: OperateContext) {
+    this.#context = context;
+  }
+
+  /** Starts a bulk action, and returns the id under which `readBulk` finds it. */
+  async start(operator: Operator, request: BulkRequest): Promise<string> {
+    const { database, nonce, now } = this.#context;
+    const { action, note = null } = request;
+    const formId = nonce();
+    const counts = { total: null, done: 0, failed: 0, skipped: 0 };
+    const issue = 'code' in request ? request.code : null;
+    const begun: BulkProgress = { issue, state: 'running', ...counts, atMs: now() };
+    const result = { code: 'bulk', ...begun } as const;
+    const record = { subject: BULK, action, isDone: false, result };
+    await recordActions(database.query, { formId, operator, note }, [record]);
+    const running = this.#run(operator, request, formId, begun);
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+    return formId;
+  }
+
+  /** Ends the bulk actions of this process after the actions that are on their way. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await Promise.all(this.#running);
+  }
+
+  async #run(
+    operator: Operator,
+    request: BulkRequest,
+    formId: string,
+    begun: BulkProgress,
+  ): Promise<void> {
+    const { database, logger, now } = this.#context;
+    const { signal } = this.#stopping;
+    const { action, note = null, until = null } = request;
+    let progress = begun;
+    const write = async (change: Partial<BulkProgress>) => {
+      progress = { ...progress, ...change, atMs: now() };
+      return await retry(() => writeProgress(database.query, formId, progress), RETRY);
+    };
+    try {
+      const { subjects, skipped } =
+        'code' in request
+          ? await findMatching(this.#context, action, request.code, signal)
+          : { subjects: await readDismissed(database.query, request.formId), skipped: 0 };
+      let cancelledBy = await write({ total: subjects.length, skipped });
+      let next = 0;
+      while (next < subjects.length && cancelledBy === null && !signal.aborted) {
+        const some = subjects.slice(next, next + AT_ONCE);
+        const requests = some.map((subject) => ({ action, subject }));
+        const acted = await retry(
+          () => actInForm(this.#context, operator, requests, { note, until }, formId),
+          RETRY,
+        );
+        next += some.length;
+        const done = acted.results.filter((one) => one.isDone).length;
+        cancelledBy = await write({
+          done: progress.done + done,
+          failed: progress.failed + acted.results.length - done,
+          skipped: progress.skipped + acted.skipped,
+        });
+      }
+      const ended = cancelledBy === null ? 'interrupted' : 'cancelled';
+      await write({ state: next < subjects.length ? ended : 'done' });
+      logger.info({ action, formId, ...progress }, 'bulk action ended');
+    } catch (err) {
+      logger.warn({ err, action, formId }, 'bulk action failed');
+      const error = err instanceof InstepError ? { error: err.code } : {};
+      const state = signal.aborted ? 'interrupted' : 'failed';
+      // Without the database, readers see that it writes no more.
+      await write({ state, ...error }).catch((err) => logger.warn({ err, formId }, 'not recorded'));
+    }
+  }
+}
