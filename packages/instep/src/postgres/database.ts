@@ -1,4 +1,4 @@
-import type pg from 'pg';
+import pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
@@ -10,6 +10,7 @@ import {
   TablesUnknown,
 } from './errors.ts';
 import { Pools, type ServerTimeouts } from './pools.ts';
+import { type Answer, RoundTrip } from './round-trip.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
@@ -65,10 +66,11 @@ const ANSWER_MARGIN_MS = 500;
 // Deciding and then writing requires that each statement sees everything that was committed before it
 // began. Plans are made once, for any number of values, and use indexes, because a table that was small can
 // have grown.
-const BEGIN_DECIDING = `
-    begin isolation level read committed;
-    set local plan_cache_mode = force_generic_plan;
-    set local enable_seqscan = off`;
+const BEGIN_DECIDING = [
+  'begin isolation level read committed',
+  'set local plan_cache_mode = force_generic_plan',
+  'set local enable_seqscan = off',
+];
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -79,11 +81,14 @@ class PooledDatabase implements Database {
   #options: DatabaseOptions;
   #statements: Statements;
   #timeouts: ServerTimeouts;
+  #answerTimeoutMs: number;
   #pools: Pools;
   /** For a connection that is not ours alone. A pooler shares it among many clients, so only `set local` is safe. */
   #setLocally: string;
   /** The last statement of each connection that does not pipeline. */
   #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
+  /** The round trip of each connection to which statements can still be added. */
+  #roundTrips = new WeakMap<pg.PoolClient, RoundTrip>();
 
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs, searchPath, tables = {} } = options;
@@ -100,6 +105,7 @@ class PooledDatabase implements Database {
       lock_timeout: Math.ceil(statementTimeoutMs / 2),
       idle_in_transaction_session_timeout: statementTimeoutMs * 2,
     };
+    this.#answerTimeoutMs = statementTimeoutMs + ANSWER_MARGIN_MS;
     const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
     this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
     this.#pools = new Pools({
@@ -195,7 +201,7 @@ class PooledDatabase implements Database {
     values?: readonly unknown[],
   ): Promise<Row[]> {
     if (this.#pools.isOurs(client)) return await this.#queryOn(client)<Row>(statement, values);
-    const { rows } = await this.#transact(client, 'begin', async (query, atCommit) => {
+    const { rows } = await this.#transact(client, ['begin'], async (query, atCommit) => {
       const rows = query<Row>(statement, values);
       atCommit(rows);
       return { rows };
@@ -205,7 +211,7 @@ class PooledDatabase implements Database {
 
   async #transact<Result>(
     client: pg.PoolClient,
-    begin: string,
+    begin: readonly string[],
     work: Work<Result>,
     timeoutMs?: number,
   ): Promise<Result> {
@@ -216,27 +222,58 @@ class PooledDatabase implements Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = [begin, ...(this.#pools.isOurs(client) ? [] : [this.#setLocally])];
+    const start = [...begin, ...(this.#pools.isOurs(client) ? [] : [this.#setLocally])];
     for (const name of ['statement_timeout', 'lock_timeout'] as const) {
       const isShorter = timeoutMs !== undefined && timeoutMs < this.#timeouts[name];
       if (isShorter) start.push(`set local ${name} = ${timeoutMs}`);
     }
-    atCommit(this.#send('begin', client, () => client.query(start.join(';\n'))));
+    atCommit(...this.#begin(client, start));
     let result: Result;
     try {
       result = await work(this.#queryOn(client), atCommit);
+      // If a statement has failed, the commit rolls back, and that statement's error is the reason.
+      const committed = this.#commit(client);
+      for (const end of await Promise.allSettled([...inFlight, committed])) {
+        if (end.status === 'rejected') throw end.reason;
+      }
     } catch (cause) {
       await Promise.allSettled(inFlight);
       const error = databaseError(cause);
-      if (isOfOneEvent(error)) await this.#send('rollback', client, () => client.query('rollback'));
+      if (isOfOneEvent(error)) await this.#send('rollback', client, { text: 'rollback' });
       throw error;
     }
-    // If a statement has failed, the commit rolls back, and that statement's error is the reason.
-    const committed = this.#send('commit', client, () => commit(client));
-    for (const end of await Promise.allSettled([...inFlight, committed])) {
-      if (end.status === 'rejected') throw end.reason;
-    }
     return result;
+  }
+
+  /** Sends these at once: prepared, or as one text on a connection that is not ours alone. */
+  #begin(client: pg.PoolClient, texts: readonly string[]): Promise<unknown>[] {
+    if (!this.#pools.isOurs(client)) {
+      return [this.#send('begin', client, { text: texts.join(';\n') })];
+    }
+    const { stream } = client.connection;
+    stream.cork();
+    const sent = texts.map((text) => this.#sendPrepared('begin', client, text));
+    stream.uncork();
+    return sent;
+  }
+
+  /** @throws DatabaseUnavailable when it is not certain that the transaction is permanent */
+  async #commit(client: pg.PoolClient): Promise<void> {
+    let problem: string | undefined;
+    const onNotice = (notice: { routine?: string | undefined; message?: string | undefined }) => {
+      if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
+    };
+    client.on('notice', onNotice);
+    try {
+      const { command } = await this.#sendPrepared('commit', client, 'commit');
+      // PostgreSQL answers the commit of a failed transaction without an error.
+      if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
+      // It only warns if the wait for a synchronous standby was canceled: the transaction would be lost
+      // together with this server.
+      if (problem !== undefined) throw new DatabaseUnavailable(problem);
+    } finally {
+      client.off('notice', onNotice);
+    }
   }
 
   #queryOn(client: pg.PoolClient): Query {
@@ -246,10 +283,7 @@ class PooledDatabase implements Database {
     ) => {
       if (typeof statement === 'string') {
         const plain = { text: statement, types: columnValues };
-        const copy = values && [...values];
-        const { rows } = await this.#send('query', client, () =>
-          client.query<Row & pg.QueryResultRow>(plain, copy),
-        );
+        const { rows } = await this.#send<Row>('query', client, plain, values);
         return rows;
       }
       const { values: given = [], isNeeded } = statement;
@@ -257,28 +291,47 @@ class PooledDatabase implements Database {
       if (text === null) throw new TablesUnknown("the app's tables are not known yet");
       const { tables } = this.#statements;
       if (isNeeded && tables && !isNeeded(tables)) return [];
-      const name = this.#statements.preparedNameOf(statement.name, text);
-      const prepared = { name, text, values: [...given], types: columnValues };
-      const { rows } = await this.#send(statement.name, client, () =>
-        client.query<Row & pg.QueryResultRow>(prepared),
-      );
+      const { rows } = await this.#sendPrepared<Row>(statement.name, client, text, given);
       // V8 treats a result's array as long-lived, together with everything that stays in it.
       return rows.splice(0);
     };
   }
 
-  /** Sends a statement, in a span and with a deadline for its response. */
-  #send<Result>(
-    name: string,
+  /** Sends a single command, together with those that are sent before anything is awaited. */
+  #sendPrepared<Row extends object>(
+    spanName: string,
     client: pg.PoolClient,
-    start: () => Promise<Result>,
-  ): Promise<Result> {
-    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-    return inSpan(name, { kind: 'CLIENT', attributes }, () =>
-      withDeadline(
-        this.#inOrder(client, start),
-        this.#options.statementTimeoutMs + ANSWER_MARGIN_MS,
-      ),
+    text: string,
+    values: readonly unknown[] = [],
+  ): Promise<Answer<Row>> {
+    const name = this.#statements.preparedNameOf(spanName, text);
+    if (!isPipelined(client)) {
+      const prepared = { ...(name !== undefined && { name }), text, types: columnValues };
+      return this.#send(spanName, client, prepared, values);
+    }
+    return inStatementSpan(spanName, () => {
+      const roundTrip = this.#roundTrips.get(client) ?? this.#openRoundTrip(client);
+      return roundTrip.add<Row>({ name, text, values });
+    });
+  }
+
+  #openRoundTrip(client: pg.PoolClient): RoundTrip {
+    const close = () => this.#roundTrips.delete(client);
+    const roundTrip = new RoundTrip(client, this.#answerTimeoutMs, close);
+    this.#roundTrips.set(client, roundTrip);
+    return roundTrip;
+  }
+
+  #send<Row extends object>(
+    spanName: string,
+    client: pg.PoolClient,
+    statement: pg.QueryConfig,
+    values?: readonly unknown[],
+  ): Promise<Answer<Row>> {
+    this.#roundTrips.get(client)?.end();
+    const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
+    return inStatementSpan(spanName, () =>
+      withDeadline(this.#inOrder(client, start), this.#answerTimeoutMs),
     );
   }
 
@@ -292,26 +345,13 @@ class PooledDatabase implements Database {
   }
 }
 
-/**
- * @throws DatabaseUnavailable when it is not certain that the transaction is permanent
- */
-async function commit(client: pg.PoolClient): Promise<void> {
-  let problem: string | undefined;
-  const onNotice = (notice: { routine?: string | undefined; message?: string | undefined }) => {
-    if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
-  };
-  client.on('notice', onNotice);
-  try {
-    const { command } = await client.query('commit');
-    // PostgreSQL answers the commit of a failed transaction without an error.
-    if (command !== 'COMMIT') throw new DatabaseUnavailable('the transaction was rolled back');
-    // It only warns if the wait for a synchronous standby was canceled: the transaction would be lost
-    // together with this server.
-    if (problem !== undefined) throw new DatabaseUnavailable(problem);
-  } finally {
-    client.off('notice', onNotice);
-  }
+function inStatementSpan<Result>(name: string, start: () => Promise<Result>): Promise<Result> {
+  const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
+  return inSpan(name, { kind: 'CLIENT', attributes }, start);
 }
+
+/** The app's pool can have another copy of `pg`, and need not pipeline. */
+const isPipelined = (client: pg.PoolClient) => client.pipeline && client instanceof pg.Client;
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
