@@ -91,8 +91,8 @@ describe('a second customer', () => {
     await parkNaming('cus_odd', "1; drop table teams -- '");
     await deliver({ customerId: 'cus_silent' });
     expect((await checkHealth(context)).issues).toMatchObject([
-      { code: 'parked-events', count: 4 },
       { code: 'second-customer', count: 1, isMore: false, evidence: { charged: 1 } },
+      { code: 'parked-events', count: 4, severity: 'notice' },
     ]);
     const { issues } = await findIssues(context);
     const seen = issues.map(({ code, customerId }) => `${customerId}: ${code}`);
@@ -155,9 +155,9 @@ describe('a second customer', () => {
     const link = { action: 'link', linkTo: 'cus_second' } as const;
     const team = { kind: 'team', id: String(taken) } as const;
     await codeOf({ action: 'dismiss', subject: { kind: 'customer', id: 'cus_third' } });
-    expect(await codes()).toEqual(['parked-events', 'second-customer']);
+    expect(await codes()).toEqual(['second-customer', 'parked-events']);
     expect(await codeOf({ ...link, subject: team })).toBe('has-another-customer');
-    expect(await codes()).toEqual(['parked-events', 'second-customer']);
+    expect(await codes()).toEqual(['second-customer', 'parked-events']);
     await codeOf({ ...link, subject: team, canReplace: true });
     expect(await codes()).toEqual([]);
     expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });

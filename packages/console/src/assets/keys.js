@@ -18,13 +18,17 @@ document.addEventListener('keydown', (event) => {
   event.target.closest('tr').querySelector('[name="one"]').click();
 });
 
-// Buttons for selected rows need a selected row.
+// A button for several rows needs one that it applies to: a selected one or, to link, one with an entered team.
 function updateToolbar() {
-  const isNone = document.querySelector('td > :checked') === null;
-  for (const button of document.querySelectorAll('.toolbar [name="action"]:not([value="link"])'))
-    button.disabled = isNone;
+  for (const button of document.querySelectorAll('.toolbar [name="action"]')) {
+    const isLink = button.value === 'link';
+    const rows = isLink
+      ? '[placeholder]:not(:placeholder-shown)'
+      : `:checked[data-actions~="${button.value}"]`;
+    button.disabled = document.querySelector(`td > ${rows}`) === null;
+  }
 }
-document.addEventListener('change', updateToolbar);
+for (const name of ['change', 'input']) document.addEventListener(name, updateToolbar);
 
 // With the Shift key, a click on a checkbox selects all rows since the last one.
 let lastRow;

@@ -10,6 +10,7 @@ import {
   type OpenIssue,
   type RecordedAction,
   type Severity,
+  SUBJECT_ISSUES,
   subscriptionOf,
 } from 'instep/operate';
 import { recordedText } from '../actions/action-summary.tsx';
@@ -19,6 +20,7 @@ import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';
 import { Id } from '../components/id.tsx';
 import { Changes, differingFields } from '../components/plan-step.tsx';
+import { stripeUrl } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
@@ -42,7 +44,6 @@ export const TONES: Readonly<Record<Severity, Tone>> = {
 const COLUMNS = [
   'Select',
   'Team or customer',
-  'Issue',
   'Since',
   { name: 'Why', class: 'wide' },
   'Resolve',
@@ -61,19 +62,24 @@ export type IssueTableProps = {
   readonly people: ReadonlyMap<string, readonly string[]>;
 };
 
-/** The rows of the list. The surrounding form sends those that are selected, and viewers have none. */
+/** The rows of the list by their issue. The surrounding form sends those that are selected, and viewers have none. */
 export function IssueTable({ issues, ...state }: IssueTableProps) {
   const [first, last] = canAct() ? [0, COLUMNS.length] : [1, -1];
-  const rows = issues.map((issue, index) =>
-    issueCells(issue, `row-${index}`, state).slice(first, last),
-  );
-  const ids = issues.map((issue) =>
-    issue.code === 'unreadable-event' ? issue.evidence.event.eventId : issue.customerId,
-  );
+  const groups = SUBJECT_ISSUES.flatMap((code) => {
+    const found = issues.filter((issue) => issue.code === code);
+    const [any] = found;
+    if (any === undefined) return [];
+    return {
+      heading: <Badge tone={TONES[any.severity]}>{ISSUE_NAMES[code]}</Badge>,
+      rows: found.map((issue) =>
+        issueCells(issue, `row-${issues.indexOf(issue)}`, state).slice(first, last),
+      ),
+    };
+  });
   const columns = COLUMNS.slice(first, last);
   return (
     <>
-      <Table label="Issues" columns={columns} rows={rows} ids={ids} />
+      <Table label="Issues" {...{ columns, groups }} />
       <TeamOptionList />
     </>
   );
@@ -95,11 +101,11 @@ function issueCells(
       value={subject}
       checked={areSelected}
       disabled={areAllMatching}
+      data-actions={issue.remedies.join(' ')}
       aria-label={`Row of ${labelOf(subject)}`}
     />,
     <Who issue={issue} />,
-    <Badge tone={TONES[issue.severity]}>{ISSUE_NAMES[issue.code]}</Badge>,
-    <Time ms={issue.sinceMs} />,
+    <Time ms={issue.sinceMs} format="age" />,
     <Why issue={issue} />,
     <Resolution issue={issue} subject={subject} {...input} />,
   ];
@@ -327,11 +333,12 @@ type ResolutionProps = {
   readonly failure: RecordedAction | undefined;
 } & Pick<IssueTableProps, 'people'>;
 
-/** The main action of a row, with its field. */
+/** The remedy of a row, with its field. */
 function Resolution({ issue, subject, id, text, failure, people }: ResolutionProps) {
   const action = mainActionOf(issue);
   const isOfTeam = issue.code === 'unknown-customer';
   const isNotLinked = failure?.action === 'link';
+  const customerUrl = isOfStripe(issue) ? stripeUrl(issue.customerId) : null;
   return (
     <>
       {action === 'link' && issue.code !== 'second-customer' && (
@@ -347,10 +354,19 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
           aria-invalid={isNotLinked ? 'true' : undefined}
         />
       )}
+      {customerUrl !== null && (
+        <a class="button main" href={customerUrl} rel="noreferrer">
+          Open at Stripe
+        </a>
+      )}
       {issue.code === 'second-customer' ? (
         <ReplaceOrKeep teamId={issue.evidence.suggestedTeam.id} subject={subject} />
       ) : (
-        <Button name="one" value={`${action} ${subject}`}>
+        <Button
+          kind={action === 'dismiss' ? 'quiet' : 'main'}
+          name="one"
+          value={`${action} ${subject}`}
+        >
           {BUTTONS[action]}
         </Button>
       )}
@@ -373,6 +389,10 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
   );
 }
 
+/** Whether only a change at Stripe resolves it. */
+const isOfStripe = ({ remedies }: OpenIssue) =>
+  remedies.some((remedy) => remedy === 'collect-payment' || remedy === 'cancel-subscription');
+
 type ReplaceOrKeepProps = { readonly teamId: ApplicationId; readonly subject: string };
 
 function ReplaceOrKeep({ teamId, subject }: ReplaceOrKeepProps) {
@@ -380,7 +400,7 @@ function ReplaceOrKeep({ teamId, subject }: ReplaceOrKeepProps) {
   return (
     <>
       <input type="hidden" name={field} value={String(teamId)} />
-      <Button name="one" value={field}>
+      <Button kind="main" name="one" value={field}>
         Replace
       </Button>
       <Button name="one" value={`dismiss ${subject}`}>

@@ -60,7 +60,6 @@ export function TeamsToRepair({ issues, count }: ToRepair) {
       <Table
         label="Teams to repair"
         columns={['Team', 'Customer', 'Issue', { name: 'Change', class: 'wide' }]}
-        ids={issues.map(({ customerId }) => customerId)}
         rows={issues.map((issue) => [
           issue.team && <TeamLink id={issue.team.id} team={issue.team} />,
           <OptionalText text={issue.customerId} />,

@@ -77,7 +77,7 @@ function waitingCells(issue: OpenIssue): Child[] {
   const { customerId, sinceMs } = issue;
   return [
     <StripeId text={customerId} />,
-    <Time ms={sinceMs} />,
+    <Time ms={sinceMs} format="age" />,
     <Why issue={issue} />,
     <Button name="customer" value={customerId ?? ''}>
       Link team

@@ -1,5 +1,4 @@
 import type { Child } from 'hono/jsx';
-import { DistinctIds, type ListedIds } from './id.tsx';
 
 type Column =
   | string
@@ -16,13 +15,15 @@ export type Sort = {
   readonly href: string;
 };
 
+type Rows = readonly (readonly Child[])[];
+
 type TableProps = {
   /** Names the rows, for screen readers. */
   readonly label: string;
   readonly columns: readonly Column[];
-  readonly rows: readonly (readonly Child[])[];
-  /** The ids in the rows, which are shortened as far as they stay distinguishable. */
-  readonly ids?: ListedIds;
+  readonly rows?: Rows;
+  /** Rows of several kinds, each with a heading, instead of `rows`. */
+  readonly groups?: readonly { readonly heading: Child; readonly rows: Rows }[];
   /** Whether the first cell names its row. */
   readonly hasRowNames?: boolean;
 };
@@ -31,10 +32,11 @@ type TableProps = {
 const MAX_PHONE_COLUMNS = 3;
 
 /** A dense table. If it is wider than the page, it scrolls, also by keyboard. */
-export function Table({ label, columns, rows, ids = [], hasRowNames = false }: TableProps) {
+export function Table({ label, columns, hasRowNames = false, ...content }: TableProps) {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
-  const [names, classes] = [all.map((column) => column.name), all.map((column) => column.class)];
-  const isTooWide = columns.length > MAX_PHONE_COLUMNS || classes.includes('wide');
+  const isTooWide =
+    columns.length > MAX_PHONE_COLUMNS || all.some((column) => column.class === 'wide');
+  const groups = content.groups ?? [{ heading: null, rows: content.rows ?? [] }];
   return (
     <section class="scroll" aria-label={label} tabindex={0}>
       <table class={isTooWide ? 'cards' : undefined}>
@@ -47,23 +49,30 @@ export function Table({ label, columns, rows, ids = [], hasRowNames = false }: T
             ))}
           </tr>
         </thead>
-        <tbody>
-          <DistinctIds ids={ids}>
+        {groups.map(({ heading, rows }) => (
+          <tbody>
+            {heading !== null && (
+              <tr class="group">
+                <th scope="rowgroup" colspan={columns.length}>
+                  {heading}
+                </th>
+              </tr>
+            )}
             {rows.map((cells) => (
               <tr>
                 {cells.map((cell, index) =>
                   hasRowNames && index === 0 ? (
                     <th scope="row">{cell}</th>
                   ) : (
-                    <td class={classes[index]} data-label={names[index]}>
+                    <td class={all[index]?.class} data-label={all[index]?.name}>
                       {cell}
                     </td>
                   ),
                 )}
               </tr>
             ))}
-          </DistinctIds>
-        </tbody>
+          </tbody>
+        ))}
       </table>
     </section>
   );

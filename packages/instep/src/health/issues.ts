@@ -352,11 +352,12 @@ const LEAST_SESSIONS = 5;
 /** A consumer that is behind for so long is probably not used any more. */
 const CONSUMER_LATE_MS = 24 * 60 * 60_000;
 
-/** Derives everything that is wrong from the state. Pure. */
+/** Derives everything that is wrong from the state, the most severe first. Pure. */
 export function issuesOf(state: SyncState, nowMs: number): Issue[] {
   const found = [...serviceIssues(state, nowMs), ...subjectIssues(state, nowMs)];
   const codes = Object.keys(ISSUES);
-  return found.sort((one, other) => codes.indexOf(one.code) - codes.indexOf(other.code));
+  const orderOf = ({ code }: Issue) => codes.indexOf(code);
+  return found.sort((one, other) => bySeverity(one, other) || orderOf(one) - orderOf(other));
 }
 
 const ONE = { count: 1, isMore: false } as const;
@@ -521,8 +522,18 @@ function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator
 const isOfSubject = (code: string): code is SubjectIssueCode =>
   ISSUES[code as IssueCode].concerns !== 'service';
 
-/** The issues of single teams, customers, subscriptions and events, in the order of `ISSUES`. */
-export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = Object.keys(ISSUES).filter(isOfSubject);
+const SEVERITIES: readonly Severity[] = ['failure', 'warning', 'notice'];
+
+type Judged = { readonly severity: Severity };
+
+/** Sorts the most severe first. */
+export const bySeverity = (one: Judged, other: Judged) =>
+  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity);
+
+/** The issues of single teams, customers, subscriptions and events, the most severe first. */
+export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = Object.keys(ISSUES)
+  .filter(isOfSubject)
+  .sort((one, other) => bySeverity(ISSUES[one], ISSUES[other]));
 
 /** The issues by which teams are counted and filtered. */
 export const TEAM_ISSUES = [

@@ -4,6 +4,7 @@ import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
+  bySeverity,
   CODE_OF_CAUSE,
   COMPARISON_ISSUES,
   type ComparisonIssueCode,
@@ -133,7 +134,7 @@ type SourcePage = {
 };
 
 type Source = {
-  readonly codes: readonly SubjectIssueCode[];
+  readonly codes: readonly [SubjectIssueCode, ...SubjectIssueCode[]];
   /** The rows after a key; those of one customer stay together, so there can be more than asked for. */
   readonly read: (query: Query, page: SourcePage) => Promise<Row[]>;
 };
@@ -162,31 +163,34 @@ const READ_LISTED: Readonly<Record<ListedIssueCode, Source['read']>> = {
   },
 };
 
-/** Each has an index in which a page begins. */
-const SOURCES: readonly Source[] = [
-  {
-    codes: COMPARISON_ISSUES,
-    async read(query, { teamKey, code, after: afterCustomerId, limit }) {
-      const causes =
-        code === null ? null : ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
-      const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
-      const namedBy = await readOtherTeams(query, found, teamKey);
-      return await withTeams(query, found, (one, teams) =>
-        issueOf(one, teams, namedBy.get(one.customerId)),
-      );
-    },
-  },
-  {
-    codes: ['parked-events', 'second-customer'],
-    async read(query, page) {
-      if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
-      const { after: afterCustomerId, limit } = page;
-      const customers = await readParkedCustomers(query, { afterCustomerId, limit });
-      return await parkedIssues(query, customers, page);
-    },
-  },
-  ...LISTED_ISSUES.map((code) => ({ codes: [code], read: READ_LISTED[code] })),
+const readCompared =
+  (code: ComparisonIssueCode): Source['read'] =>
+  async (query, { teamKey, after: afterCustomerId, limit }) => {
+    const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
+    const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
+    const namedBy = await readOtherTeams(query, found, teamKey);
+    return await withTeams(query, found, (one, teams) =>
+      issueOf(one, teams, namedBy.get(one.customerId)),
+    );
+  };
+
+const readParked: Source['read'] = async (query, page) => {
+  if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
+  const { after: afterCustomerId, limit } = page;
+  const customers = await readParkedCustomers(query, { afterCustomerId, limit });
+  return await parkedIssues(query, customers, page);
+};
+
+const ALL_SOURCES: readonly Source[] = [
+  { codes: ['parked-events', 'second-customer'], read: readParked },
+  ...COMPARISON_ISSUES.map((code): Source => ({ codes: [code], read: readCompared(code) })),
+  ...LISTED_ISSUES.map((code): Source => ({ codes: [code], read: READ_LISTED[code] })),
 ];
+
+/** The most severe first. Each has an index in which a page begins. */
+const SOURCES = ALL_SOURCES.toSorted((one, other) =>
+  bySeverity(ISSUES[one.codes[0]], ISSUES[other.codes[0]]),
+);
 
 /** The issue that a comparison found about one of these teams, or about a customer without a team. */
 export function issueOf(
