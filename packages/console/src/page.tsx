@@ -59,7 +59,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
   return (
     <>
       {raw('<!doctype html>')}
-      <html lang="en">
+      <html lang="en" data-now-ms={currentRequest().nowMs}>
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />

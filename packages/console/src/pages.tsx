@@ -37,7 +37,7 @@ export function createPages(options: PagesOptions): Pages {
   const run = new ReconcileRun(options);
   const bulkRuns = new BulkRuns(options);
   if (basePath !== '') app.use(addBasePath(basePath));
-  app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options.keyMode));
+  app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options));
   app.use(safeHeaders, withinDeadline, smallBody);
   app.route('/assets', assetPages());
   app.route('/', access(options));

@@ -1,6 +1,6 @@
 import type { MiddlewareHandler } from 'hono';
 import { useRequestContext } from 'hono/jsx-renderer';
-import type { ConsoleUser, Mode, Operator } from 'instep/operate';
+import type { ConsoleUser, Mode, OperateContext, Operator } from 'instep/operate';
 
 /** Who sent the request, and how we know. */
 type Requester = ConsoleUser & {
@@ -20,6 +20,8 @@ export type ConsoleEnv = {
     csrfToken: string;
     /** For links to Stripe's dashboard: the mode of the API key, or of the event that is shown. */
     mode: Mode | null;
+    /** The time of the request. */
+    nowMs: number;
   };
 };
 
@@ -33,12 +35,15 @@ export function canAct({ requester } = currentRequest()): boolean {
   return requester.role === 'operator';
 }
 
+type Clock = Pick<OperateContext, 'keyMode' | 'now'>;
+
 /** Every request starts as a visitor's. */
-export function asVisitor(mode: Mode | null): MiddlewareHandler<ConsoleEnv> {
+export function asVisitor({ keyMode, now }: Clock): MiddlewareHandler<ConsoleEnv> {
   return async (context, next) => {
     context.set('requester', { kind: 'visitor', name: 'visitor', role: 'viewer', session: null });
     context.set('csrfToken', '');
-    context.set('mode', mode);
+    context.set('mode', keyMode);
+    context.set('nowMs', now());
     await next();
   };
 }

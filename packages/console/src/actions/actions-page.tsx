@@ -106,7 +106,7 @@ const actionsUrl = (operator: string, before: number | null = null) =>
 function actionCells(recorded: RecordedAction) {
   const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
   return [
-    <Time ms={Math.floor(actedAtMicroseconds / 1_000)} />,
+    <Time ms={Math.floor(actedAtMicroseconds / 1_000)} format="age" />,
     operator === null ? (
       <OptionalText text={null} />
     ) : (

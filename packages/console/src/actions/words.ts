@@ -9,6 +9,7 @@ import {
   type ReplayOutcomes,
   type Subject,
 } from 'instep/operate';
+import { outcomeText } from '../components/badges.tsx';
 import { quoted } from '../components/text.tsx';
 
 /** What a button does. */
@@ -190,7 +191,7 @@ function replayText(outcomes: ReplayOutcomes): string {
   const counts = Object.entries(outcomes);
   if (counts.length === 0) return 'No event waited for a team.';
   const events = counts.reduce((sum, [, count]) => sum + count, 0);
-  const list = counts.map(([outcome, count]) => `${count} ${outcome}`).join(', ');
+  const list = counts.map(([outcome, count]) => `${count} ${outcomeText(outcome)}`).join(', ');
   return `${counted(events, 'event')} replayed: ${list}.`;
 }
 

@@ -11,7 +11,21 @@ const FORMATS = {
   minute: { timeStyle: 'short' },
   weekday: { weekday: 'short', hour: 'numeric', minute: '2-digit' },
   slot: { dateStyle: 'medium', timeStyle: 'short' },
+  age: { dateStyle: 'medium', timeStyle: 'short' },
 };
+
+/** The reader's clock can differ from the server's. */
+const skewMs = Date.now() - document.documentElement.dataset.nowMs;
+
+/** How long ago a time was; `null` when that was more than a day. */
+function ageOf(at) {
+  const seconds = Math.max(0, Math.round((Date.now() - skewMs - at) / 1_000));
+  if (seconds >= 86_400) return null;
+  if (seconds < 120) return `${seconds} s ago`;
+  return seconds < 7_200
+    ? `${Math.round(seconds / 60)} min ago`
+    : `${Math.round(seconds / 3_600)} h ago`;
+}
 
 /** Those before and within "AM" or "p. m.": a line must not break there. */
 const SPACES_AT_END = /\s(?=\D*$)/g;
@@ -19,8 +33,9 @@ const SPACES_AT_END = /\s(?=\D*$)/g;
 function showTimes() {
   const timeZone = isUtc ? 'UTC' : ownZone;
   for (const element of document.querySelectorAll('time[datetime], [data-at]')) {
-    const format = formatIn(timeZone, element.getAttribute('class'));
-    const text = format.format(new Date(element.dataset.at ?? element.dateTime));
+    const at = new Date(element.dataset.at ?? element.dateTime);
+    const name = element.getAttribute('class');
+    const text = (name === 'age' && ageOf(at)) || formatIn(timeZone, name).format(at);
     element.textContent = text.replace(SPACES_AT_END, '\u00a0');
   }
   for (const zone of document.querySelectorAll('.zone')) zone.textContent = timeZone;
@@ -79,3 +94,4 @@ if (zoneButton && ownZone !== 'UTC') {
 }
 
 document.addEventListener('htmx:afterSwap', showTimes);
+setInterval(showTimes, 30_000);

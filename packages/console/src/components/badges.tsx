@@ -18,12 +18,12 @@ const OUTCOME_TONES = {
   unreadable: 'bad',
 } as const satisfies Record<LoggedOutcome, Tone>;
 
+/** An outcome in words. `parked` is its code. */
+export const outcomeText = (outcome: string) =>
+  outcome === 'parked' ? 'waiting for a team' : outcome;
+
 export function OutcomeBadge({ outcome }: { readonly outcome: LoggedOutcome }) {
-  return (
-    <Badge tone={OUTCOME_TONES[outcome]}>
-      {outcome === 'parked' ? 'waiting for a team' : outcome}
-    </Badge>
-  );
+  return <Badge tone={OUTCOME_TONES[outcome]}>{outcomeText(outcome)}</Badge>;
 }
 
 /** A status can be any text. */

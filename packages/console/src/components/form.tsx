@@ -128,11 +128,13 @@ type SelectProps = {
   /** The label of the empty choice. */
   readonly any: string;
   readonly options: readonly string[];
+  /** What is shown for an option; the option itself by default. */
+  readonly textOf?: (option: string) => string;
   readonly value: string;
 };
 
 /** A choice among a few values, or none of them. */
-export function Select({ label, name, any, options, value }: SelectProps) {
+export function Select({ label, name, any, options, textOf, value }: SelectProps) {
   const id = `field-${name}`;
   return (
     <div class="field">
@@ -141,7 +143,7 @@ export function Select({ label, name, any, options, value }: SelectProps) {
         <option value="">{any}</option>
         {options.map((option) => (
           <option value={option} selected={option === value}>
-            {option}
+            {textOf?.(option) ?? option}
           </option>
         ))}
       </select>

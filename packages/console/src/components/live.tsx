@@ -1,5 +1,4 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { durationOf } from 'instep/operate';
 import { Time } from './text.tsx';
 
 type LiveProps = PropsWithChildren<{
@@ -56,22 +55,4 @@ export function WhenCurrent({ children }: PropsWithChildren) {
 
 export function WhenOutdated({ children }: PropsWithChildren) {
   return <span class="when-outdated">{children}</span>;
-}
-
-type AgoProps = {
-  readonly ms: number;
-  /** When the data was read. */
-  readonly nowMs: number;
-};
-
-/** `3 s ago`, or the time itself when the data is outdated. */
-export function Ago({ ms, nowMs }: AgoProps) {
-  return (
-    <>
-      <WhenCurrent>{durationOf(nowMs - ms)} ago</WhenCurrent>
-      <WhenOutdated>
-        <Time ms={ms} />
-      </WhenOutdated>
-    </>
-  );
 }

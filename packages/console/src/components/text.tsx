@@ -1,4 +1,6 @@
 import type { PropsWithChildren } from 'hono/jsx';
+import { durationOf } from 'instep/operate';
+import { currentRequest } from '../request-context.ts';
 
 /** Longer text gets no tooltip. */
 export const MAX_TOOLTIP_LENGTH = 2_000;
@@ -62,8 +64,8 @@ export function Zone() {
   return <span class="zone">UTC</span>;
 }
 
-/** How much of a time is shown. `times.js` has a format for each name. */
-type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday';
+/** How much of a time is shown. `times.js` has a format for each name. `age`: how long ago it was, if it was lately. */
+type TimeFormat = 'full' | 'slot' | 'clock' | 'minute' | 'weekday' | 'age';
 
 type TimeProps = { readonly ms: number; readonly format?: TimeFormat };
 
@@ -76,9 +78,17 @@ export function Time({ ms, format = 'full' }: TimeProps) {
       title={exact.replace('T', ' ').replace('Z', ' UTC')}
       class={format === 'full' ? undefined : format}
     >
-      {`${inUtc(exact, format)} UTC`}
+      {(format === 'age' && ageOf(ms)) || `${inUtc(exact, format)} UTC`}
     </time>
   );
+}
+
+/** An older time is shown by its date. `times.js` counts on. */
+const MAX_AGE_MS = 24 * 3_600_000;
+
+function ageOf(ms: number): string | null {
+  const ageMs = currentRequest().nowMs - ms;
+  return ageMs < MAX_AGE_MS ? `${durationOf(ageMs)} ago` : null;
 }
 
 type TimeLabelProps = {
@@ -135,6 +145,7 @@ function inUtc(exact: string, format: TimeFormat): string {
     case 'full':
       return exact.slice(0, 19).replace('T', ' ');
     case 'slot':
+    case 'age':
       return exact.slice(0, 16).replace('T', ' ');
     case 'clock':
       return exact.slice(11, 19);

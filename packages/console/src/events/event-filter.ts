@@ -7,8 +7,9 @@ import {
   parseTimeSince,
   readTeam,
 } from 'instep/operate';
+import { outcomeText } from '../components/badges.tsx';
 import { quoted } from '../components/text.tsx';
-import type { FilterFields } from '../links/event-links.tsx';
+import { type FilterFields, NO_FILTER } from '../links/event-links.tsx';
 
 /** The numbers of events per page to choose from; the first is the default. */
 const SIZES = [50, 100, 200] as const;
@@ -21,7 +22,26 @@ export function pageSize({ size }: FilterFields): number {
   return SIZES.find((one) => String(one) === size) ?? SIZES[0];
 }
 
-export type FieldErrors = Partial<FilterFields>;
+/** `add`: what was entered in the search bar. */
+export type FieldErrors = Partial<FilterFields> & { readonly add?: string };
+
+const FIELD_OF_PREFIX: Readonly<Record<string, keyof FilterFields>> = {
+  evt: 'event',
+  cus: 'customer',
+  sub: 'subscription',
+  in: 'invoice',
+};
+
+/** The filter that a text in the search bar stands for; `null`: none. */
+export function filterNamed(text: string): Partial<FilterFields> | null {
+  const [, name, value = ''] = /^(\w+):\s*(.+)$/s.exec(text) ?? [];
+  if (name !== undefined && Object.hasOwn(NO_FILTER, name)) return { [name]: value };
+  const outcome = LOGGED_OUTCOMES.find((one) => one === text || outcomeText(one) === text);
+  if (outcome !== undefined) return { outcome };
+  const field = FIELD_OF_PREFIX[/^([a-z]+)_/.exec(text)?.[1] ?? ''];
+  if (field !== undefined) return { [field]: text };
+  return /^\d+$/.test(text) ? { team: text } : null;
+}
 
 /** The filter, or the errors of its fields. */
 type ParsedFilter =

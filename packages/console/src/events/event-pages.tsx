@@ -10,17 +10,24 @@ import {
   type PageOfEvents,
   subscriptionOf,
 } from 'instep/operate';
+import { outcomeText } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { Time } from '../components/text.tsx';
+import { Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { type FilterFields, filterUrl, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
-import { queryNumber, readFields } from '../query-parameters.ts';
-import { type FieldErrors, OTHER_SIZES, pageSize, parseFilter } from './event-filter.ts';
+import { queryNumber, queryText, readFields } from '../query-parameters.ts';
+import {
+  type FieldErrors,
+  filterNamed,
+  OTHER_SIZES,
+  pageSize,
+  parseFilter,
+} from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
 import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
@@ -32,11 +39,16 @@ export function eventPages(options: OperateContext): Hono {
   const app = new Hono();
 
   app.get('/', async (context) => {
-    const { req, render, status } = context;
+    const { req, render, redirect, status } = context;
     const fields = readFields(NO_FILTER, (name) => req.query(name));
+    const entered = queryText(req.query('add'));
+    const added = filterNamed(entered);
+    if (added !== null) return redirect(filterUrl('/events', { ...fields, ...added }), 303);
     const nowMs = now();
-    const { filter, errors } = await parseFilter(options, fields, nowMs);
-    const form = <FilterForm {...{ fields, filter, errors }} />;
+    const parsed = await parseFilter(options, fields, nowMs);
+    const { filter, errors } =
+      entered === '' ? parsed : { filter: null, errors: { ...parsed.errors, add: NOT_ADDED } };
+    const form = <FilterForm {...{ fields, filter, errors, entered }} />;
     if (filter === null) {
       status(400);
       return render(
@@ -107,39 +119,85 @@ export function eventPages(options: OperateContext): Hono {
   return app.route('/', eventPage(options));
 }
 
+const NOT_ADDED =
+  'Enter an id (evt_…, cus_…, sub_…, in_…), the number of a team, or a field and its value, such as customer:cus_123.';
+
 type FilterFormProps = {
   readonly fields: FilterFields;
   readonly filter: EventFilter | null;
   readonly errors: FieldErrors | null;
+  /** What was entered in the search bar, if that is no filter. */
+  readonly entered?: string;
 };
 
-function FilterForm({ fields, filter, errors }: FilterFormProps) {
-  const propsOf = (name: keyof FilterFields) => ({
-    name,
-    value: fields[name],
-    error: errors?.[name],
-  });
+/** The filters that are entered in the search bar; the others have fields of their own. */
+const IDS = ['event', 'customer', 'subscription', 'invoice', 'team'] as const;
+
+/** A search bar that adds a filter, and the filters, each of which can be removed. */
+function FilterForm({ fields, filter, errors, entered = '' }: FilterFormProps) {
+  const { outcome, type, size } = fields;
   return (
     <search aria-label="Events">
-      <form method="get" action="/events" class="filter">
-        <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
-        <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
-        <Select
-          label="Outcome"
-          any="any outcome"
-          options={LOGGED_OUTCOMES}
-          {...propsOf('outcome')}
-        />
-        <Select label="Type" any="any type" options={LOGGED_TYPES} {...propsOf('type')} />
-        <Field label="Customer" type="search" maxlength={300} {...propsOf('customer')} />
-        <Field label="Subscription" type="search" maxlength={300} {...propsOf('subscription')} />
-        <Field label="Event" type="search" maxlength={300} {...propsOf('event')} />
-        <Field label="Invoice" type="search" maxlength={300} {...propsOf('invoice')} />
-        <Field label="Team" type="search" maxlength={20} {...propsOf('team')} />
-        <Select label="Per page" any="50" options={OTHER_SIZES} {...propsOf('size')} />
-        <Button kind="main">Filter</Button>
+      <form method="get" action="/events">
+        <div class="row">
+          <Field
+            label="Event, customer, subscription, invoice or team"
+            name="add"
+            type="search"
+            value={entered}
+            error={errors?.add}
+            maxlength={300}
+          />
+          <Button kind="main">Filter</Button>
+        </div>
+        {IDS.map(
+          (name) => fields[name] && <input type="hidden" name={name} value={fields[name]} />,
+        )}
+        <Chips fields={fields} filter={filter} />
+        <details open={errors?.from !== undefined || errors?.until !== undefined}>
+          <summary>Time, outcome and type</summary>
+          <div class="row">
+            <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
+            <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
+            <Select
+              label="Outcome"
+              name="outcome"
+              any="any outcome"
+              options={LOGGED_OUTCOMES}
+              textOf={outcomeText}
+              value={outcome}
+            />
+            <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
+            <Select label="Per page" name="size" any="50" options={OTHER_SIZES} value={size} />
+          </div>
+        </details>
       </form>
     </search>
+  );
+}
+
+function Chips({ fields, filter }: Pick<FilterFormProps, 'fields' | 'filter'>) {
+  const { size: _, ...filters } = fields;
+  const times = new Map(Object.entries({ from: filter?.sinceMs, until: filter?.untilMs }));
+  const chosen = Object.entries(filters).filter(([, value]) => value !== '');
+  if (chosen.length === 0) return null;
+  return (
+    <nav class="chips" aria-label="Filters">
+      {chosen.map(([name, value]) => {
+        const ms = times.get(name);
+        return (
+          <a href={filterUrl('/events', { ...fields, [name]: '' })} title="Remove">
+            {name}:{' '}
+            {ms === undefined ? (
+              <UntrustedText text={outcomeText(value)} maxLength={60} />
+            ) : (
+              <Time ms={ms} format="slot" />
+            )}{' '}
+            ×
+          </a>
+        );
+      })}
+    </nav>
   );
 }
 

@@ -1,4 +1,4 @@
-import { type EventRow, type SubscriptionEvent, subscriptionOf } from 'instep/operate';
+import { type EventRow, subscriptionOf } from 'instep/operate';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
@@ -17,24 +17,14 @@ const COLUMNS = [
 ] as const;
 
 export function EventTable({ events }: { readonly events: readonly EventRow[] }) {
-  const rows = events.map((event) => ({ event, subscription: subscriptionOf(event) }));
-  const ids = rows.flatMap(({ event: { eventId, customerId }, subscription }) => [
-    eventId,
-    customerId,
-    subscription?.productId,
-  ]);
-  return <Table label="Events" columns={COLUMNS} rows={rows.map(eventCells)} ids={ids} />;
+  return <Table label="Events" columns={COLUMNS} rows={events.map(eventCells)} />;
 }
 
-type Row = {
-  readonly event: EventRow;
-  readonly subscription: SubscriptionEvent | null;
-};
-
-function eventCells({ event, subscription }: Row) {
+function eventCells(event: EventRow) {
+  const subscription = subscriptionOf(event);
   const { type, customerId, outcome, deliveries, receivedAtMs } = event;
   return [
-    <Time ms={receivedAtMs} />,
+    <Time ms={receivedAtMs} format="age" />,
     <OutcomeBadge outcome={outcome} />,
     <EventLink event={event} />,
     shortType(type),

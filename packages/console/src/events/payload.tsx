@@ -1,28 +1,25 @@
 import type { Child } from 'hono/jsx';
-import { counted } from 'instep/operate';
 import { Time, UntrustedText } from '../components/text.tsx';
 
 /** How much of a body that is not JSON is shown, in characters. */
 const MAX_SHOWN = 4_000;
 
-/** Objects and lists above this depth are open at first. */
-const OPEN_DEPTH = 3;
+/** More than an event of Stripe has, and few enough for a browser. */
+const MAX_TOKENS = 12_000;
 
-/** More than Stripe sends, and few enough for a browser. */
-const MAX_VALUES = 3_000;
-const MAX_DEPTH = 40;
+/** Everything but white space. `JSON.parse` would round large numbers and drop names that occur twice. */
+const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\]:,"]+/g;
 
-/** The body of an event as a tree that shows every value as it was sent. */
+/** The body of an event, indented, with every value as it was sent. */
 export function Payload({ body }: { readonly body: Uint8Array }) {
   const text = new TextDecoder().decode(body);
-  if (isJson(text)) return <div class="json">{new JsonRenderer(text).value()}</div>;
+  const tokens = isJson(text) ? (text.match(TOKENS) ?? []) : null;
+  const isCut = tokens === null ? text.length > MAX_SHOWN : tokens.length > MAX_TOKENS;
   return (
     <>
-      <p>The body is not JSON.</p>
-      <pre>
-        <bdi>{text.slice(0, MAX_SHOWN)}</bdi>
-      </pre>
-      {text.length > MAX_SHOWN && <Rest />}
+      {tokens === null && <p>The body is not JSON.</p>}
+      <pre>{tokens === null ? <bdi>{text.slice(0, MAX_SHOWN)}</bdi> : indented(tokens)}</pre>
+      {isCut && <p class="quiet">The rest is in the download.</p>}
     </>
   );
 }
@@ -36,117 +33,62 @@ function isJson(text: string): boolean {
   }
 }
 
-const Rest = () => <p class="quiet">The rest is in the download.</p>;
+function indented(tokens: readonly string[]): Child[] {
+  let depth = 0;
+  let name = '';
+  return tokens.slice(0, MAX_TOKENS).map((token, index) => {
+    const next = tokens[index + 1];
+    if (token === ':') return ': ';
+    if (token === ',') return `,${lineAt(depth)}`;
+    if (OPENING.test(token)) {
+      depth += 1;
+      return CLOSING.test(next ?? '') ? token : token + lineAt(depth);
+    }
+    if (CLOSING.test(token)) {
+      depth -= 1;
+      return OPENING.test(tokens[index - 1] ?? '') ? token : lineAt(depth) + token;
+    }
+    if (next !== ':') return <Value token={token} isTime={TIME_NAME.test(name)} />;
+    name = token;
+    return (
+      <span class="json-name">
+        <UntrustedText text={JSON.parse(token)} />
+      </span>
+    );
+  });
+}
 
-/** Seconds since 1970, from 2001 on. */
-const TIME = /^[1-9]\d{9}$/;
+const OPENING = /^[{[]$/;
+const CLOSING = /^[}\]]$/;
+
+/** Deeper ones begin at the same place. */
+const MAX_DEPTH = 20;
+
+const lineAt = (depth: number) => `\n${'  '.repeat(Math.min(depth, MAX_DEPTH))}`;
 
 /** Stripe's names for times. */
 const TIME_NAME = /^"(?:created|start_date|.*_(?:at|from|end|start|anchor|date))"$/;
 
-/** Without commas and colons, which carry no information once the text is known to be JSON. */
-const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\]]|[^\s{}[\]:,"]+/g;
+/** Seconds since 1970, from 2001 on. */
+const TIME = /^[1-9]\d{9}$/;
 
-/**
- * Renders valid JSON token by token. `JSON.parse` would round large numbers and drop duplicate
- * names.
- */
-class JsonRenderer {
-  #tokens: Iterator<RegExpExecArray, unknown>;
-  #token = '';
-  #values = 0;
-
-  constructor(text: string) {
-    this.#tokens = text.matchAll(TOKENS);
-    this.#next();
-  }
-
-  /** Renders the value that starts at the current token. */
-  value(name: Child = '', depth = 0, isTime = false): Child {
-    this.#values += 1;
-    const token = this.#next();
-    if (token === '{' || token === '[') return this.#container(token, name, depth);
+function Value({ token, isTime }: { readonly token: string; readonly isTime: boolean }) {
+  if (token.startsWith('"')) {
     return (
-      <div>
-        {name}
-        {token.startsWith('"') ? (
-          <span class="json-text">
-            "<UntrustedText text={JSON.parse(token)} maxLength={300} />"
-          </span>
-        ) : (
-          <>
-            <span class="json-literal">{token}</span>
-            {TIME.test(token) && isTime && (
-              <span class="quiet">
-                {' '}
-                <Time ms={Number(token) * 1_000} />
-              </span>
-            )}
-          </>
-        )}
-      </div>
+      <span class="json-text">
+        "<UntrustedText text={JSON.parse(token)} maxLength={300} />"
+      </span>
     );
   }
-
-  #container(opening: '{' | '[', name: Child, depth: number): Child {
-    const [closing, noun] = opening === '{' ? ['}', 'member'] : [']', 'item'];
-    const children: Child[] = [];
-    let isCut = false;
-    while (this.#token !== closing && !isCut) {
-      isCut = depth >= MAX_DEPTH || this.#values >= MAX_VALUES;
-      if (isCut) this.#skip();
-      else {
-        const isTime = TIME_NAME.test(this.#token);
-        children.push(this.value(opening === '{' && this.#name(), depth + 1, isTime));
-      }
-    }
-    if (!isCut) this.#next();
-    if (children.length === 0 && !isCut) {
-      return (
-        <div>
-          {name}
-          {opening + closing}
-        </div>
-      );
-    }
-    const count = `${counted(children.length, noun)}${isCut ? ' or more' : ''}`;
-    return (
-      <details open={depth < OPEN_DEPTH}>
-        <summary>
-          {name}
-          {opening} <span class="quiet">{count}</span> {closing}
-        </summary>
-        {children}
-        {isCut && <Rest />}
-      </details>
-    );
-  }
-
-  #name(): Child {
-    return (
-      <>
-        <span class="json-name">
-          <UntrustedText text={JSON.parse(this.#next())} />
+  return (
+    <>
+      <span class="json-literal">{token}</span>
+      {isTime && TIME.test(token) && (
+        <span class="quiet">
+          {' '}
+          <Time ms={Number(token) * 1_000} />
         </span>
-        :{' '}
-      </>
-    );
-  }
-
-  /** Moves past the end of the innermost object or list. */
-  #skip(): void {
-    for (let open = 1; open > 0; ) {
-      const token = this.#next();
-      if (token === '{' || token === '[') open += 1;
-      if (token === '}' || token === ']') open -= 1;
-    }
-  }
-
-  /** Returns the current token and moves to the next one. */
-  #next(): string {
-    const token = this.#token;
-    const next = this.#tokens.next();
-    this.#token = next.done ? '' : next.value[0];
-    return token;
-  }
+      )}
+    </>
+  );
 }

@@ -7,6 +7,7 @@ import {
   type ResponsesRow,
   type Slot,
 } from 'instep/operate';
+import { outcomeText } from '../components/badges.tsx';
 import { capitalized } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
@@ -106,7 +107,7 @@ function BarChart({ slots, range, marks, ...series }: BarsProps & Series) {
   const top = roundUp(most);
   const total = slots.reduce((sum, slot) => sum + sumOf(slot), 0);
   const from = minuteAt(slots[0]?.startsAtMs ?? 0);
-  const perName = names.map((name) => `${countText(totalOf(name))} ${name}`);
+  const perName = names.map((name) => `${countText(totalOf(name))} ${outcomeText(name)}`);
   const Noun = capitalized(noun);
   return (
     <>
@@ -114,7 +115,7 @@ function BarChart({ slots, range, marks, ...series }: BarsProps & Series) {
         range={range}
         marks={names.map((name) => ({
           drawing: <path class={`bar-${name}`} d="M0 0H16V10H0z" />,
-          name,
+          name: outcomeText(name),
           value: countText(totalOf(name)),
           ...(hrefOf && { href: hrefOf(name, from) }),
         }))}
@@ -137,7 +138,7 @@ function BarChart({ slots, range, marks, ...series }: BarsProps & Series) {
       <Figures
         id={id}
         label={`${Noun} in figures`}
-        columns={names}
+        columns={names.map(outcomeText)}
         range={range}
         slots={slots.filter(sumOf)}
         valuesOf={(slot) => names.map((name) => countOf(slot, name))}
@@ -194,7 +195,7 @@ function heightFor(count: number, top: number, least = 0): number {
 function textOf(slot: Slot, { names, countOf, noun }: Series): string {
   const parts = names
     .filter((name) => countOf(slot, name) > 0)
-    .map((name) => `${countText(countOf(slot, name))} ${name}`);
+    .map((name) => `${countText(countOf(slot, name))} ${outcomeText(name)}`);
   return parts.join(', ') || `no ${noun}`;
 }
 

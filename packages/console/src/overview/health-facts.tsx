@@ -1,83 +1,38 @@
-import {
-  counted,
-  countText,
-  type HealthReport,
-  type Progress,
-  type TeamCounts,
-} from 'instep/operate';
+import { counted, countText, type HealthReport, type TeamCounts } from 'instep/operate';
 import { Badge, StatusBadge } from '../components/badges.tsx';
-import { Ago } from '../components/live.tsx';
-import { Facts, Notice } from '../components/panels.tsx';
+import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
+import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { countBy } from '../teams/team-groups.ts';
 
-type HealthFactsProps = { readonly health: HealthReport; readonly nowMs: number };
+type SyncPanelProps = { readonly health: HealthReport };
 
-/** When what keeps the teams in sync last worked. What is wrong is in the list of issues. */
-export function HealthFacts({ health, nowMs }: HealthFactsProps) {
-  const { catchUp, reconciled } = health;
-  const { lastReceivedMs } = health.figures;
-  return (
-    <Facts
-      facts={[
-        [
-          'Last event',
-          <a id="last-event" href="/events">
-            {lastReceivedMs === null ? 'never' : <Ago ms={lastReceivedMs} nowMs={nowMs} />}
-          </a>,
-        ],
-        ['Last catch-up', <LastCatchUp job={catchUp} nowMs={nowMs} />],
-        [
-          'Last reconciliation',
-          <a id="reconciled" href="/reconcile">
-            <LastReconciliation progress={reconciled} nowMs={nowMs} />
-          </a>,
-        ],
-      ]}
-    />
-  );
-}
-
-type LastCatchUpProps = {
-  readonly job: HealthReport['catchUp'];
-  readonly nowMs: number;
-};
-
-function LastCatchUp({ job, nowMs }: LastCatchUpProps) {
-  if (job === null || job.startedAtMs === null) return <>never</>;
-  if (job.endedAtMs !== null) return <Ago ms={job.endedAtMs} nowMs={nowMs} />;
-  return (
-    <>
-      running, started <Ago ms={job.startedAtMs} nowMs={nowMs} />
-    </>
-  );
-}
-
-type LastReconciliationProps = { readonly progress: Progress | null; readonly nowMs: number };
-
-function LastReconciliation({ progress, nowMs }: LastReconciliationProps) {
-  if (progress === null) return <>never</>;
-  const { startedAtMs, counts, phase } = progress;
-  if (phase !== 'done') {
-    return (
-      <>
-        started <Ago ms={startedAtMs} nowMs={nowMs} />, not finished
-      </>
-    );
+/** What has not run, or not to its end. The headline says what has; what failed is an issue. */
+export function SyncPanel({ health: { catchUp, reconciled } }: SyncPanelProps) {
+  const facts: Fact[] = [];
+  if (catchUp?.startedAtMs == null) facts.push(['Catch-up', 'has never run']);
+  if (reconciled === null) facts.push(['Reconciliation', 'has never run']);
+  else if (reconciled.phase !== 'done') {
+    const started = <Time ms={reconciled.startedAtMs} format="age" />;
+    facts.push(['Reconciliation', <>started {started}, not finished</>]);
+  } else if (reconciled.counts.drifts > reconciled.counts.repaired) {
+    const { drifts, repaired } = reconciled.counts;
+    facts.push(['Reconciliation', `left ${counted(drifts - repaired, 'team')} out of sync`]);
   }
+  if (facts.length === 0) return null;
   return (
-    <>
-      <Ago ms={startedAtMs} nowMs={nowMs} />: {counted(counts.drifts, 'team')} out of sync,{' '}
-      {countText(counts.repaired)} repaired
-    </>
+    <Panel title="Sync" id="panel-sync">
+      <Facts facts={facts} />
+      <a id="reconciled" href="/reconcile">
+        Compare with Stripe
+      </a>
+    </Panel>
   );
 }
-
-type TeamStatusesProps = { readonly counts: TeamCounts | null; readonly nowMs: number };
 
 /** The number of teams per status, most frequent first. */
-export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
+export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {
   if (counts === null) {
     return (
       <Notice kind="empty" title="Not counted yet">
@@ -106,7 +61,7 @@ export function TeamStatuses({ counts, nowMs }: TeamStatusesProps) {
         ])}
       />
       <p class="quiet">
-        Counted <Ago ms={counts.countedAtMs} nowMs={nowMs} />.
+        Counted <Time ms={counts.countedAtMs} format="age" />.
       </p>
     </>
   );

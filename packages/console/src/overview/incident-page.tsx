@@ -47,7 +47,7 @@ export function incidentPage(options: OperateContext): Hono {
     return context.render(
       <Page title="Incident" area="Overview">
         <search aria-label="Period">
-          <form method="get" action="/incident" class="filter">
+          <form method="get" action="/incident" class="row">
             <TimeField label="From" name="from" ms={sinceMs} error={errors?.from} />
             <TimeField label="Until" name="until" ms={period.untilMs} error={error} />
             <Button kind="main">Show</Button>
@@ -139,7 +139,7 @@ const cells = (team: AffectedTeam) => [
   <TeamLink id={team.id} team={team} />,
   countText(team.lateEvents),
   durationOf(team.longestDelayMs),
-  <Time ms={team.arrivedAtMs} />,
+  <Time ms={team.arrivedAtMs} format="age" />,
 ];
 
 const affectedTeams = (period: Period) => ({

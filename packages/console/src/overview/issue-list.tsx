@@ -2,7 +2,6 @@ import type { Child } from 'hono/jsx';
 import {
   counted,
   countText,
-  durationOf,
   type HealthReport,
   type Issue,
   issueText,
@@ -34,7 +33,7 @@ export function IssueList({ health, nowMs }: IssueListProps) {
                   total === 1 ? 'issue needs' : 'issues need'
                 } attention.`}
           </strong>{' '}
-          <EvidenceText health={health} nowMs={nowMs} />
+          <EvidenceText health={health} />
         </WhenCurrent>
         <WhenOutdated>
           At <Time ms={nowMs} format="clock" />, this was: {VERDICTS[verdict]} The current state is
@@ -66,10 +65,9 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 };
 
 /** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
-function EvidenceText({ health: { compared, figures }, nowMs }: IssueListProps) {
+function EvidenceText({ health: { compared, figures } }: Pick<IssueListProps, 'health'>) {
   const { completed, teams } = compared;
   const { lastDeliveredMs } = figures;
-  const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
   return (
     <>
       {teams === null ? (
@@ -78,10 +76,23 @@ function EvidenceText({ health: { compared, figures }, nowMs }: IssueListProps) 
         <>
           {countText(teams.linked - teams.uncompared)} of {counted(teams.linked, 'team')} compared
           with Stripe
-          {completed !== null && ` ${ago(completed.endedAtMs)}`}
+          {completed !== null && (
+            <>
+              {' '}
+              <Time ms={completed.endedAtMs} format="age" />
+            </>
+          )}
         </>
       )}
-      ; {lastDeliveredMs === null ? 'no delivery yet' : `last delivery ${ago(lastDeliveredMs)}`}.
+      ;{' '}
+      {lastDeliveredMs === null ? (
+        'no delivery yet'
+      ) : (
+        <>
+          last delivery <Time ms={lastDeliveredMs} format="age" />
+        </>
+      )}
+      .
     </>
   );
 }

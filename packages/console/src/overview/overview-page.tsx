@@ -8,7 +8,7 @@ import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
 import { DelayChart } from './delay-chart.tsx';
 import { EventsChart, ResponsesChart } from './events-chart.tsx';
-import { HealthFacts, TeamStatuses } from './health-facts.tsx';
+import { SyncPanel, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
 import { Marks } from './marks.tsx';
 import { RANGES, type Range, rangeOf } from './range.ts';
@@ -80,11 +80,9 @@ function Overview({
           </Panel>
         )}
         <Panel title="Teams by status" id="panel-teams">
-          <TeamStatuses counts={counts} nowMs={nowMs} />
+          <TeamStatuses counts={counts} />
         </Panel>
-        <Panel title="Sync" id="panel-sync">
-          <HealthFacts health={health} nowMs={nowMs} />
-        </Panel>
+        <SyncPanel health={health} />
       </div>
     </Live>
   );

@@ -1,5 +1,4 @@
 import {
-  type Counts,
   InstepError,
   type OperateContext,
   type Operator,
@@ -7,16 +6,16 @@ import {
   type StepProgress,
 } from 'instep/operate';
 
-type Begun = { readonly isDryRun: boolean; readonly startedAtMs: number };
-type Ended = Begun & { readonly endedAtMs: number };
-
-/** The reconciliation that was started in this process. */
+/** The reconciliation that was started in this process; what one has found is in the database. */
 export type RunState =
-  | { readonly kind: 'none' }
-  | (Begun & { readonly kind: 'running'; readonly progress: StepProgress | null })
-  | (Ended & { readonly kind: 'done'; readonly counts: Counts })
+  | { readonly kind: 'idle' }
+  | {
+      readonly kind: 'running';
+      readonly isDryRun: boolean;
+      readonly progress: StepProgress | null;
+    }
   /** `error`: its code. */
-  | (Ended & { readonly kind: 'failed'; readonly error: string | null });
+  | { readonly kind: 'failed'; readonly error: string | null };
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
@@ -25,7 +24,7 @@ const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 export class ReconcileRun {
   #context: OperateContext;
   #stopping = new AbortController();
-  #state: RunState = { kind: 'none' };
+  #state: RunState = { kind: 'idle' };
   #running = Promise.resolve();
 
   constructor(context: OperateContext) {
@@ -48,23 +47,22 @@ export class ReconcileRun {
   }
 
   async #run(operator: Operator, isDryRun: boolean): Promise<void> {
-    const { now, logger } = this.#context;
-    const begun = { isDryRun, startedAtMs: now() };
-    this.#state = { kind: 'running', ...begun, progress: null };
+    const { logger } = this.#context;
+    this.#state = { kind: 'running', isDryRun, progress: null };
     try {
       const counts = await reconcileTeams(this.#context, operator, {
         isDryRun,
         onProgress: (progress) => {
-          this.#state = { kind: 'running', ...begun, progress };
+          this.#state = { kind: 'running', isDryRun, progress };
         },
         signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
       });
       logger.info({ isDryRun, ...counts }, 'reconciled');
-      this.#state = { kind: 'done', ...begun, endedAtMs: now(), counts };
+      this.#state = { kind: 'idle' };
     } catch (err) {
       logger.warn({ isDryRun, err }, 'reconciliation failed');
       const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : codeOf(err);
-      this.#state = { kind: 'failed', ...begun, endedAtMs: now(), error };
+      this.#state = { kind: 'failed', error };
     }
   }
 }

@@ -108,10 +108,10 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
   return (
     <Panel title="Last reconciliation" id="last-run">
       <p role="status">
-        {modeOf(progress)}, started <Time ms={startedAtMs} />
+        {modeOf(progress)}, started <Time ms={startedAtMs} format="age" />
         {phase === 'done' && endedAtMs !== null ? (
           <>
-            , finished <Time ms={endedAtMs} />. Its open issues are under{' '}
+            , finished <Time ms={endedAtMs} format="age" />. Its open issues are under{' '}
             <a href="/attention">Attention</a>.
           </>
         ) : (

@@ -121,8 +121,9 @@ export function DismissalNotice({ team: { id }, dismissal }: DismissalNoticeProp
         </>
       )}
       <p class="quiet">
-        <OptionalText text={operator} fallback="An operator" />, <Time ms={dismissedAtMs} />. No
-        repair changes this team meanwhile; new events do.
+        <OptionalText text={operator} fallback="An operator" />,{' '}
+        <Time ms={dismissedAtMs} format="age" />. No repair changes this team meanwhile; new events
+        do.
       </p>
       <PostForm action={`${teamUrl(id)}/restore`}>
         <Button>Restore</Button>

@@ -17,7 +17,8 @@ export function NotesPanel({ team: { id }, operatorNotes: notes }: NotesPanelPro
           <p>
             <UntrustedText text={note} maxLength={1_000} />{' '}
             <span class="quiet">
-              <UntrustedText text={operator} maxLength={80} />, <Time ms={writtenAtMs} />
+              <UntrustedText text={operator} maxLength={80} />,{' '}
+              <Time ms={writtenAtMs} format="age" />
             </span>
           </p>
           <PostForm action={`${teamUrl(id)}/remove-note`}>

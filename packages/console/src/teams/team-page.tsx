@@ -258,7 +258,7 @@ function SubscriptionTable({ subscriptions }: SubscriptionTableProps) {
             <OptionalText text={deciding.subscriptionId} maxLength={120} />,
             <StatusBadge status={deciding.status} />,
             <OptionalText text={deciding.productId} />,
-            <Time ms={deciding.createdSeconds * 1_000} />,
+            <Time ms={deciding.createdSeconds * 1_000} format="age" />,
             <Note {...{ isDeciding, order }} />,
           ])}
       />

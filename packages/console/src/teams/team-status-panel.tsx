@@ -83,8 +83,8 @@ type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: C
 function Found({ issue: { code, severity, evidence, sinceMs }, isCompared }: FoundProps) {
   return (
     <>
-      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> since <Time ms={sinceMs} />.{' '}
-      {causeText(evidence)}{' '}
+      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> since{' '}
+      <Time ms={sinceMs} format="age" />. {causeText(evidence)}{' '}
       {code === 'unknown-customer' ? (
         <a href="#link">Link another customer</a>
       ) : (

@@ -27,8 +27,7 @@ export function TeamTable({ teams, sorted }: TeamTableProps) {
     ...column,
     sort: sorted === null ? undefined : sortBy(sort, sorted),
   }));
-  const ids = teams.map(({ customerId }) => customerId);
-  return <Table label="Teams" columns={columns} rows={teams.map(teamCells)} ids={ids} />;
+  return <Table label="Teams" columns={columns} rows={teams.map(teamCells)} />;
 }
 
 function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {

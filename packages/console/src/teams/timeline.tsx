@@ -162,9 +162,6 @@ function Band({ items, isNewest }: Items & Pick<TimelineProps, 'isNewest'>) {
 const COLUMNS = ['When', 'What', 'Plan', { name: 'Why', class: 'wide' }] as const;
 
 function ItemTable({ items }: Items) {
-  const ids = items.flatMap((item) =>
-    item.kind === 'event' ? [item.event.eventId, item.subscription.subscriptionId] : [],
-  );
   const subscriptionIds = items.map((item) =>
     item.kind === 'event' ? item.subscription.subscriptionId : null,
   );
@@ -172,7 +169,7 @@ function ItemTable({ items }: Items) {
   const rows = groupsOf(items).map((group) =>
     group.items.length > 1 ? foldedCells(group, hasSeveral) : itemCells(group, hasSeveral),
   );
-  return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} ids={ids} />;
+  return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} />;
 }
 
 type Group = Items & {
@@ -198,7 +195,7 @@ function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
   const [newest, oldest] = [items[0], items.at(-1)];
   return [
     <>
-      <Time ms={oldest?.atMs ?? 0} /> to <Time ms={newest?.atMs ?? 0} />
+      <Time ms={oldest?.atMs ?? 0} format="age" /> to <Time ms={newest?.atMs ?? 0} format="age" />
     </>,
     <div id={rowId(index)}>{counted(items.length, 'event')}</div>,
     'as before',
@@ -207,7 +204,7 @@ function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
       <ul>
         {items.map((item) => (
           <li>
-            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} />
+            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} format="age" />
           </li>
         ))}
       </ul>
@@ -218,7 +215,7 @@ function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
 function itemCells({ items: [item], index }: Group, hasSeveral: boolean): Child[] {
   if (item === undefined) return [];
   return [
-    <Time ms={item.atMs} />,
+    <Time ms={item.atMs} format="age" />,
     <div id={rowId(index)}>
       <What {...{ item, hasSeveral }} />
     </div>,
