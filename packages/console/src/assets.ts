@@ -19,6 +19,7 @@ const STYLES = [
   'charts',
   'timeline',
   'payload',
+  'commands',
   'print',
 ];
 
@@ -28,6 +29,7 @@ const CONTENT_TYPES = {
   'times.js': SCRIPT,
   'live.js': SCRIPT,
   'keys.js': SCRIPT,
+  'commands.js': SCRIPT,
   'crosshair.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;

@@ -1,6 +1,7 @@
 import { raw } from 'hono/html';
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
+import { CommandMenu } from './command-menu.tsx';
 import { Button, PostForm } from './components/form.tsx';
 import { Notice } from './components/panels.tsx';
 import { plainText, Zone } from './components/text.tsx';
@@ -15,6 +16,13 @@ const AREAS = [
   { name: 'Teams', path: '/teams' },
   { name: 'Events', path: '/events' },
   { name: 'Reconcile', path: '/reconcile' },
+] as const;
+
+/** Those that only their own areas lead to. */
+const OTHER_PAGES = [
+  { name: 'What operators did', path: '/actions' },
+  { name: 'An incident', path: '/incident' },
+  { name: 'Checks', path: '/checks' },
 ] as const;
 
 type PageProps = PropsWithChildren<{
@@ -72,6 +80,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('live.js')} defer />
           <script src={assetUrl('keys.js')} defer />
+          <script src={assetUrl('commands.js')} defer />
           <script src={assetUrl('crosshair.js')} defer />
         </head>
         <body>
@@ -89,6 +98,9 @@ export function Page({ title, heading = title, area, search, children }: PagePro
             <h1>{heading}</h1>
             {children}
           </main>
+          {currentRequest().requester.kind !== 'visitor' && (
+            <CommandMenu pages={[...AREAS, ...OTHER_PAGES]} />
+          )}
         </body>
       </html>
     </>
@@ -131,6 +143,9 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
           Times in <Zone />{' '}
           <button id="zone" type="button" hidden>
             Use UTC
+          </button>{' '}
+          <button id="keys" type="button" aria-keyshortcuts="?" hidden>
+            Keys
           </button>
         </p>
       )}

@@ -106,9 +106,11 @@ function Running(bulk: Bulk) {
         is unchanged.
       </p>
       <PostForm action={bulkUrl(record.formId)}>
-        <Button name="cancel" value="yes">
-          Cancel
-        </Button>
+        <p>
+          <Button name="cancel" value="yes">
+            Cancel
+          </Button>
+        </p>
       </PostForm>
     </>
   );

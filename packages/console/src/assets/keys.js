@@ -1,14 +1,6 @@
-// `/` moves the focus to the search box. A device without a mouse usually has no keyboard either.
+// A device without a mouse usually has no keyboard either.
 const searchBox = document.querySelector('#search');
 if (searchBox !== null && matchMedia('(hover: hover)').matches) searchBox.placeholder += ' ( / )';
-
-document.addEventListener('keydown', (event) => {
-  const isTyping = event.target.closest('input, select, textarea') !== null;
-  if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || isTyping) return;
-  if (searchBox === null) return;
-  event.preventDefault();
-  searchBox.focus();
-});
 
 // In a row with a field, the Enter key presses the row's button.
 document.addEventListener('keydown', (event) => {
