@@ -1,10 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { createSubscriptionEvent, signedRequest } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { PLAIN_SERVERS } from '../support/init/plain-servers.ts';
+import { writeFiles } from '../support/init/starter-app.ts';
+import { startHttpProxy } from '../support/network/http-proxy.ts';
+import { startProxy } from '../support/network/tcp-proxy.ts';
+import { createDatabase, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
+import { runInstep, startInstep } from '../support/process/instep-process.ts';
 import { takeLeaks } from '../support/secrets/leaks.ts';
+import { AUTH_SECRET, PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { sessionCookie } from '../support/service/session-cookie.ts';
 
 const INSTALL_TIMEOUT_MS = 240_000;
 
@@ -60,5 +70,85 @@ test.each(['express', 'fastify', 'hono', 'node-http'])(
       expect(teams).toContain('href="/admin/billing/events"');
     }
     await stop();
+  },
+);
+
+const ROUTES = ['/api/user', '/api/stripe/webhook'];
+
+const cases = Object.entries(PLAIN_SERVERS).flatMap(([name, text]) =>
+  (['inside', 'beside'] as const).map((way) => [name, way, text] as const),
+);
+
+test.each(cases)(
+  'a plain %s app with Instep %s it, connected by init, survives that Instep stops, and the undo',
+  async (name, way, text) => {
+    const { database, url: databaseUrl } = await createDatabase();
+    const user = await addUser(database.query, { ...PROFILE, role: 'member' });
+    const customerId = 'cus_acme';
+    const teamId = await addTeam(database.query, { name: 'Acme', customerId });
+    const connection = await startProxy(databaseUrl);
+    const folder = join(examples, `plain-${name}-${way}`);
+    const manifest = {
+      ...{ private: true, type: 'module', scripts: { start: 'node --env-file=.env server.js' } },
+      dependencies: { [name]: '*', instep: '*' },
+    };
+    writeFiles(folder, {
+      '.env': `DATABASE_URL=${connection.url.href}\n`,
+      'package.json': JSON.stringify(manifest),
+      'server.js': text,
+    });
+    const settings = {
+      STRIPE_API_BASE: stripe.url,
+      STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+      AUTH_SECRET,
+    };
+    const init = (...args: string[]) => runInstep(['init', ...args, '--yes'], settings, folder);
+    expect(await init(`--${way}`)).toMatchObject({ code: 0 });
+
+    const app = await startWithNpm(folder, 'start', settings);
+    const instep = way === 'beside' ? await startInstep(settings, { folder }) : null;
+    const proxy =
+      instep && (await startHttpProxy((path) => (ROUTES.includes(path) ? instep.url : app.url)));
+    const { url } = proxy ?? app;
+    const cookie = await sessionCookie(user.id);
+    const readProfile = () => fetch(`${url}/api/user`, { headers: { cookie } });
+    const usesApp = async (origin: string) => {
+      expect(await (await fetch(origin)).text()).toBe('the app');
+      const headers = { 'content-type': 'application/json' };
+      const echo = await fetch(`${origin}/echo`, { method: 'POST', headers, body: '{"a":1}' });
+      expect(await echo.json()).toEqual({ a: 1 });
+    };
+
+    await usesApp(url);
+    expect(await (await readProfile()).json()).toMatchObject({ id: user.id });
+    const event = createSubscriptionEvent({ customerId, productId: 'prod_example' });
+    const posted = () => fetch(`${url}/api/stripe/webhook`, signedRequest(event, WEBHOOK_SECRET));
+    const response = await posted();
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ received: true });
+    expect((await readTeam(database.query, teamId))?.plan.planName).toBe('Pro');
+
+    if (instep === null) await connection.become('refuse');
+    else await instep.stop();
+    const stopped = way === 'inside' ? 503 : 502;
+    expect((await readProfile()).status).toBe(stopped);
+    expect((await posted()).status).toBe(stopped);
+    await usesApp(url);
+    if (way === 'inside') {
+      await connection.become('forward');
+      await expect.poll(async () => (await readProfile()).status).toBe(200);
+    }
+    await proxy?.close();
+    await app.stop();
+
+    await connection.become('forward');
+    expect(await init('--undo')).toMatchObject({ code: 0 });
+    expect(readFileSync(join(folder, 'server.js'), 'utf8')).toBe(text);
+    const restored = await startWithNpm(folder, 'start', settings);
+    await usesApp(restored.url);
+    expect((await fetch(`${restored.url}/api/user`)).status).toBe(404);
+    await restored.stop();
+    await connection.close();
+    await database.close();
   },
 );

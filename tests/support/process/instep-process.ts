@@ -8,7 +8,8 @@ import { atEndOfFile } from '../end-of-file.ts';
 import { checkOutput } from '../secrets/leaks.ts';
 import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../secrets/test-secrets.ts';
 
-const PROGRAM = new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url).pathname;
+export const PROGRAM = new URL('../../../packages/instep/dist/cli/instep.js', import.meta.url)
+  .pathname;
 
 type Environment = Readonly<Record<string, string>>;
 
