@@ -307,6 +307,7 @@ test('in a monorepo the folder of the app is connected, with the package manager
   });
   const { stdout } = await init(folder, '--inside');
   expect(stdout).toMatch(/^app +Next\.js 15\.4\.0, pnpm$/m);
+  expect(stdout).toContain(`    ${NEXT_CODE.external}`);
 });
 
 test.each([0, 1])(
@@ -489,7 +490,10 @@ test('the signed event is applied to a linked team, and leaves nothing', async (
 });
 
 test.each([
-  ['docs/connect/nextjs.md', ['imports', 'handlers', 'user', 'webhook', 'fetcher'] as const],
+  [
+    'docs/connect/nextjs.md',
+    ['imports', 'handlers', 'user', 'webhook', 'external', 'fetcher'] as const,
+  ],
   ['docs/connect/nextjs-saas-starter.md', ['rewrites', 'fetcher'] as const],
   [
     'docs/connect/serverless.md',

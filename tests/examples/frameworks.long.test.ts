@@ -75,27 +75,28 @@ test.each(['express', 'fastify', 'hono', 'node-http'])(
 
 const ROUTES = ['/api/user', '/api/stripe/webhook'];
 
-const cases = Object.entries(PLAIN_SERVERS).flatMap(([name, text]) =>
-  (['inside', 'beside'] as const).map((way) => [name, way, text] as const),
-);
+const CASES = PLAIN_SERVERS.flatMap((server) => [
+  { ...server, way: 'inside' as const },
+  { ...server, way: 'beside' as const },
+]);
 
-test.each(cases)(
-  'a plain %s app with Instep %s it, connected by init, survives that Instep stops, and the undo',
-  async (name, way, text) => {
+test.each(CASES)(
+  '$file of $framework with Instep $way it, connected by init, survives that Instep stops, and the undo',
+  async ({ framework, file, text, way }) => {
     const { database, url: databaseUrl } = await createDatabase();
     const user = await addUser(database.query, { ...PROFILE, role: 'member' });
     const customerId = 'cus_acme';
     const teamId = await addTeam(database.query, { name: 'Acme', customerId });
     const connection = await startProxy(databaseUrl);
-    const folder = join(examples, `plain-${name}-${way}`);
+    const folder = join(examples, 'plain', framework, file, way);
     const manifest = {
-      ...{ private: true, type: 'module', scripts: { start: 'node --env-file=.env server.js' } },
-      dependencies: { [name]: '*', instep: '*' },
+      ...{ private: true, type: 'module', scripts: { start: `node --env-file=.env ${file}` } },
+      dependencies: { [framework]: '*', instep: '*' },
     };
     writeFiles(folder, {
       '.env': `DATABASE_URL=${connection.url.href}\n`,
       'package.json': JSON.stringify(manifest),
-      'server.js': text,
+      [file]: text,
     });
     const settings = {
       STRIPE_API_BASE: stripe.url,
@@ -104,6 +105,8 @@ test.each(cases)(
     };
     const init = (...args: string[]) => runInstep(['init', ...args, '--yes'], settings, folder);
     expect(await init(`--${way}`)).toMatchObject({ code: 0 });
+    const isUnchanged = readFileSync(join(folder, file), 'utf8') === text;
+    expect(isUnchanged).toBe(way === 'beside');
 
     const app = await startWithNpm(folder, 'start', settings);
     const instep = way === 'beside' ? await startInstep(settings, { folder }) : null;
@@ -143,7 +146,7 @@ test.each(cases)(
 
     await connection.become('forward');
     expect(await init('--undo')).toMatchObject({ code: 0 });
-    expect(readFileSync(join(folder, 'server.js'), 'utf8')).toBe(text);
+    expect(readFileSync(join(folder, file), 'utf8')).toBe(text);
     const restored = await startWithNpm(folder, 'start', settings);
     await usesApp(restored.url);
     expect((await fetch(`${restored.url}/api/user`)).status).toBe(404);

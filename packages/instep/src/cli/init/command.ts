@@ -209,7 +209,7 @@ function printSteps({ scripts, packageManager }: App, way: Way, plan: Plan): voi
     `While you develop, \`stripe listen --forward-to ${forward} --events ${HANDLED_TYPES}\` prints the STRIPE_WEBHOOK_SECRET to set.`,
     `When you go live, register https://your.app${WEBHOOK_PATH} for these two types at Stripe (Developers, Webhooks).`,
     consoleUrl &&
-      `The console is at ${consoleUrl} after \`npm install instep-console\`${consoleCommand}.`,
+      `The console is at ${consoleUrl} after \`${packageManager ?? 'npm'} add instep-console\`${consoleCommand}.`,
     '`npx instep init --undo` reverses all this.',
   ];
   const lines = steps.filter(Boolean).map((step, index) => `  ${index + 1}. ${step}`);

@@ -10,19 +10,19 @@ export const MOUNTS = {
   Express: {
     importLine: `import { createNodeHandler } from 'instep/node';`,
     lines: 'const instep = createNodeHandler();\napp.use(instep);',
-    creation: /^([ \t]*)(?:export )?const (\w+)(?:: [\w.]+)? = express\(/gm,
+    call: /express\(/,
   },
   Fastify: {
     importLine: `import { fastifyInstep } from 'instep/node';`,
     lines: 'app.register(fastifyInstep);',
-    creation: /^([ \t]*)(?:export )?const (\w+)(?:: [\w.<>]+)? = [fF]astify\(/gm,
+    call: /[fF]astify\(/,
   },
   Hono: {
     importLine: `import { createHandler } from 'instep';`,
     lines: `const instep = createHandler();
 app.mount('/api/user', instep, { replaceRequest: false });
 app.mount('/api/stripe/webhook', instep, { replaceRequest: false });`,
-    creation: /^([ \t]*)(?:export )?const (\w+) = new Hono(?:<[^()]*>)?\(/gm,
+    call: /new Hono(?:<[^()]*>)?\(/,
   },
 } as const satisfies Record<NodeFramework, object>;
 
@@ -31,7 +31,9 @@ const ROUTES = new RegExp(`['"\`](?:${USER_PATH}|${WEBHOOK_PATH})['"\`]`);
 
 /** The lines that connect Instep with an app, before all of the app's own handlers. */
 export function planNodeApp(app: App, framework: NodeFramework): Plan {
-  const { importLine, lines, creation } = MOUNTS[framework];
+  const { importLine, lines, call } = MOUNTS[framework];
+  const declaration = /^([ \t]*)(?:export )?(?:const|let|var) (\w+)(?:: [\w.<>]+)? = /;
+  const creation = new RegExp(declaration.source + call.source, 'gm');
   const plan = { files: [], remarks: [] };
   const sources = [...app.sources].filter(([path]) => !TEST.test(path));
   if (sources.some(([, text]) => /['"]instep(?:\/node)?['"]/.test(text))) return plan;
