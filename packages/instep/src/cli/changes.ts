@@ -24,7 +24,7 @@ import {
   writeLine,
 } from './output.ts';
 import { stopSignal } from './signals.ts';
-import { askReason, withOperator, withReadContext } from './with-database.ts';
+import { askReason, withContext } from './with-database.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 
@@ -59,7 +59,7 @@ type History = { json?: boolean; limit: number };
 
 /** Prints the history of a team's plan. */
 export async function printHistory(teamId: ApplicationId, { json, limit }: History): Promise<void> {
-  await withReadContext(async (context) => {
+  await withContext(async (context) => {
     const changes = await readPlanChanges(context, { teamId, limit });
     if (!json) await writeLine(tableHead(COLUMNS));
     for (const change of changes)
@@ -103,19 +103,17 @@ export function changesCommand(): Command {
 
 async function run(options: ChangesOptions, command: Command): Promise<void> {
   const { consumer, ack, replay } = options;
-  if (options.list) return await withReadContext((context) => list(context, options));
+  if (options.list) return await withContext((context) => list(context, options));
   if (consumer === undefined)
     command.error("error: required option '--consumer <name>' not specified");
   if (replay !== undefined || options.remove) {
-    return await withOperator(
-      async (context, operator) =>
-        replay === undefined
-          ? await removeConsumer(context, operator, consumer)
-          : await replayChange(context, operator, consumer, replay),
-      { asksStripe: false },
+    return await withContext(async (context, operator) =>
+      replay === undefined
+        ? await removeConsumer(context, operator, consumer)
+        : await replayChange(context, operator, consumer, replay),
     );
   }
-  await withReadContext(async (context) => {
+  await withContext(async (context) => {
     if (typeof ack === 'number') return await acknowledgeChanges(context, consumer, ack);
     await print(context, { ...options, consumer });
   });

@@ -6,7 +6,7 @@ import { counted } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { planChanges, printMessage } from './output.ts';
-import { askReason, withOperator } from './with-database.ts';
+import { askReason, withContext } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
@@ -41,16 +41,13 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
       process.stdout.write(`${line}\n`);
     },
   };
-  await withOperator(
-    async (context, operator) => {
-      for await (const difference of rebuildTeams(context, operator, options)) {
-        process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
-        if (difference.isKept) kept += 1;
-        else repaired += 1;
-      }
-    },
-    { asksStripe: false },
-  );
+  await withContext(async (context, operator) => {
+    for await (const difference of rebuildTeams(context, operator, options)) {
+      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
+      if (difference.isKept) kept += 1;
+      else repaired += 1;
+    }
+  });
   const counts = [
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]

@@ -13,7 +13,7 @@ import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
 import { paint, planChanges, printMessage } from './output.ts';
 import { stopSignal } from './signals.ts';
-import { askReason, withOperator } from './with-database.ts';
+import { askReason, withStripe } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 
@@ -37,7 +37,7 @@ export function reconcileCommand(): Command {
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const signal = stopSignal();
-  const counts = await withOperator(async (context, operator) => {
+  const counts = await withStripe(async (context, operator) => {
     const bars = createBars();
     const request = {
       customerId: customer,

@@ -21,13 +21,7 @@ import {
   tableLine,
   writeLine,
 } from './output.ts';
-import {
-  askReason,
-  NotFound,
-  TeamNotLinked,
-  withOperator,
-  withReadContext,
-} from './with-database.ts';
+import { askReason, NotFound, TeamNotLinked, withContext, withStripe } from './with-database.ts';
 
 type Json = { json?: boolean };
 
@@ -134,7 +128,7 @@ export function checkoutCommand(): Command {
 }
 
 async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
-  await withReadContext(async (context) => {
+  await withContext(async (context) => {
     const { database, planSelection } = context;
     const id = await addTeam(database.query, { name, customerId: customer ?? null });
     if (customer !== undefined) await fillEmptyTeams(database, planSelection, [customer]);
@@ -143,22 +137,19 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
 }
 
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
-  await withOperator(
-    async (context, operator) => {
-      await requireTeam(context, id);
-      const subject = { kind: 'team', id: String(id) } as const;
-      const request = { action: 'link', subject, linkTo: customer, canReplace: true } as const;
-      const { results } = await act(context, operator, [request]);
-      for (const { result } of results) {
-        if (result.code === 'linked') continue;
-        const teams = await teamsOfCustomers(context, [customer]);
-        const others = teams.filter((team) => team.id !== id);
-        throw new TeamNotLinked(linkFailureText(result, id, others));
-      }
-      await print(context, id, options);
-    },
-    { asksStripe: false },
-  );
+  await withContext(async (context, operator) => {
+    await requireTeam(context, id);
+    const subject = { kind: 'team', id: String(id) } as const;
+    const request = { action: 'link', subject, linkTo: customer, canReplace: true } as const;
+    const { results } = await act(context, operator, [request]);
+    for (const { result } of results) {
+      if (result.code === 'linked') continue;
+      const teams = await teamsOfCustomers(context, [customer]);
+      const others = teams.filter((team) => team.id !== id);
+      throw new TeamNotLinked(linkFailureText(result, id, others));
+    }
+    await print(context, id, options);
+  });
 }
 
 function linkFailureText(
@@ -183,20 +174,17 @@ function teamText({ id, name }: NamedTeam): string {
 }
 
 async function unlink(id: ApplicationId, options: Json): Promise<void> {
-  await withOperator(
-    async (context, operator) => {
-      await requireTeam(context, id);
-      const subject = { kind: 'team', id: String(id) } as const;
-      const { results } = await act(context, operator, [{ action: 'unlink', subject }]);
-      for (const { isDone, result } of results) {
-        if (result.code === 'not-linked') throw new TeamNotLinked(`team ${id} has no customer`);
-        const reason = result.code === 'failed' ? result.error : result.code;
-        if (!isDone) throw new TeamNotLinked(`team ${id} was not unlinked: ${reason}`);
-      }
-      await print(context, id, options);
-    },
-    { asksStripe: false },
-  );
+  await withContext(async (context, operator) => {
+    await requireTeam(context, id);
+    const subject = { kind: 'team', id: String(id) } as const;
+    const { results } = await act(context, operator, [{ action: 'unlink', subject }]);
+    for (const { isDone, result } of results) {
+      if (result.code === 'not-linked') throw new TeamNotLinked(`team ${id} has no customer`);
+      const reason = result.code === 'failed' ? result.error : result.code;
+      if (!isDone) throw new TeamNotLinked(`team ${id} was not unlinked: ${reason}`);
+    }
+    await print(context, id, options);
+  });
 }
 
 const COLUMNS: Columns = [
@@ -210,7 +198,7 @@ const COLUMNS: Columns = [
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
 async function list({ search: text, email, limit, json }: ListOptions) {
-  await withReadContext(async (context) => {
+  await withContext(async (context) => {
     let count = 0;
     for await (const { id, name, customerId, plan } of exportTeams(context, { text, email })) {
       if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
@@ -229,11 +217,11 @@ async function list({ search: text, email, limit, json }: ListOptions) {
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {
-  await withReadContext((context) => print(context, id, options));
+  await withContext((context) => print(context, id, options));
 }
 
 async function access(id: ApplicationId, options: Json): Promise<void> {
-  await withReadContext(async ({ database }) => {
+  await withContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
     if (found === null) throw new NotFound(`there is no team ${id}`);
     printAccess(found, options);
@@ -250,7 +238,7 @@ function printAccess(found: TeamAccess, options: Json): void {
 type GrantArguments = { plan: string; reason: string; product?: string; until?: Date } & Json;
 
 async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
-  await withOperator(async (context, operator) => {
+  await withContext(async (context, operator) => {
     const { plan: planName, product: productId = null, until = null, reason } = given;
     const request = { planName, productId, until, reason };
     printAccess(await grantPlan(context, operator, id, request), given);
@@ -258,24 +246,21 @@ async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
 }
 
 async function revoke(id: ApplicationId, options: Json): Promise<void> {
-  await withOperator(async (context, operator) => {
+  await withContext(async (context, operator) => {
     printAccess(await revokeGrant(context, operator, id), options);
   });
 }
 
 async function addNote(id: ApplicationId, note: string): Promise<void> {
-  await withOperator(
-    async (context, operator) => {
-      await requireTeam(context, id);
-      const subject = { kind: 'team', id: String(id) } as const;
-      await act(context, operator, [{ action: 'note', subject }], { note });
-    },
-    { asksStripe: false },
-  );
+  await withContext(async (context, operator) => {
+    await requireTeam(context, id);
+    const subject = { kind: 'team', id: String(id) } as const;
+    await act(context, operator, [{ action: 'note', subject }], { note });
+  });
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {
-  await withOperator(async (context, operator) => {
+  await withStripe(async (context, operator) => {
     const { customerId } = await requireTeam(context, id);
     if (customerId === null) {
       throw new TeamNotLinked(`team ${id} has no customer: use \`instep team link\``);
@@ -289,7 +274,7 @@ async function complete(
   sessionId: string,
   { team: teamId, ...options }: { team: ApplicationId } & Json,
 ): Promise<void> {
-  await withOperator(async (context, operator) => {
+  await withStripe(async (context, operator) => {
     await completeCheckout(context, operator, sessionId, { teamId });
     await print(context, teamId, options);
   });

@@ -8,7 +8,7 @@ import { urlOf } from '../server/listener.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { printData, printMessage } from './output.ts';
-import { withReadContext } from './with-database.ts';
+import { withContext } from './with-database.ts';
 
 type TriggerOptions = {
   customer: string;
@@ -83,7 +83,7 @@ async function outcomeOf(eventId: string): Promise<string | null> {
     const { databaseUrls, dataFolder } = readDatabaseConfig(process.env);
     // An embedded database would be created.
     if (databaseUrls.length === 0 && !existsSync(dataFolder)) return null;
-    const [event] = await withReadContext((context) => eventsNamed(context, eventId));
+    const [event] = await withContext((context) => eventsNamed(context, eventId));
     return event?.outcome ?? null;
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;

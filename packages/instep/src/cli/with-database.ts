@@ -5,12 +5,7 @@ import {
   readLinkByMetadata,
   readPlanSelection,
 } from '../config/config.ts';
-import {
-  createContext,
-  type OperateContext,
-  type Operator,
-  type ReadContext,
-} from '../operate/context.ts';
+import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
@@ -92,16 +87,6 @@ export class TeamNotLinked extends InstepError {
   readonly code = 'TEAM_NOT_LINKED';
 }
 
-/** Runs work of `instep/operate` that asks only the migrated database. */
-export function withReadContext<Result>(
-  work: (context: ReadContext) => Promise<Result>,
-): Promise<Result> {
-  const planSelection = readPlanSelection(process.env);
-  const clockMs = () => performance.now();
-  const linkByMetadata = readLinkByMetadata(process.env);
-  return withDatabase((database) => work({ database, planSelection, linkByMetadata, clockMs }));
-}
-
 /** What `--reason` of this process's command says. */
 let reason: string | undefined;
 
@@ -115,18 +100,25 @@ export function askReason(command: Command): Command {
 const MAX_CONNECTIONS = 4;
 const MAX_QUEUED = 100_000;
 
-/**
- * Runs functions of `instep/operate` on the migrated database, for the account of the operating system. Where nothing
- * has to be asked of Stripe, STRIPE_SECRET_KEY is not needed.
- */
-export async function withOperator<Result>(
-  work: (context: OperateContext, operator: Operator) => Promise<Result>,
-  { asksStripe = true } = {},
+type Work<Result> = (context: OperateContext, operator: Operator) => Promise<Result>;
+
+/** Runs functions of `instep/operate` on the migrated database, for the account of the operating system. */
+export async function withContext<Result>(work: Work<Result>): Promise<Result> {
+  return await withContextOf(null, work);
+}
+
+/** The same for functions that ask Stripe, with STRIPE_SECRET_KEY. */
+export async function withStripe<Result>(work: Work<Result>): Promise<Result> {
+  return await withContextOf(readApiConfig(process.env), work);
+}
+
+async function withContextOf<Result>(
+  stripeApi: ReturnType<typeof readApiConfig> | null,
+  work: Work<Result>,
 ): Promise<Result> {
   return await withDatabase(async (database) => {
     const context = createContext({
-      database,
-      stripeApi: asksStripe ? readApiConfig(process.env) : null,
+      ...{ database, stripeApi },
       planSelection: readPlanSelection(process.env),
       linkByMetadata: readLinkByMetadata(process.env),
       maxQueued: MAX_QUEUED,

@@ -17,7 +17,7 @@ import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { readPages } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
-import { restWithoutPermission } from './worker.ts';
+import { pauseWithoutPermission } from './worker.ts';
 
 type CatchUpOptions = {
   readonly query: Query;
@@ -79,7 +79,7 @@ export function createCatchUpJob(
     }
   }
 
-  return restWithoutPermission(run, { job: lease.name, logger, restMs: intervalMs, clockMs });
+  return pauseWithoutPermission(run, { job: lease.name, logger, pauseMs: intervalMs, clockMs });
 }
 
 /**

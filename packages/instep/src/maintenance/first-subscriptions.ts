@@ -8,14 +8,14 @@ import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
 import type { Job } from './worker.ts';
-import { restWithoutPermission } from './worker.ts';
+import { pauseWithoutPermission } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
 
 const BATCH = 50;
 
-/** How long to rest when the key lacks permission. */
-const REST_MS = 60 * 60 * 1_000;
+/** How long to pause when the key lacks permission. */
+const PAUSE_MS = 60 * 60 * 1_000;
 
 /**
  * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event, or whose
@@ -58,7 +58,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     }
   }
 
-  return restWithoutPermission(run, { job: FIRST_SUBSCRIPTIONS_JOB, logger, restMs: REST_MS });
+  return pauseWithoutPermission(run, { job: FIRST_SUBSCRIPTIONS_JOB, logger, pauseMs: PAUSE_MS });
 }
 
 /** 5 seconds after the first time, then after doubling delays for a day. */

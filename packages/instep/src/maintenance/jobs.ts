@@ -24,7 +24,7 @@ import { createComparison, createReconcileJob, hasCompared } from './reconcile/r
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
 import { countTeams } from './team-counts.ts';
-import { type Job, RestingCustomers } from './worker.ts';
+import { type Job, RetryLater } from './worker.ts';
 
 type JobsOptions = {
   database: Database;
@@ -102,7 +102,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'latest-states',
       intervalMs: 1_000,
-      run: createLatestStatesJob(database, clockMs),
+      run: createLatestStatesJob({ database, logger, clockMs }),
     },
     {
       name: 'product-names',
@@ -237,25 +237,14 @@ const BATCH = 200;
 
 /**
  * Returns a function that fills teams with empty plan columns, and returns the ids of up to 200 teams. Customers
- * whose teams can't be filled rest, so that they delay no others.
+ * whose teams can't be filled are left alone for a while.
  */
 export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<ApplicationId[]> {
   const { database, planSelection, logger, inTurn = (read) => read() } = options;
-  const resting = new RestingCustomers();
-
-  async function fillAlone(customerId: string): Promise<ApplicationId[]> {
-    try {
-      return await fillEmptyTeams(database, planSelection, [customerId]);
-    } catch (err) {
-      if (!isOfOneEvent(err)) throw err;
-      logger.warn({ customerId, err }, 'team not filled');
-      resting.add(customerId);
-      return [];
-    }
-  }
+  const later = new RetryLater({ logger, message: 'team not filled' });
 
   return async () => {
-    const due = { limit: BATCH, exceptIds: resting.ids() };
+    const due = { limit: BATCH, exceptIds: later.ids() };
     // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
     const read = () => readCustomersOfEmptyTeams(database.query, due);
     const customerIds = (await inTurn(read)) ?? [];
@@ -267,7 +256,10 @@ export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<Ap
       }
     }
     const teamIds: ApplicationId[] = [];
-    for (const customerId of customerIds) teamIds.push(...(await fillAlone(customerId)));
+    for (const customerId of customerIds) {
+      const fill = () => fillEmptyTeams(database, planSelection, [customerId]);
+      teamIds.push(...((await later.attempt({ customerId }, fill)) ?? []));
+    }
     return teamIds;
   };
 }

@@ -3,7 +3,6 @@ import { NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { parseLog } from '../event-log/decisions.ts';
 import { outdatedStates } from '../event-log/rebuild.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { isOfOneEvent } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { lockAvailableTeams } from '../postgres/statements/lock-teams.ts';
@@ -13,42 +12,42 @@ import {
   readCustomersNotFromLog,
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
-import type { Job } from './worker.ts';
-import { RestingCustomers } from './worker.ts';
+import type { Logger } from '../runtime/logging.ts';
+import { type Job, RetryLater } from './worker.ts';
 
 /** A run takes at most this long, every second. */
 const BUDGET_MS = 200;
 
 const PAGE = 50;
 
+type LatestStatesOptions = {
+  readonly database: Database;
+  readonly logger: Logger;
+  readonly clockMs: () => number;
+};
+
 /**
  * Reads from the log what a migration could not know of older subscriptions: since when their status holds, and the
- * other columns of their latest states. Customers whose team is locked rest, so that they delay no others.
+ * other columns of their latest states. Customers whose team is locked are left alone for a while.
  */
-export function createLatestStatesJob(database: Database, clockMs: () => number): Job['run'] {
-  const resting = new RestingCustomers();
-
-  async function readOf(customerId: string): Promise<void> {
-    try {
-      const isRead = await database.transaction((query) =>
-        readLatestStatesFromLog(query, customerId),
-      );
-      if (!isRead) resting.add(customerId);
-    } catch (error) {
-      if (!isOfOneEvent(error)) throw error;
-      resting.add(customerId);
-    }
-  }
+export function createLatestStatesJob({
+  database,
+  logger,
+  clockMs,
+}: LatestStatesOptions): Job['run'] {
+  const later = new RetryLater({ logger, message: 'latest states not read' });
 
   return async (signal) => {
     const startedAtMs = clockMs();
     for (;;) {
-      const due = { limit: PAGE, exceptIds: resting.ids() };
+      const due = { limit: PAGE, exceptIds: later.ids() };
       const customerIds = await readCustomersNotFromLog(database.query, due);
       if (customerIds.length === 0) return;
       for (const customerId of customerIds) {
         if (signal.aborted || clockMs() - startedAtMs > BUDGET_MS) return;
-        await readOf(customerId);
+        const read = () =>
+          database.transaction((query) => readLatestStatesFromLog(query, customerId));
+        if (!(await later.attempt({ customerId }, read))) later.add(customerId);
       }
     }
   };

@@ -2,13 +2,12 @@ import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { isOfOneEvent } from '../postgres/errors.ts';
 import { LOGGED_EVENT } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
 import type { Job } from './worker.ts';
-import { RestingCustomers } from './worker.ts';
+import { RetryLater } from './worker.ts';
 
 type ParkedEventsOptions = {
   readonly query: Query;
@@ -17,7 +16,7 @@ type ParkedEventsOptions = {
   /** The maximum share of one database connection's time that is spent looking for due events. */
   readonly maxLoad?: number;
   /** The pause for a customer whose event the database refuses, or whose team another transaction has locked. */
-  readonly restMs?: number | undefined;
+  readonly againAfterMs?: number | undefined;
 };
 
 const BATCH = 200;
@@ -35,32 +34,26 @@ function pauseAfter(tookMs: number, maxLoad: number): number {
 }
 
 /**
- * Ingests parked events again once a team has their customer. Customers whose events fail rest, so that they
- * delay no others.
+ * Ingests parked events again once a team has their customer. Customers whose events fail are left
+ * alone for a while.
  */
 export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] {
-  const { query, ingest, logger, maxLoad = MAX_LOAD } = options;
-  const resting = new RestingCustomers(options.restMs);
+  const { query, ingest, logger, maxLoad = MAX_LOAD, againAfterMs: afterMs } = options;
+  const later = new RetryLater({ logger, message: 'parked events not decided', afterMs });
   let nextAtMs = 0;
   let formerMs = 0;
 
   /** Returns whether an event was decided. */
   async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<boolean> {
-    try {
-      return (await ingest(events)).some(({ outcome }) => outcome !== 'parked');
-    } catch (err) {
-      if (!isOfOneEvent(err)) throw err;
-      logger.warn({ customerId, err }, 'parked events not decided');
-      resting.add(customerId);
-      return false;
-    }
+    const results = await later.attempt({ customerId }, () => ingest(events));
+    return results?.some(({ outcome }) => outcome !== 'parked') === true;
   }
 
   return async (signal) => {
     if (performance.now() < nextAtMs) return;
     while (!signal.aborted) {
       const startedAtMs = performance.now();
-      const due = { limit: BATCH, exceptIds: resting.ids() };
+      const due = { limit: BATCH, exceptIds: later.ids() };
       const customerIds = await readCustomersOfParkedEvents(query, due);
       const endedAtMs = performance.now();
       // One search can have waited for a busy server or a new connection: two tell what a search takes.

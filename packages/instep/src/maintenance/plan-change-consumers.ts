@@ -3,11 +3,10 @@ import {
   PLAN_CHANGE,
   type PlanChange,
   readNewestChange,
-  readOpenWriters,
 } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { writersHaveEnded } from '../postgres/writers.ts';
 import { InstepError } from '../runtime/errors.ts';
-import { pause } from '../runtime/retry.ts';
 
 /** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
 export type FeedStart = 'now' | 'beginning';
@@ -34,26 +33,14 @@ export function checkConsumerName(name: string): void {
   throw new ConsumerNameInvalid(`the name of a consumer must be ${allowed}`);
 }
 
-const WRITERS_PAUSE_MS = 20;
-const WRITERS_DEADLINE_MS = 5_000;
-
 /**
- * The id up to which all changes are committed; `after` when that is not certain now. Across teams, a change can be
- * committed after one with a higher id. So the transactions that write changes now are awaited: one that has taken an
- * id below the newest is among them, or has ended. Those that begin later get higher ids.
+ * The id up to which all changes are committed; `after` when that is not certain now: across teams, a change can be
+ * committed after one with a higher id.
  */
 export async function readSettledId(query: Query, after: number): Promise<number> {
   const newest = await readNewestChange(query);
   if (newest <= after) return after;
-  let open = await readOpenWriters(query);
-  const deadlineMs = performance.now() + WRITERS_DEADLINE_MS;
-  while (open.length > 0) {
-    if (performance.now() > deadlineMs) return after;
-    await pause(WRITERS_PAUSE_MS);
-    const current = new Set(await readOpenWriters(query));
-    open = open.filter((writer) => current.has(writer));
-  }
-  return newest;
+  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : after;
 }
 
 /** The job whose lease the process has that works for a consumer. */

@@ -4,7 +4,8 @@ import type { LoggedOutcome } from '../core/subscription-event.ts';
 import { type PositionRange, readPositionRange } from '../event-log/event-rows.ts';
 import { readNewestPosition } from '../event-log/search.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { pause, rest } from '../runtime/retry.ts';
+import { writersHaveEnded } from '../postgres/writers.ts';
+import { rest } from '../runtime/retry.ts';
 import type { LeasedRun } from './lease.ts';
 
 /** Each bucket holds delays below its bound. The last one also holds all longer delays. */
@@ -63,25 +64,6 @@ async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> 
 /** Forgets which events the sums hold as parked, before the sums are computed again. */
 async function forgetParked(query: Query): Promise<void> {
   await query({ name: 'forget_parked', text: 'delete from instep.statistics_parked' });
-}
-
-/**
- * The transactions that are writing to the log. A position is assigned before its event is committed, and
- * never without this lock. So once these transactions have ended, all events before the newest visible
- * position are visible as well.
- */
-async function readLogWriters(query: Query): Promise<string[]> {
-  const rows = await query<{ transaction: string }>({
-    name: 'read_log_writers',
-    text: `
-      select virtualtransaction as transaction
-        from pg_locks
-       where relation = 'instep.events'::regclass
-         and database = (select oid from pg_database where datname = current_database())
-         and mode = 'RowExclusiveLock'
-         and granted`,
-  });
-  return rows.map(({ transaction }) => transaction);
 }
 
 /** Adds `changes` to the sums, except for slots that are too old to be shown. */
@@ -281,12 +263,6 @@ const STEP = 10_000;
 /** Steps take at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
 
-/** How often the open transactions that write to the log are read. */
-const WRITERS_INTERVAL_MS = 50;
-
-/** How long to wait for these transactions. After that, the next run of the job continues. */
-const WRITERS_DEADLINE_MS = 10_000;
-
 const integer = v.pipe(v.number(), v.integer());
 
 /** The part of the log that is in the sums, and the parked events in it that were examined last. */
@@ -311,8 +287,8 @@ export async function sumStatistics(
   const saved = v.safeParse(progressShape, run.progress);
   let summed = saved.success ? saved.output : null;
   for (;;) {
-    const settled = await readSettledPosition(database.query, clockMs, signal);
-    if (settled === null) return;
+    const settled = await readNewestPosition(database.query);
+    if (!(await writersHaveEnded(database.query, 'instep.events', { signal, clockMs }))) return;
     const startedAtMs = performance.now();
     const range: Summed = await database.transaction(async (query) => {
       const range = await sumStep(query, summed, settled, now());
@@ -351,22 +327,4 @@ async function sumBack(query: Query, upTo: number, nowMs: number): Promise<numbe
   if (range === null) return 0;
   const count = await addToStatistics(query, range, nowMs);
   return count === 0 ? 0 : range.after;
-}
-
-/** A position up to which no more events can appear; `null` when that takes too long. */
-async function readSettledPosition(
-  query: Query,
-  clockMs: () => number,
-  signal: AbortSignal,
-): Promise<number | null> {
-  const newest = await readNewestPosition(query);
-  let writers = await readLogWriters(query);
-  const deadlineMs = clockMs() + WRITERS_DEADLINE_MS;
-  while (writers.length > 0) {
-    await pause(WRITERS_INTERVAL_MS, { signal });
-    if (signal.aborted || clockMs() > deadlineMs) return null;
-    const still = new Set(await readLogWriters(query));
-    writers = writers.filter((writer) => still.has(writer));
-  }
-  return newest;
 }

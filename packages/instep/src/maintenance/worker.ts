@@ -1,4 +1,4 @@
-import { DatabaseUnavailable } from '../postgres/errors.ts';
+import { DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -13,11 +13,11 @@ export type Job = {
   /** How often `run` is called. A job with a lease then only checks whether it is due. */
   readonly intervalMs: number;
   /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
-  readonly run: (signal: AbortSignal) => Promise<void> | Promise<Resting | undefined>;
+  readonly run: (signal: AbortSignal) => Promise<void> | Promise<Paused | undefined>;
 };
 
 /** The job has failed for a reason that a retry does not change. It does nothing until the time is over. */
-export type Resting = { readonly error: unknown; readonly restMs: number };
+export type Paused = { readonly error: unknown; readonly pauseMs: number };
 
 /** Loads the jobs when the first of them runs, which may never happen. */
 type LoadJobs = () => Promise<readonly Job[]>;
@@ -102,8 +102,8 @@ function runOnce(
     const startedAtMs = performance.now();
     let result: 'done' | 'failed' = 'done';
     try {
-      const resting = await run(signal);
-      if (resting) await failedJobs?.failed(name, resting.error, resting.restMs);
+      const paused = await run(signal);
+      if (paused) await failedJobs?.failed(name, paused.error, paused.pauseMs);
       // A job that was stopped has neither failed nor succeeded.
       else if (!signal.aborted) await failedJobs?.succeeded(name);
     } catch (err) {
@@ -207,28 +207,28 @@ export function openMaintenance(
   };
 }
 
-type RestOptions = {
+type PauseOptions = {
   job: string;
   logger: Logger;
-  restMs: number;
+  pauseMs: number;
   clockMs?: () => number;
 };
 
 /**
- * Warns when the key lacks permission for a job, and lets the job rest. A job that was stopped has not
+ * Warns when the key lacks permission for a job, and pauses the job. A job that was stopped has not
  * failed.
  */
-export function restWithoutPermission(
+export function pauseWithoutPermission(
   run: Job['run'],
-  { job, logger, restMs, clockMs = () => performance.now() }: RestOptions,
+  { job, logger, pauseMs, clockMs = () => performance.now() }: PauseOptions,
 ): Job['run'] {
-  let resting: { readonly error: unknown; readonly untilMs: number } | null = null;
+  let paused: { readonly error: unknown; readonly untilMs: number } | null = null;
   return async (signal) => {
-    if (resting !== null && clockMs() < resting.untilMs) {
-      return { error: resting.error, restMs: resting.untilMs - clockMs() };
+    if (paused !== null && clockMs() < paused.untilMs) {
+      return { error: paused.error, pauseMs: paused.untilMs - clockMs() };
     }
     try {
-      resting = null;
+      paused = null;
       await run(signal);
       return undefined;
     } catch (err) {
@@ -238,31 +238,54 @@ export function restWithoutPermission(
         { job, err },
         'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
       );
-      resting = { error: err, untilMs: clockMs() + restMs };
-      return { error: err, restMs };
+      paused = { error: err, untilMs: clockMs() + pauseMs };
+      return { error: err, pauseMs };
     }
   };
 }
 
-const REST_MS = 10_000;
+const AGAIN_AFTER_MS = 10_000;
 
-/** Customers for whom a job failed. It leaves them alone for a while, so that they delay no others. */
-export class RestingCustomers {
-  #restMs: number;
+type RetryLaterOptions = {
+  readonly logger: Logger;
+  /** The message of a failure. */
+  readonly message: string;
+  readonly afterMs?: number | undefined;
+};
+
+/** The customers or teams for whom a job failed. It leaves them alone for a while, so that they delay no others. */
+export class RetryLater {
+  #options: RetryLaterOptions;
   #untilMs = new Map<string, number>();
 
-  constructor(restMs = REST_MS) {
-    this.#restMs = restMs;
+  constructor(options: RetryLaterOptions) {
+    this.#options = options;
   }
 
-  add(customerId: string): void {
-    this.#untilMs.set(customerId, performance.now() + this.#restMs);
+  add(id: string): void {
+    this.#untilMs.set(id, performance.now() + (this.#options.afterMs ?? AGAIN_AFTER_MS));
   }
 
-  /** Those who are resting now. */
+  /** The result of the work for one of them; `null` if it failed, and can succeed later. */
+  async attempt<Result>(
+    subject: { customerId: string } | { teamId: string },
+    work: () => Promise<Result>,
+  ): Promise<Result | null> {
+    try {
+      return await work();
+    } catch (err) {
+      if (!isOfOneEvent(err)) throw err;
+      const { logger, message } = this.#options;
+      logger.warn({ ...subject, err }, message);
+      this.add('teamId' in subject ? subject.teamId : subject.customerId);
+      return null;
+    }
+  }
+
+  /** Those that wait now. */
   ids(): string[] {
-    for (const [customerId, untilMs] of this.#untilMs) {
-      if (performance.now() >= untilMs) this.#untilMs.delete(customerId);
+    for (const [id, untilMs] of this.#untilMs) {
+      if (performance.now() >= untilMs) this.#untilMs.delete(id);
     }
     return [...this.#untilMs.keys()];
   }

@@ -15,7 +15,7 @@ import { InstepError } from '../../runtime/errors.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
 import { printable, printData, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { askReason, withOperator } from '../with-database.ts';
+import { askReason, withContext } from '../with-database.ts';
 import { eventsListCommand } from './list.ts';
 import { findEvent, shownTime } from './log.ts';
 import { eventsShowCommand } from './show.ts';
@@ -33,11 +33,6 @@ export function eventsCommand(): Command {
     .addCommand(askReason(eventsPruneCommand()))
     .addCommand(askReason(eventsRedactCommand()));
 }
-
-/** Changes the log without asking Stripe. */
-const change = <Result>(
-  work: (context: OperateContext, operator: Operator) => Promise<Result>,
-): Promise<Result> => withOperator(work, { asksStripe: false });
 
 type DismissOptions = { customer?: string; olderThan?: number; all?: boolean; json?: boolean };
 
@@ -62,7 +57,7 @@ function eventsDismissCommand(): Command {
     const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
     const filter = { customerId: customer, receivedBeforeMs };
     const signal = stopSignal();
-    const dismissed = await change((context, operator) =>
+    const dismissed = await withContext((context, operator) =>
       dismissEvents(context, operator, filter, signal),
     );
     printData({ dismissed }, { json });
@@ -86,7 +81,7 @@ function eventsPruneCommand(): Command {
     }
     const cutoffMs = Date.now() - retentionMs;
     const signal = stopSignal();
-    const pruned = await change((context, operator) =>
+    const pruned = await withContext((context, operator) =>
       pruneEvents(context, operator, cutoffMs, signal),
     );
     printData({ pruned, receivedBefore: shownTime(cutoffMs) }, { json });
@@ -108,7 +103,9 @@ function eventsRedactCommand(): Command {
 }
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  const redacted = await change((context, operator) => redactEvents(context, operator, customer));
+  const redacted = await withContext((context, operator) =>
+    redactEvents(context, operator, customer),
+  );
   printData({ customer, redacted }, { json });
 }
 
@@ -134,7 +131,7 @@ function eventsReplayCommand(): Command {
     if ((id !== undefined) === hasFilter) {
       command.error('error: give one event, or --outcome, --since or both');
     }
-    await change((context, operator) => replay(context, operator, id, options));
+    await withContext((context, operator) => replay(context, operator, id, options));
   });
 }
 

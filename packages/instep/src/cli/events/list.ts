@@ -21,7 +21,7 @@ import {
 } from '../arguments.ts';
 import { outputClosed, printable, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { NotFound, TeamNotLinked, withOperator, withReadContext } from '../with-database.ts';
+import { NotFound, TeamNotLinked, withContext } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -64,12 +64,12 @@ export function eventsListCommand(): Command {
 }
 
 async function listAndLink(options: ListOptions): Promise<void> {
-  const links = await withReadContext((context) => list(context, options));
+  const links = await withContext((context) => list(context, options));
   if (!options.acceptSuggestions) {
     for (const link of links) printMessage(suggestionText(link));
     return;
   }
-  await withOperator(async (context, operator) => {
+  await withContext(async (context, operator) => {
     for (const { customerId, team } of links) {
       const subject = { kind: 'team', id: String(team.id) } as const;
       const request = { action: 'link', subject, linkTo: customerId } as const;

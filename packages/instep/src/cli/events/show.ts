@@ -17,7 +17,7 @@ import {
   tableHead,
   tableLine,
 } from '../output.ts';
-import { withReadContext } from '../with-database.ts';
+import { withContext } from '../with-database.ts';
 import { eventJson, findEvent, shownTime } from './log.ts';
 
 type ShowOptions = { body?: boolean; json?: boolean };
@@ -32,7 +32,7 @@ export function eventsShowCommand(): Command {
     .option('--body', 'print only the body, byte for byte')
     .option('--json', 'print JSON')
     .action(async (id: string, { body, json }: ShowOptions) => {
-      const { event, explained } = await withReadContext(async (context) => {
+      const { event, explained } = await withContext(async (context) => {
         const event = await findEvent(context, id);
         return { event, explained: await explainEvent(context, event) };
       });

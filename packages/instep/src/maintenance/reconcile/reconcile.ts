@@ -16,7 +16,7 @@ import { noteAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
-import { restWithoutPermission } from '../worker.ts';
+import { pauseWithoutPermission } from '../worker.ts';
 import { type ReconciliationIssue, unmatched } from './drift.ts';
 import {
   countUnlistedCustomers,
@@ -94,7 +94,7 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
     if (counts !== null) logger.info(counts, 'reconciled');
   }
 
-  return restWithoutPermission(run, { job: JOB, logger, restMs: intervalMs });
+  return pauseWithoutPermission(run, { job: JOB, logger, pauseMs: intervalMs });
 }
 
 /**

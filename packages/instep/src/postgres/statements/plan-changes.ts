@@ -173,24 +173,6 @@ export async function readNewestChange(query: Query): Promise<number> {
   return row?.id ?? 0;
 }
 
-/**
- * The transactions that write changes now. Each has this lock before it takes an id, and until others see its rows.
- */
-export async function readOpenWriters(query: Query): Promise<string[]> {
-  const rows = await query<{ writer: string }>({
-    name: 'read_open_writers',
-    text: `
-      select virtualtransaction as writer
-        from pg_locks
-       where locktype = 'relation'
-         and database = (select oid from pg_database where datname = current_database())
-         and relation = 'instep.plan_changes'::regclass
-         and mode = 'RowExclusiveLock'
-         and granted`,
-  });
-  return rows.map(({ writer }) => writer);
-}
-
 const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
           from ${rows} as team
          cross join lateral (
