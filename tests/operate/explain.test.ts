@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { searchLog } from 'instep/src/event-log/search.ts';
+import { createContext } from 'instep/src/operate/context.ts';
 import { explainEvent } from 'instep/src/operate/explain.ts';
 import { readTimeline } from 'instep/src/operate/timeline.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -24,8 +26,10 @@ test('explains every event, with the plans that the team had before and after it
   const ingest = openPipeline(store.database, async (productId) => `The plan of ${productId}`);
   const { database } = store;
   const { query } = database;
-  const planSelection = 'newest' as const;
-  const context = { database, planSelection, clockMs: () => performance.now() };
+  const context = createContext({
+    ...{ database, planSelection: 'newest', stripeApi: null, maxQueued: 1_000 },
+    ...{ logger: createLogger('silent'), now: Date.now, close: async () => undefined },
+  });
   const property = fc.asyncProperty(
     fc.array(anyEvent, { minLength: 5, maxLength: 15 }),
     async (events) => {

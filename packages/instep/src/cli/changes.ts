@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-consumers.ts';
-import type { ReadContext } from '../operate/context.ts';
+import type { OperateContext } from '../operate/context.ts';
 import {
   acknowledgeChanges,
   findConsumers,
@@ -119,7 +119,7 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
   });
 }
 
-async function list(context: ReadContext, { json }: ChangesOptions): Promise<void> {
+async function list(context: OperateContext, { json }: ChangesOptions): Promise<void> {
   for (const one of await findConsumers(context)) {
     const { name, position, behindSince, waiting, setAside } = one;
     const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
@@ -133,7 +133,7 @@ async function list(context: ReadContext, { json }: ChangesOptions): Promise<voi
 
 /** Prints what was not acknowledged. Each change is printed once, and again by the next command until then. */
 async function print(
-  context: ReadContext,
+  context: OperateContext,
   { consumer, from, follow = false, json, ack }: ChangesOptions & { consumer: string },
 ): Promise<void> {
   const failed = new AbortController();
@@ -156,7 +156,7 @@ async function print(
 }
 
 /** Acknowledges the ids that standard input has, one a line. */
-async function acknowledge(context: ReadContext, consumer: string, signal: AbortSignal) {
+async function acknowledge(context: OperateContext, consumer: string, signal: AbortSignal) {
   const lines = createInterface({ input: process.stdin, signal });
   for await (const line of lines) {
     const id = line.trim();

@@ -2,15 +2,17 @@ import type { Command } from 'commander';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
 import { counted } from '../runtime/amounts.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { createCommand, webUrl } from './arguments.ts';
-import { type Columns, paint, printMessage, tableLine, warnWithoutVariableFile } from './output.ts';
+import {
+  type Columns,
+  CommandFailed,
+  paint,
+  printMessage,
+  tableLine,
+  warnWithoutVariableFile,
+} from './output.ts';
 
 type Options = { url?: URL; json?: boolean };
-
-class DoctorFailed extends InstepError {
-  readonly code = 'DOCTOR_FAILED';
-}
 
 export function doctorCommand(): Command {
   return createCommand(
@@ -35,7 +37,7 @@ export async function doctor({ url, json = false }: Options): Promise<void> {
   }
   const { ok, warning, failure } = counts;
   const summary = `${ok} ok, ${counted(warning, 'warning')}, ${counted(failure, 'failure')}`;
-  if (failure > 0) throw new DoctorFailed(summary);
+  if (failure > 0) throw new CommandFailed('DOCTOR_FAILED', summary);
   printMessage(summary);
 }
 

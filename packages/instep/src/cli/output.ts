@@ -3,6 +3,17 @@ import { existsSync } from 'node:fs';
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { VARIABLE_FILES } from '../config/environment.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
+import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+
+/** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
+export class CommandFailed extends InstepError {
+  readonly code: InstepErrorCode;
+
+  constructor(code: InstepErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
 
 /** A command's result: printed as `name  value` lines, or as one JSON object. */
 export type Data = Readonly<Record<string, string | number | boolean | null>>;

@@ -3,17 +3,11 @@ import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { rebuildTeams } from '../operate/log-actions.ts';
 import { counted } from '../runtime/amounts.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
-import { planChanges, printMessage } from './output.ts';
+import { CommandFailed, planChanges, printMessage } from './output.ts';
 import { askReason, withContext } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
-
-/** Teams were not rebuilt; a line for each customer says why. */
-class RebuildIncomplete extends InstepError {
-  readonly code = 'REBUILD_INCOMPLETE';
-}
 
 export function rebuildCommand(): Command {
   const command = createCommand(
@@ -56,7 +50,8 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
   ];
   if (counts.length > 0 || failed === 0) printMessage(counts.join(', ') || 'no differences');
   if (failed > 0) {
-    throw new RebuildIncomplete(
+    throw new CommandFailed(
+      'REBUILD_INCOMPLETE',
       `${counted(failed, 'customer')} could not be rebuilt: run \`instep rebuild\` again when the cause is resolved`,
     );
   }

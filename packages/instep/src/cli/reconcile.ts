@@ -8,18 +8,13 @@ import {
 import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
 import { reconcileTeams } from '../operate/compare.ts';
 import { counted, countText, durationOf } from '../runtime/amounts.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
-import { paint, planChanges, printMessage } from './output.ts';
+import { CommandFailed, paint, planChanges, printMessage } from './output.ts';
 import { stopSignal } from './signals.ts';
 import { askReason, withStripe } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
-
-class DriftLeft extends InstepError {
-  readonly code = 'DRIFT_LEFT';
-}
 
 export function reconcileCommand(): Command {
   const command = createCommand(
@@ -65,7 +60,10 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   if (left === 0) return;
   const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
   const hint = dryRun ? `: to repair ${them}, run without --dry-run` : '';
-  throw new DriftLeft(`${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`);
+  throw new CommandFailed(
+    'DRIFT_LEFT',
+    `${counted(left, 'team')} ${verb} out of sync with Stripe${hint}`,
+  );
 }
 
 /** The error, with the option that helps. */

@@ -5,7 +5,7 @@ import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { act } from '../operate/act.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
-import type { ReadContext } from '../operate/context.ts';
+import type { OperateContext } from '../operate/context.ts';
 import { exportTeams, readTeam, teamsOfCustomers } from '../operate/find-teams.ts';
 import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
@@ -14,6 +14,7 @@ import { applicationId, createCommand, futureTime, positiveInteger } from './arg
 import { printHistory } from './changes.ts';
 import {
   type Columns,
+  CommandFailed,
   printable,
   printData,
   printMessage,
@@ -21,7 +22,7 @@ import {
   tableLine,
   writeLine,
 } from './output.ts';
-import { askReason, NotFound, TeamNotLinked, withContext, withStripe } from './with-database.ts';
+import { askReason, withContext, withStripe } from './with-database.ts';
 
 type Json = { json?: boolean };
 
@@ -146,7 +147,7 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
       if (result.code === 'linked') continue;
       const teams = await teamsOfCustomers(context, [customer]);
       const others = teams.filter((team) => team.id !== id);
-      throw new TeamNotLinked(linkFailureText(result, id, others));
+      throw new CommandFailed('TEAM_NOT_LINKED', linkFailureText(result, id, others));
     }
     await print(context, id, options);
   });
@@ -179,9 +180,11 @@ async function unlink(id: ApplicationId, options: Json): Promise<void> {
     const subject = { kind: 'team', id: String(id) } as const;
     const { results } = await act(context, operator, [{ action: 'unlink', subject }]);
     for (const { isDone, result } of results) {
-      if (result.code === 'not-linked') throw new TeamNotLinked(`team ${id} has no customer`);
+      if (result.code === 'not-linked')
+        throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} has no customer`);
       const reason = result.code === 'failed' ? result.error : result.code;
-      if (!isDone) throw new TeamNotLinked(`team ${id} was not unlinked: ${reason}`);
+      if (!isDone)
+        throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} was not unlinked: ${reason}`);
     }
     await print(context, id, options);
   });
@@ -223,7 +226,7 @@ async function show(id: ApplicationId, options: Json): Promise<void> {
 async function access(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
-    if (found === null) throw new NotFound(`there is no team ${id}`);
+    if (found === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
     printAccess(found, options);
   });
 }
@@ -263,7 +266,10 @@ async function sync(id: ApplicationId, options: Json): Promise<void> {
   await withStripe(async (context, operator) => {
     const { customerId } = await requireTeam(context, id);
     if (customerId === null) {
-      throw new TeamNotLinked(`team ${id} has no customer: use \`instep team link\``);
+      throw new CommandFailed(
+        'TEAM_NOT_LINKED',
+        `team ${id} has no customer: use \`instep team link\``,
+      );
     }
     await syncCustomer(context, operator, customerId);
     await print(context, id, options);
@@ -280,13 +286,13 @@ async function complete(
   });
 }
 
-async function print(context: ReadContext, id: ApplicationId, options: Json): Promise<void> {
+async function print(context: OperateContext, id: ApplicationId, options: Json): Promise<void> {
   const { customerId, plan } = await requireTeam(context, id);
   printData({ id, providerCustomerId: customerId, ...plan }, options);
 }
 
-async function requireTeam(context: ReadContext, id: ApplicationId): Promise<Team> {
+async function requireTeam(context: OperateContext, id: ApplicationId): Promise<Team> {
   const team = await readTeam(context, id);
-  if (team === null) throw new NotFound(`there is no team ${id}`);
+  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
   return team;
 }

@@ -7,7 +7,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
-import { printData, printMessage } from './output.ts';
+import { CommandFailed, printData, printMessage } from './output.ts';
 import { withContext } from './with-database.ts';
 
 type TriggerOptions = {
@@ -20,11 +20,6 @@ type TriggerOptions = {
   url?: string;
   json?: boolean;
 };
-
-/** The event could not be delivered, or the response was not 200. */
-class TriggerFailed extends InstepError {
-  readonly code = 'TRIGGER_FAILED';
-}
 
 /** Longer than `REQUEST_DEADLINE_MS` by default. */
 const DEADLINE_SECONDS = 10;
@@ -68,7 +63,8 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
   const outcome = status === 200 ? await outcomeOf(event.id) : null;
   printData({ eventId: event.id, status, response, ...(outcome && { outcome }) }, options);
-  if (status !== 200) throw new TriggerFailed(`the server responded with ${status}`);
+  if (status !== 200)
+    throw new CommandFailed('TRIGGER_FAILED', `the server responded with ${status}`);
   if (options.json) return;
   const next =
     outcome === 'parked'
@@ -101,6 +97,6 @@ async function post(url: string, request: RequestInit) {
     const problem = signal.aborted
       ? `did not answer within ${DEADLINE_SECONDS} seconds: is Instep listening there?`
       : "can't be reached: is the server running? Specify its address with HOST and PORT, or with --url";
-    throw new TriggerFailed(`${url} ${problem}`, { cause });
+    throw new CommandFailed('TRIGGER_FAILED', `${url} ${problem}`, { cause });
   }
 }

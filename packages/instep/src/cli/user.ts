@@ -4,8 +4,8 @@ import type { ApplicationId, User } from '../core/application.ts';
 import { addUser, readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
-import { type Data, printData } from './output.ts';
-import { NotFound, withDatabase } from './with-database.ts';
+import { CommandFailed, type Data, printData } from './output.ts';
+import { withDatabase } from './with-database.ts';
 
 type AddOptions = {
   email: string;
@@ -46,7 +46,7 @@ async function add({ email, name, role, passwordHash, json = false }: AddOptions
 
 async function show(id: ApplicationId, options: { json?: boolean }): Promise<void> {
   const found = await withDatabase(({ query }) => readUser(query, id));
-  if (found === null) throw new NotFound(`there is no user ${id}`);
+  if (found === null) throw new CommandFailed('NOT_FOUND', `there is no user ${id}`);
   printData(describe(found), options);
 }
 

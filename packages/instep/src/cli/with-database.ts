@@ -10,7 +10,6 @@ import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgr
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { printMessage } from './output.ts';
 
@@ -75,16 +74,6 @@ export function withDatabase<Result>(
     await checkSchema(database.query);
     return await work(database);
   }, maxConnections);
-}
-
-/** The user, team or event does not exist. */
-export class NotFound extends InstepError {
-  readonly code = 'NOT_FOUND';
-}
-
-/** The team has no customer, and so neither events nor a subscription. */
-export class TeamNotLinked extends InstepError {
-  readonly code = 'TEAM_NOT_LINKED';
 }
 
 /** What `--reason` of this process's command says. */

@@ -16,13 +16,7 @@ import {
 } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import { type ActionResult, recorded } from './audit.ts';
-import {
-  type ActingContext,
-  actingAs,
-  type OperateContext,
-  type Operator,
-  type ReadContext,
-} from './context.ts';
+import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
@@ -178,7 +172,7 @@ export type Reconciliation = {
  */
 export async function readReconciliation({
   database: { query },
-}: ReadContext): Promise<Reconciliation> {
+}: OperateContext): Promise<Reconciliation> {
   const job = await readLeasedJob(query, 'reconcile');
   return {
     isRunning: job?.isHeld === true,

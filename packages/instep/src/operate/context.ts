@@ -68,12 +68,6 @@ export type Check = {
   readonly advice: string | null;
 };
 
-/** What functions that only read the database need of a context. */
-export type ReadContext = Pick<
-  OperateContext,
-  'database' | 'planSelection' | 'linkByMetadata' | 'clockMs'
->;
-
 /** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
 export type Operator = {
   readonly name: string;

@@ -11,7 +11,7 @@ import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/searc
 import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
-import type { ReadContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
 export type FindEventsRequest = {
@@ -36,7 +36,7 @@ export type FindEventsRequest = {
  * ```
  */
 export async function findEvents(
-  { database: { query }, clockMs }: ReadContext,
+  { database: { query }, clockMs }: OperateContext,
   { filter = {}, before = null, after = null, limit = 50 }: FindEventsRequest = {},
 ): Promise<PageOfEvents> {
   return await readPageOfEvents(query, { filter, before, after, limit, clockMs });
@@ -52,7 +52,7 @@ export async function findEvents(
  * ```
  */
 export async function countEvents(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   filter: EventFilter,
   range: { readonly after: number; readonly limit: number },
 ): Promise<number> {
@@ -68,7 +68,7 @@ export async function countEvents(
  * ```
  */
 export async function eventsNamed(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   text: string,
 ): Promise<EventRow[]> {
   if (!/^\d+$/.test(text)) return await log.findEvents(query, text);
@@ -114,7 +114,7 @@ export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
  * ```
  */
 export function exportEvents(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   filter: EventFilter = {},
   order: SortOrder = 'newest first',
 ): AsyncGenerator<EventRow> {
@@ -133,7 +133,7 @@ export function exportEvents(
  * ```
  */
 export async function* followEvents(
-  { database: { query }, clockMs }: ReadContext,
+  { database: { query }, clockMs }: OperateContext,
   filter: EventFilter,
   signal: AbortSignal,
   last = 0,
@@ -171,7 +171,7 @@ export type SuggestedLink = {
  * ```
  */
 export async function suggestLinks(
-  { database: { query }, linkByMetadata }: ReadContext,
+  { database: { query }, linkByMetadata }: OperateContext,
   events: readonly EventRow[],
 ): Promise<SuggestedLink[]> {
   const key = linkByMetadata ?? TEAM_KEY;

@@ -26,7 +26,7 @@ import {
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import { type OperatorNote, readLinkedMs, readOperatorNotes } from './audit.ts';
-import type { ReadContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
@@ -121,7 +121,7 @@ export type ExplainTeamRequest = Pick<TimelineRequest, 'part' | 'limit'>;
  * ```
  */
 export async function explainTeam(
-  { database: { query }, planSelection }: ReadContext,
+  { database: { query }, planSelection }: OperateContext,
   teamId: ApplicationId,
   { part = null, limit = 50 }: ExplainTeamRequest = {},
 ): Promise<ExplainedTeam | null> {
@@ -291,7 +291,7 @@ export type ExplainedEvent = Explanation & {
  * ```
  */
 export async function explainEvent(
-  { database: { query }, planSelection }: ReadContext,
+  { database: { query }, planSelection }: OperateContext,
   event: EventRow,
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;

@@ -9,7 +9,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import type { OperateContext, ReadContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
   NAMED_TEAM,
@@ -121,7 +121,7 @@ export async function findCustomers(
  * ```
  */
 export async function teamsOfCustomers(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   customerIds: readonly string[],
   limit = MAX_TEAMS_OF_CUSTOMERS,
 ): Promise<NamedTeam[]> {
@@ -144,7 +144,7 @@ async function findByCustomer(query: Query, id: string, limit: number): Promise<
  * ```
  */
 export async function readTeam(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   id: ApplicationId,
 ): Promise<NamedTeam | null> {
   return await readNamedTeam(query, id);
@@ -161,7 +161,7 @@ export async function readTeam(
  * ```
  */
 export async function* exportTeams(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   filter: TeamFilter = {},
   order: TeamOrder = BY_ID,
 ): AsyncGenerator<NamedTeam> {

@@ -9,7 +9,7 @@ import {
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { recorded } from './audit.ts';
-import { actingAs, type OperateContext, type Operator, type ReadContext } from './context.ts';
+import { actingAs, type OperateContext, type Operator } from './context.ts';
 
 /**
  * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The team's row gets it
@@ -62,7 +62,7 @@ export async function revokeGrant(
 }
 
 /** The access of a team that is there. */
-async function accessOf({ database }: ReadContext, teamId: ApplicationId): Promise<TeamAccess> {
+async function accessOf({ database }: OperateContext, teamId: ApplicationId): Promise<TeamAccess> {
   const access = await readAccess(database.query, teamId);
   if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
   return access;
@@ -77,7 +77,7 @@ async function accessOf({ database }: ReadContext, teamId: ApplicationId): Promi
  * ```
  */
 export async function readGrants(
-  { database }: ReadContext,
+  { database }: OperateContext,
   teamId: ApplicationId,
 ): Promise<TeamGrant[]> {
   return await read(database.query, teamId);

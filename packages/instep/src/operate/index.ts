@@ -142,7 +142,6 @@ export {
   type Operator,
   type OperatorAccess,
   openContext,
-  type ReadContext,
   type TokenVerdict,
 } from './context.ts';
 export {

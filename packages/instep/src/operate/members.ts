@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError } from '../runtime/errors.ts';
-import type { ReadContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 
 /** Nobody can be looked up: no table says which users belong to which teams. */
 export class MembersUnknown extends InstepError {
@@ -62,7 +62,7 @@ const MAX_PEOPLE = 3;
  * ```
  */
 export async function readPeople(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   teamIds: readonly ApplicationId[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
   const values = [teamIds.map(String), MAX_PEOPLE];

@@ -20,7 +20,7 @@ import {
   type TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
 import { recorded } from './audit.ts';
-import type { OperateContext, Operator, ReadContext } from './context.ts';
+import type { OperateContext, Operator } from './context.ts';
 
 /**
  * The changes of a team's plan, the newest first.
@@ -31,7 +31,7 @@ import type { OperateContext, Operator, ReadContext } from './context.ts';
  * ```
  */
 export async function readPlanChanges(
-  { database }: ReadContext,
+  { database }: OperateContext,
   request: TeamChangesRequest,
 ): Promise<PlanChange[]> {
   return await readTeamChanges(database.query, request);
@@ -59,7 +59,7 @@ const DEFAULT_LIMIT = 100;
  * ```
  */
 export async function readNewChanges(
-  { database }: ReadContext,
+  { database }: OperateContext,
   { consumer, from = 'now', afterId = 0, limit = DEFAULT_LIMIT }: NewChangesRequest,
 ): Promise<PlanChange[]> {
   const after = Math.max(await addConsumer(database.query, consumer, from), afterId);
@@ -80,7 +80,7 @@ export async function readNewChanges(
  * ```
  */
 export async function acknowledgeChanges(
-  { database: { query } }: ReadContext,
+  { database: { query } }: OperateContext,
   consumer: string,
   id: number,
 ): Promise<void> {
@@ -93,7 +93,7 @@ export async function acknowledgeChanges(
 
 /** How far the consumer is. */
 async function requireConsumer(
-  query: ReadContext['database']['query'],
+  query: OperateContext['database']['query'],
   consumer: string,
 ): Promise<number> {
   const position = await readPosition(query, consumer);
@@ -111,7 +111,7 @@ async function requireConsumer(
  * for (const { name, behindSince } of await findConsumers(context)) console.log(name, behindSince);
  * ```
  */
-export async function findConsumers({ database }: ReadContext): Promise<ConsumerState[]> {
+export async function findConsumers({ database }: OperateContext): Promise<ConsumerState[]> {
   return await readConsumers(database.query);
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { type RecordedAction, readActionsOn } from './audit.ts';
-import type { ReadContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
@@ -76,7 +76,7 @@ export type TimelineRequest = {
  * ```
  */
 export async function readTimeline(
-  { database: { query }, planSelection }: ReadContext,
+  { database: { query }, planSelection }: OperateContext,
   { teamId, before = null, part = null, limit = 50 }: TimelineRequest,
 ): Promise<Timeline | null> {
   const team = await readNamedTeam(query, teamId);

@@ -11,9 +11,8 @@ import {
   replayEvents,
 } from '../../operate/log-actions.ts';
 import { counted } from '../../runtime/amounts.ts';
-import { InstepError } from '../../runtime/errors.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
-import { printable, printData, printMessage, writeLine } from '../output.ts';
+import { CommandFailed, printable, printData, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import { askReason, withContext } from '../with-database.ts';
 import { eventsListCommand } from './list.ts';
@@ -111,11 +110,6 @@ async function redact({ customer, json = false }: RedactOptions): Promise<void> 
 
 type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
 
-/** The database refused some of the events. */
-class ReplayFailed extends InstepError {
-  readonly code = 'REPLAY_FAILED';
-}
-
 function eventsReplayCommand(): Command {
   const command = createCommand(
     'replay',
@@ -159,7 +153,10 @@ async function replay(
   }
   const failed = counts.get('failed') ?? 0;
   if (failed > 0)
-    throw new ReplayFailed(`the database refused ${counted(failed, 'event')}: see above`);
+    throw new CommandFailed(
+      'REPLAY_FAILED',
+      `the database refused ${counted(failed, 'event')}: see above`,
+    );
 }
 
 function replayLine({ event, outcome, teamIds, error }: Replayed): string {

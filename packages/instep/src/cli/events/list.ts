@@ -3,7 +3,7 @@ import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import type { EventFilter, EventRow } from '../../event-log/event-rows.ts';
 import { act } from '../../operate/act.ts';
-import type { ReadContext } from '../../operate/context.ts';
+import type { OperateContext } from '../../operate/context.ts';
 import {
   exportEvents,
   followEvents,
@@ -19,9 +19,9 @@ import {
   sinceOption,
   typeOption,
 } from '../arguments.ts';
-import { outputClosed, printable, printMessage, writeLine } from '../output.ts';
+import { CommandFailed, outputClosed, printable, printMessage, writeLine } from '../output.ts';
 import { stopSignal } from '../signals.ts';
-import { NotFound, TeamNotLinked, withContext } from '../with-database.ts';
+import { withContext } from '../with-database.ts';
 import { eventHead, eventJson, eventLine } from './log.ts';
 
 type ListOptions = {
@@ -95,7 +95,7 @@ function suggestionText({ customerId, team: { id, name, customerId: other }, key
 const MAX_SUGGESTED = 1_000;
 
 /** Lists events. Returns the links that those that wait for a team suggest. */
-async function list(context: ReadContext, options: ListOptions): Promise<SuggestedLink[]> {
+async function list(context: OperateContext, options: ListOptions): Promise<SuggestedLink[]> {
   const { limit, follow, json } = options;
   const filter = await filterOf(context, options);
   const show = (event: EventRow) => writeLine(json ? eventJson(event) : eventLine(event));
@@ -117,13 +117,14 @@ async function list(context: ReadContext, options: ListOptions): Promise<Suggest
   return await suggestLinks(context, [...parked.values()]);
 }
 
-async function filterOf(context: ReadContext, options: ListOptions): Promise<EventFilter> {
+async function filterOf(context: OperateContext, options: ListOptions): Promise<EventFilter> {
   const { customer, team: teamId, type, outcome, since: sinceMs } = options;
   if (teamId === undefined) return { customerId: customer, type, outcome, sinceMs };
   const team = await readTeam(context, teamId);
-  if (team === null) throw new NotFound(`there is no team ${teamId}`);
+  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${teamId}`);
   if (team.customerId === null) {
-    throw new TeamNotLinked(
+    throw new CommandFailed(
+      'TEAM_NOT_LINKED',
       `team ${teamId} has no customer. Link it: instep team link ${teamId} --customer CUS`,
     );
   }

@@ -1,10 +1,8 @@
 import type { EventRow } from '../../event-log/event-rows.ts';
-import type { ReadContext } from '../../operate/context.ts';
+import type { OperateContext } from '../../operate/context.ts';
 import { eventsNamed } from '../../operate/events.ts';
-import { InstepError } from '../../runtime/errors.ts';
 import { changeOf } from '../../stripe/parse-event.ts';
-import { type Columns, printable, tableHead, tableLine } from '../output.ts';
-import { NotFound } from '../with-database.ts';
+import { type Columns, CommandFailed, printable, tableHead, tableLine } from '../output.ts';
 
 const COLUMNS: Columns = [
   ['position', 8],
@@ -63,31 +61,27 @@ function statusOf(event: EventRow): string | null {
   return changeOf(event)?.subscription.status ?? null;
 }
 
-/** Several events have the id, so only a position identifies one of them. */
-class EventAmbiguous extends InstepError {
-  readonly code = 'EVENT_AMBIGUOUS';
-}
-
 const SHOWN = 20;
 
 /**
  * Finds an event by its position in the log, which is a whole number, or by its id.
  *
- * @throws NotFound or EventAmbiguous
+ * @throws CommandFailed
  */
-export async function findEvent(context: ReadContext, text: string): Promise<EventRow> {
+export async function findEvent(context: OperateContext, text: string): Promise<EventRow> {
   const found = await eventsNamed(context, text);
   const [event] = found;
   if (event === undefined) {
     throw /^\d+$/.test(text)
-      ? new NotFound(`there is no event at position ${text}`)
-      : new NotFound(`no event in the log has the id ${printable(text)}`);
+      ? new CommandFailed('NOT_FOUND', `there is no event at position ${text}`)
+      : new CommandFailed('NOT_FOUND', `no event in the log has the id ${printable(text)}`);
   }
   if (found.length === 1) return event;
   const lines = found
     .slice(-SHOWN)
     .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
-  throw new EventAmbiguous(
+  throw new CommandFailed(
+    'EVENT_AMBIGUOUS',
     `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +
       lines.join('\n'),
   );
