@@ -41,7 +41,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       ingest,
       logger,
       maxLoad: Number.POSITIVE_INFINITY,
-      restMs: 0,
+      againAfterMs: 0,
     }),
     'empty-teams': async () => void (await fillDueTeams()),
     'ambiguous-order': createAmbiguousOrderJob({
@@ -52,7 +52,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       now,
       nonce,
     }),
-    grants: createGrantsJob({ database, planSelection, logger, restMs: 0 }),
+    grants: createGrantsJob({ database, planSelection, logger, againAfterMs: 0 }),
     names: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

@@ -5,6 +5,7 @@ import {
   readLatestStatesFromLog,
 } from 'instep/src/maintenance/latest-states.ts';
 import { linkTeam, unlinkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { lockTeam, untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
@@ -12,12 +13,15 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
+const logger = createLogger('silent');
 const at = (seconds: number) => new Date(seconds * 1_000);
 
 describe.each(postgresServers)('the job latest-states on $name', (server) => {
   const store = useDatabase(server);
   const run = () =>
-    createLatestStatesJob(store.database, () => performance.now())(new AbortController().signal);
+    createLatestStatesJob({ database: store.database, logger, clockMs: () => performance.now() })(
+      new AbortController().signal,
+    );
 
   /** Makes the rows of a customer as the migration made them. */
   const forget = (customerId: string) =>
@@ -121,7 +125,7 @@ describe.each(postgresServers)('the job latest-states on $name', (server) => {
        select 'cus_' || number, '', false, 'active', now(), now(), false, false
          from generate_series(1, 60) as number`,
     );
-    const job = createLatestStatesJob(store.database, () => 0);
+    const job = createLatestStatesJob({ database: store.database, logger, clockMs: () => 0 });
     await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
       await job(new AbortController().signal);
     });

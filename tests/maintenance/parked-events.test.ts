@@ -156,7 +156,7 @@ test.each([
     if (tries > 1) stopping.abort();
     return outcome();
   };
-  await createParkedEventsJob({ query, ingest, logger, restMs: 0 })(stopping.signal);
+  await createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 })(stopping.signal);
   expect(tries).toBe(1);
 });
 

@@ -89,7 +89,7 @@ test('a change that is committed after one with a higher id is not skipped', asy
   const database: Database = {
     ...store.database,
     query: (statement, values) => {
-      if (typeof statement !== 'string' && statement.name === 'read_open_writers') looks += 1;
+      if (typeof statement !== 'string' && statement.name === 'read_writers') looks += 1;
       return store.database.query(statement, values);
     },
   };

@@ -1,14 +1,14 @@
-import { restWithoutPermission } from 'instep/src/maintenance/worker.ts';
+import { pauseWithoutPermission } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
 
-const REST_MS = 60_000;
+const PAUSE_MS = 60_000;
 
 test('a key that loses its permission a second time is reported again', async () => {
   let [nowMs, calls, isForbidden] = [0, 0, true];
   const lines: unknown[] = [];
-  const job = restWithoutPermission(
+  const job = pauseWithoutPermission(
     async () => {
       calls += 1;
       if (isForbidden) throw new StripeApiFailed('answered 403', { status: 403 });
@@ -16,7 +16,7 @@ test('a key that loses its permission a second time is reported again', async ()
     {
       job: 'job',
       logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
-      restMs: REST_MS,
+      pauseMs: PAUSE_MS,
       clockMs: () => nowMs,
     },
   );
@@ -25,7 +25,7 @@ test('a key that loses its permission a second time is reported again', async ()
   await run();
   await run();
   expect([calls, lines.length]).toEqual([1, 1]);
-  nowMs += REST_MS;
+  nowMs += PAUSE_MS;
   isForbidden = false;
   await run();
   isForbidden = true;
