@@ -22,9 +22,10 @@ test('creates users and teams only with --create-tables, and otherwise says what
 test('prints the migrations that it runs, and nothing the second time', async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const first = await runInstep(['migrate', '--create-tables'], environment);
-  expect(first).toMatchObject({ code: 0, stderr: '' });
+  expect(first).toMatchObject({ code: 0 });
   expect(first.stdout).toBe(`applied  ${NAMES.join(', ')}\n`);
   const second = await runInstep(['migrate', '--json'], environment);
+  expect(second).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(second.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
 });
 
@@ -117,6 +118,6 @@ test('an unreachable database exits with 1 and says what to check, without the p
   const { code, stdout, stderr } = await runInstep(['migrate'], away);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(
-    /^instep: .*ECONNREFUSED 127\.0\.0\.1:1 \[DATABASE_UNAVAILABLE\]\n→ .*DATABASE_URL\n$/,
+    /^instep: .*ECONNREFUSED 127\.0\.0\.1:1 \[DATABASE_UNAVAILABLE\]\n→ .*in its URL\n$/,
   );
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectText, useBrowser } from '../support/browser/browser.ts';
 import { STARTER_FILES, WITHOUT_INSTEP, writeFiles } from '../support/init/starter-app.ts';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { copyExamples, runNpm, startWithNpm } from '../support/process/example.ts';
 import { freePort } from '../support/process/free-port.ts';
 import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
@@ -35,12 +35,8 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
 
   beforeAll(async () => {
     stripe = await startCheckoutApi();
-    const empty = await createEmptyDatabase();
-    // The example creates its tables at every start, and its role is named like our schema.
-    const connection = connect(empty);
-    await connection.query(`alter database "${empty.pathname.slice(1)}" set search_path = public`);
-    await connection.close();
-    database = await startProxy(empty);
+    // The example creates its tables at every start, as a role that is named like our schema.
+    database = await startProxy(await createEmptyDatabase());
     const variables = {
       ...{ POSTGRES_URL: database.url.href, AUTH_SECRET },
       ...{ STRIPE_SECRET_KEY: API_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET },

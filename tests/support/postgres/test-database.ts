@@ -3,6 +3,7 @@ import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { leaveSearchPath } from 'instep/src/postgres/own-schema.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
@@ -72,5 +73,6 @@ export async function createDatabase(
   const database = connect(url);
   await migrate(database);
   await makeAccessView(database, await recognizeTables(database.query, {}));
+  await leaveSearchPath(database);
   return { url, database };
 }

@@ -13,7 +13,7 @@ import {
   recognizeTables,
 } from '../postgres/tables/recognize-tables.ts';
 import { createCommand } from './arguments.ts';
-import { type Columns, paint, printData, tableHead, tableLine } from './output.ts';
+import { type Columns, paint, printData, printMessage, tableHead, tableLine } from './output.ts';
 import { withAnyDatabase, withServer } from './with-database.ts';
 
 type Options = { role?: string; json?: boolean };
@@ -106,9 +106,10 @@ export function migrateCommand(): Command {
   )
     .option('--create-tables', 'also create users and teams, for an app that has neither')
     .option('--json', 'print JSON')
-    .action(async ({ createTables, ...options }: { createTables?: boolean; json?: boolean }) => {
+    .action(async ({ createTables, ...output }: { createTables?: boolean; json?: boolean }) => {
       const creates = createTables === undefined ? {} : { createsTables: createTables };
-      const applied = await withServer(({ prepare }) => prepare(creates));
-      printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, options);
+      const options = { ...creates, onWarning: printMessage };
+      const applied = await withServer(({ prepare }) => prepare(options));
+      printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
 }

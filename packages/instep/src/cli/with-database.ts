@@ -6,7 +6,12 @@ import {
   readPlanSelection,
 } from '../config/config.ts';
 import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
-import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
+import {
+  connectToServer,
+  type DatabaseServer,
+  type PrepareOptions,
+  prepareDatabase,
+} from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
@@ -21,7 +26,7 @@ const onConnectionError = (error: Error) =>
 type Server = {
   server: DatabaseServer;
   /** Migrates the database. Returns the migrations that it ran. */
-  prepare: (options?: { createsTables?: boolean }) => Promise<string[]>;
+  prepare: (options?: Omit<PrepareOptions, 'onConnectionError'>) => Promise<string[]>;
 };
 
 /** Runs work on the configured database server, and releases the server afterward. */

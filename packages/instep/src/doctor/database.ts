@@ -11,6 +11,7 @@ import { checkDatabaseServer, checkHosts } from './database-server.ts';
 import { checkEventLog, type EventLogOptions } from './event-log.ts';
 import {
   checkAccess,
+  checkOwnSchema,
   checkPrivileges,
   checkRowSecurity,
   checkSchemaVersion,
@@ -103,6 +104,7 @@ async function* checkContents(query: Query, options: DatabaseOptions): AsyncGene
     yield warning('event log', result, 'correct the schema first');
     return;
   }
+  yield* await safely('schema instep', SEE_PRIVILEGES, () => checkOwnSchema(query));
   if (tables.unfit !== null) {
     yield warning(
       'event log',

@@ -3,6 +3,11 @@ import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaNewer, SchemaOutdated } from '../postgres/migrate.ts';
+import {
+  findOwnSchemaInPath,
+  OWN_SCHEMA_FIRST,
+  readForeignTables,
+} from '../postgres/own-schema.ts';
 import { findHiddenRows, lackingPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -45,6 +50,31 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
     const result = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
     return [failure('schema', result, 'run the newer version')];
   }
+}
+
+const OWN_SCHEMA = 'schema instep';
+const NAME_SCHEMA = "name your app's schema in DATABASE_URL: postgres://…/app?schema=public";
+
+/** Whether our schema has only our tables, and will. */
+export async function checkOwnSchema(query: Query): Promise<Check[]> {
+  const checks: Check[] = [];
+  const foreign = await readForeignTables(query);
+  if (foreign.length > 0) {
+    const statements = foreign.map((name) => `alter table ${name} set schema public;`);
+    const result = `it has tables that are not Instep's, and that are deleted with it: ${foreign.join(', ')}`;
+    checks.push(warning(OWN_SCHEMA, result, `move them: ${statements.join(' ')}`));
+  }
+  const [path] = await query<{ isFirst: boolean }>({
+    name: 'read_first_schema',
+    text: `select current_schema() = 'instep' as "isFirst"`,
+  });
+  if (path?.isFirst === true) {
+    const found = await findOwnSchemaInPath(query);
+    checks.push(
+      warning(OWN_SCHEMA, OWN_SCHEMA_FIRST, found === null ? NAME_SCHEMA : `${found.statement};`),
+    );
+  }
+  return checks;
 }
 
 /** Whether Instep can work with the application's tables. */

@@ -5,6 +5,7 @@ import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
+import { leaveSearchPath, OWN_SCHEMA_FIRST } from './own-schema.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
@@ -65,7 +66,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
 /** A migration can rebuild an index, and can wait for the migration of another instance. */
 const MIGRATION_TIMEOUT_MS = 60_000;
 
-type PrepareOptions = {
+export type PrepareOptions = {
   readonly onConnectionError: (error: Error) => void;
   /** Policies that can hide rows are only a warning, because they can depend on anything. */
   readonly onWarning?: (message: string) => void;
@@ -105,6 +106,7 @@ export async function prepareDatabase(
       },
     });
     if (recognition !== undefined) await makeView(database, recognition, onWarning);
+    await takeOutOfPath(database, server.isEmbedded ? () => undefined : onWarning);
     return ran;
   } finally {
     await database.close();
@@ -124,5 +126,21 @@ async function makeView(
     onWarning(
       `the view instep.team_access is missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
     );
+  }
+}
+
+async function takeOutOfPath(
+  database: Database,
+  onWarning: (message: string) => void,
+): Promise<void> {
+  try {
+    const found = await leaveSearchPath(database);
+    if (found === null) return;
+    onWarning(
+      `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`,
+    );
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    onWarning(`${OWN_SCHEMA_FIRST} (${error.message}): see \`instep doctor\``);
   }
 }

@@ -38,7 +38,7 @@ export class SchemaInUse extends InstepError {
 }
 
 /** An arbitrary number that every instance locks. */
-const MIGRATION_LOCK = 4_673_837;
+export const MIGRATION_LOCK = 4_673_837;
 
 /**
  * A backup locks every table that it reads until it ends. While a migration waits for such a table, events wait

@@ -224,7 +224,9 @@ async function undoInit(options: Options): Promise<void> {
   print(`${diffText(all)}\n`);
   const removes = record.installed && 'instep' in app.dependencies;
   await carryOut(app, all, removes ? 'remove' : null, options);
-  print('Undone. `drop schema instep cascade;` deletes what Instep stored in the database.');
+  print(
+    'Undone. `drop schema instep cascade;` deletes what Instep stored in the database, and all other tables in that schema.',
+  );
 }
 
 function print(text: string): void {
