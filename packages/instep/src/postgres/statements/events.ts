@@ -5,7 +5,7 @@ import type {
   SubscriptionEvent,
 } from '../../core/subscription-event.ts';
 import type { Query } from '../database.ts';
-import { columnArrays, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
+import { type Count, columnArrays, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {
@@ -37,13 +37,15 @@ export const LOGGED_EVENT = `
   (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs",
   body`;
 
+const RANGE_COLUMNS = { low: 'uuid', high: 'uuid' };
+
 /**
  * The events of these ranges, as `event`. A range yields up to 1,000 events, more than any tie
  * group has. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
  * table, and would otherwise read the whole table rather than look up the ranges of a large batch.
  */
-const EVENTS_IN_RANGES = `
-  unnest($1::uuid[], $2::uuid[]) as range (low, high)
+const eventsInRanges = (count: Count) => `
+  ${rowsAs('range', RANGE_COLUMNS, count)}
   cross join lateral (
     select *
       from instep.events
@@ -52,15 +54,19 @@ const EVENTS_IN_RANGES = `
      limit 1000
   ) as event`;
 
+const READ_LOG = forEachCount(
+  (count) => `
+      select ${LOGGED_EVENT}
+        from ${eventsInRanges(count)}
+       order by position`,
+);
+
 /** The logged events with keys in these ranges, in the order of arrival. Ranges must not overlap. */
 export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LoggedEvent[]> {
   return await query<LoggedEvent>({
     name: 'read_log',
-    text: `
-      select ${LOGGED_EVENT}
-        from ${EVENTS_IN_RANGES}
-       order by position`,
-    values: columnArrays(ranges, 'low', 'high'),
+    text: READ_LOG[countOf(ranges)],
+    values: valuesOf(ranges, RANGE_COLUMNS),
   });
 }
 
@@ -111,7 +117,7 @@ export async function readEventIds(
     name: 'read_event_ids',
     text: `
       select key, event_id as "eventId"
-        from ${EVENTS_IN_RANGES}
+        from ${eventsInRanges('many')}
        union all
       select key, event_id
         from unnest($1::uuid[], $2::uuid[]) as range (low, high)
@@ -162,17 +168,18 @@ const ENTRY_COLUMNS = {
 // PostgreSQL's time.
 const LOG_EVENTS = forEachCount(
   (count) => `
-      with arrived as materialized (
-        select coalesce(position, nextval('instep.events_position_seq')) as assigned_position, event.*
-          from ${rowsAs('event', ENTRY_COLUMNS, count)}
-      )
       insert into instep.events as logged
              (position, key, event_id, type, customer_id, subscription_id, created_at,
               received_at, deliveries, outcome, body)
       select assigned_position, key, "eventId", type, "customerId", "subscriptionId",
              to_timestamp("createdSeconds"), to_timestamp("receivedAtMs" / 1000.0), deliveries,
              outcome, substring($${Object.keys(ENTRY_COLUMNS).length + 1}::bytea from "bodyStart" for "bodyBytes")
-        from arrived
+        from (
+               select coalesce(position, nextval('instep.events_position_seq')) as assigned_position,
+                      event.*
+                 from ${rowsAs('event', ENTRY_COLUMNS, count)}
+               offset 0
+             ) as arrived
        order by key
           on conflict (key) do update
          set deliveries  = logged.deliveries + excluded.deliveries,
