@@ -76,7 +76,9 @@ test('all events of a filter are exported as CSV and as JSON, the newest first',
 test('all teams of a filter are exported in their order', async () => {
   const all = linesOf((await download('/teams?format=csv')).text);
   expect(all).toHaveLength(1_502);
-  expect(all[0]).toBe('id,name,status,plan,product,subscription,customer,lost_plan,lost_product');
+  expect(all[0]).toBe(
+    'id,name,status,plan,product,subscription,customer,lost_plan,lost_product,due_since',
+  );
   const json = await download('/teams?search=team+15&sort=-name&format=json');
   const names: string[] = JSON.parse(json.text).map(({ name }: { name: string }) => name);
   expect(names).toHaveLength(12);
@@ -153,7 +155,7 @@ test('everything that operators did is exported, the newest first', async () => 
 
 test('a name is text in a spreadsheet, and unchanged in JSON', async () => {
   const [, row] = linesOf((await download('/teams?status=canceled&format=csv')).text);
-  expect(row).toBe(`1,"'${FORMULA.replaceAll('"', '""')}",canceled,,,,cus_acme,,prod_1`);
+  expect(row).toBe(`1,"'${FORMULA.replaceAll('"', '""')}",canceled,,,,cus_acme,,prod_1,`);
   const [team] = JSON.parse((await download('/teams?search=cus_acme&format=json')).text);
   expect(team).toMatchObject({ name: FORMULA, lost_product: 'prod_1', plan: null });
 });

@@ -21,7 +21,14 @@ test.each([
 ])('a team whose subscription has the clearing status %s reads: %s', (status, text) => {
   const html = String(
     TeamStatusPanel({
-      team: { id: 1, name: 'Team', customerId: null, plan: NO_PLAN, lostPlan: null },
+      team: {
+        id: 1,
+        name: 'Team',
+        customerId: null,
+        plan: NO_PLAN,
+        lostPlan: null,
+        dueSinceMs: null,
+      },
       status: {
         kind: 'lost plan',
         deciding: { ...deciding, status },

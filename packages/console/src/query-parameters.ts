@@ -22,14 +22,19 @@ export function readFields<Fields extends Readonly<Record<string, string>>>(
   return { ...empty, ...Object.fromEntries(read) };
 }
 
-/** An address with these parameters; those without a value are left out. */
+type Parameter = string | number | null | readonly string[];
+
+/** An address with these parameters; those without a value are left out, and one with several occurs several times. */
 export function urlWith(
   path: string,
-  ...parameters: readonly Readonly<Record<string, string | number | null>>[]
+  ...parameters: readonly Readonly<Record<string, Parameter>>[]
 ): string {
   const query = new URLSearchParams();
-  for (const [name, value] of parameters.flatMap(Object.entries)) {
-    if (value !== null && value !== '') query.set(name, String(value));
+  const all: Record<string, Parameter> = Object.assign({}, ...parameters);
+  for (const [name, values] of Object.entries(all)) {
+    for (const value of [values].flat()) {
+      if (value !== null && value !== '') query.append(name, String(value));
+    }
   }
   return query.size === 0 ? path : `${path}?${query}`;
 }

@@ -54,7 +54,7 @@ export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null })
         label="Number of teams"
         columns={['Status', { name: 'Teams', class: 'end' }]}
         rows={rows.map(([status, teams]) => [
-          <a id={`teams-${status}`} href={teamsUrl({ status })}>
+          <a id={`teams-${status}`} href={teamsUrl({ status: [status] })}>
             <StatusOf status={status} />
           </a>,
           countText(teams),

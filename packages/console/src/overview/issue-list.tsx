@@ -156,7 +156,7 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
     case 'events-of-other-accounts':
       return ['/events', 'Last events'];
     case 'products-without-name':
-      return [teamsUrl({ issue: code }), 'Their teams'];
+      return [teamsUrl({ issue: [code] }), 'Their teams'];
     default:
       return [issuesUrl(code), 'Resolve'];
   }

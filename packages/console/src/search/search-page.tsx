@@ -125,7 +125,7 @@ async function findNumber(context: OperateContext, number: string): Promise<Foun
 
 async function searchText(context: OperateContext, text: string): Promise<Found> {
   if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
-  if (text.startsWith('prod_')) return { url: teamsUrl({ product: text }) };
+  if (text.startsWith('prod_')) return { url: teamsUrl({ product: [text] }) };
   if (text.startsWith('in_')) return await findInvoice(context, text);
   const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');

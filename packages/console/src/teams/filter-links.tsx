@@ -2,14 +2,12 @@ import type { Child } from 'hono/jsx';
 import { counted, countText, durationText, type TeamCounts, type TeamGroup } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
-import { type TeamFields, teamsUrl } from './team-filter.ts';
+import { type TeamFields, type TeamFilterName, teamsUrl } from './team-filter.ts';
 import { countAll, countBy } from './team-groups.ts';
-
-type FilterField = 'status' | 'plan' | 'product' | 'issue';
 
 /** The filters, and the values that a group of teams has for each. */
 const FILTERS: readonly {
-  readonly field: FilterField;
+  readonly field: TeamFilterName;
   readonly name: string;
   readonly valuesOf: (group: TeamGroup) => readonly (string | null)[];
 }[] = [
@@ -19,11 +17,14 @@ const FILTERS: readonly {
   { field: 'issue', name: 'Issue', valuesOf: ({ issues }) => issues },
 ];
 
+/** How long a payment is due, in days; teams are not counted by this. */
+const DUE_DAYS = ['1', '7', '30', '90'];
+
 /** How many values of a filter are in view. */
 const MAX_SHOWN = 8;
 
 /** The labels of values that are not Stripe's own. A value can be any text, such as `constructor`. */
-const LABELS: Readonly<Record<FilterField, ReadonlyMap<string, string>>> = {
+const LABELS: Readonly<Record<TeamFilterName, ReadonlyMap<string, string>>> = {
   status: new Map([
     ['none', 'no subscription'],
     ['other', 'another status'],
@@ -31,6 +32,7 @@ const LABELS: Readonly<Record<FilterField, ReadonlyMap<string, string>>> = {
   plan: new Map(),
   product: new Map(),
   issue: new Map(Object.entries(ISSUE_NAMES)),
+  due: new Map(DUE_DAYS.map((days) => [days, `for ${counted(Number(days), 'day')}`])),
 };
 
 type FilterLinksProps = {
@@ -42,11 +44,15 @@ type FilterLinksProps = {
 
 /** Links that filter the teams, each with its number of teams. */
 export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
-  const rows = FILTERS.flatMap((filter) => {
-    const values = valuesOf(filter, fields, counts?.groups ?? []);
-    return values.length === 0 ? [] : [{ ...filter, values }];
-  });
-  if (rows.length === 0) return null;
+  const days = new Set([...DUE_DAYS, ...fields.due]);
+  const due: Counted = [...days].map((one) => [one, null]);
+  const rows = [
+    ...FILTERS.map((filter) => ({
+      ...filter,
+      values: valuesOf(filter, fields, counts?.groups ?? []),
+    })),
+    { field: 'due' as const, name: 'Unpaid or past due', values: due },
+  ].filter(({ values }) => values.length > 0);
   return (
     <nav class="filters" aria-label="Filters">
       <dl>
@@ -71,24 +77,32 @@ export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
 
 type Counted = readonly (readonly [value: string, teams: number | null])[];
 
+/** The groups of the teams that match the filters by which teams are counted. */
+export function groupsMatching(groups: readonly TeamGroup[], fields: TeamFields): TeamGroup[] {
+  return groups.filter((group) =>
+    FILTERS.every(
+      ({ field, valuesOf }) =>
+        fields[field].length === 0 ||
+        valuesOf(group).some((value) => value !== null && fields[field].includes(value)),
+    ),
+  );
+}
+
 /** The values of a filter among the teams that match the other filters; the chosen one always. */
 function valuesOf(
   { field, valuesOf }: (typeof FILTERS)[number],
   fields: TeamFields,
   groups: readonly TeamGroup[],
 ): Counted {
-  const others = FILTERS.filter((one) => one.field !== field && fields[one.field] !== '');
-  const matching = groups.filter((group) =>
-    others.every((one) => one.valuesOf(group).includes(fields[one.field])),
-  );
+  const matching = groupsMatching(groups, { ...fields, [field]: [] });
   const values = countBy(matching, valuesOf);
-  const chosen = fields[field];
-  const isCounted = chosen === '' || values.some(([value]) => value === chosen);
-  return isCounted ? values : [...values, [chosen, null]];
+  const known = values.map(([value]) => value);
+  const others = fields[field].filter((value) => !known.includes(value));
+  return [...values, ...others.map((value) => [value, null] as const)];
 }
 
 type ValuesProps = {
-  readonly field: FilterField;
+  readonly field: TeamFilterName;
   readonly values: Counted;
   readonly fields: TeamFields;
 };
@@ -97,14 +111,19 @@ function Values({ field, values, fields }: ValuesProps) {
   const chosen = fields[field];
   const linkTo = ([value, teams]: Counted[number]) => (
     <FilterLink
-      href={teamsUrl({ ...fields, [field]: value === chosen ? '' : value })}
-      isChosen={value === chosen}
+      href={teamsUrl({
+        ...fields,
+        [field]: chosen.includes(value)
+          ? chosen.filter((one) => one !== value)
+          : [...chosen, value],
+      })}
+      isChosen={chosen.includes(value)}
       teams={fields.search === '' ? teams : null}
     >
       <UntrustedText text={LABELS[field].get(value) ?? value} maxLength={40} />
     </FilterLink>
   );
-  const inView = values.filter(([value], index) => index < MAX_SHOWN || value === chosen);
+  const inView = values.filter(([value], index) => index < MAX_SHOWN || chosen.includes(value));
   const rest = values.filter((one) => !inView.includes(one));
   return (
     <>

@@ -1,3 +1,4 @@
+import type { Context } from 'hono';
 import {
   TEAM_ISSUES,
   type TeamFilter,
@@ -5,19 +6,27 @@ import {
   type TeamSort,
   type TeamsStart,
 } from 'instep/operate';
-import { queryText, urlWith } from '../query-parameters.ts';
+import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
+
+/** The filters of the list; a team must have one of the values of each. */
+export const TEAM_FILTERS = ['status', 'plan', 'product', 'issue', 'due'] as const;
+
+export type TeamFilterName = (typeof TEAM_FILTERS)[number];
 
 /** The fields of the list's address; empty ones filter nothing. */
-export const NO_TEAM_FILTER = {
-  search: '',
-  status: '',
-  plan: '',
-  product: '',
-  issue: '',
-  sort: '',
-};
+export type TeamFields = Readonly<Record<'search' | 'sort', string>> &
+  Readonly<Record<TeamFilterName, readonly string[]>>;
 
-export type TeamFields = Readonly<typeof NO_TEAM_FILTER>;
+const MAX_VALUES = 20;
+
+export function readTeamFields({ req }: Context): TeamFields {
+  const read = TEAM_FILTERS.map((name) => {
+    const values = (req.queries(name) ?? []).map(queryText).filter((value) => value !== '');
+    return [name, [...new Set(values)].slice(0, MAX_VALUES)] as const;
+  });
+  const filters = Object.fromEntries(read) as Record<TeamFilterName, string[]>;
+  return { search: queryText(req.query('search')), ...filters, sort: queryText(req.query('sort')) };
+}
 
 /** Where the page begins; `null`: at the first team. */
 export function readStart(parameter: (name: string) => unknown): TeamsStart | null {
@@ -34,18 +43,23 @@ export const teamsUrl = (
   others: Readonly<Record<string, string | number>> = {},
 ) => urlWith('/teams', fields, others);
 
-/** The filter; an unknown issue filters nothing. */
-export function teamFilterOf(fields: TeamFields): TeamFilter {
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** The filter; an unknown issue filters nothing, and neither does what is no number of days. */
+export function teamFilterOf(fields: TeamFields, nowMs: number): TeamFilter {
+  const given = <Value>(values: readonly Value[]) => (values.length === 0 ? undefined : values);
+  const days = fields.due.flatMap((text) => queryNumber(text) ?? []);
   return {
     text: fields.search || undefined,
-    status: fields.status || undefined,
-    plan: fields.plan || undefined,
-    product: fields.product || undefined,
-    issue: TEAM_ISSUES.find((one) => one === fields.issue),
+    status: given(fields.status),
+    plan: given(fields.plan),
+    product: given(fields.product),
+    issue: given(TEAM_ISSUES.filter((one) => fields.issue.includes(one))),
+    dueBeforeMs: days.length === 0 ? undefined : Math.max(0, nowMs - Math.min(...days) * DAY_MS),
   };
 }
 
-const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer'];
+const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer', 'due'];
 
 /** The order that `plan` or `-plan` stands for; by id by default. */
 export function teamOrderOf({ sort }: TeamFields): TeamOrder {

@@ -15,13 +15,12 @@ import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { autoLoad, Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { type Columns, exportList } from '../export.ts';
+import { type Columns, exportedTime, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
-import { readFields } from '../query-parameters.ts';
-import { FilterLinks } from './filter-links.tsx';
+import { FilterLinks, groupsMatching } from './filter-links.tsx';
 import {
-  NO_TEAM_FILTER,
   readStart,
+  readTeamFields,
   type TeamFields,
   teamFilterOf,
   teamOrderOf,
@@ -42,18 +41,18 @@ export function teamPages(options: OperateContext): Hono {
   const app = new Hono();
   app.get('/', async (context) => {
     const { req, render } = context;
-    const parameter = (name: string) => req.query(name);
-    const start = readStart(parameter);
+    const start = readStart((name) => req.query(name));
     const counts = await readTeamCounts(options);
-    const canSort = counts !== null && countAll(counts.groups) <= MAX_SORTED;
-    const given = readFields(NO_TEAM_FILTER, parameter);
+    const given = readTeamFields(context);
+    const matching = counts === null ? null : countAll(groupsMatching(counts.groups, given));
+    const canSort = matching !== null && matching <= MAX_SORTED;
     if (given.search.includes('@')) {
       return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
     }
     // Ids have an index.
     const isById = teamOrderOf(given).sort === 'id';
     const fields = canSort || isById ? given : { ...given, sort: '' };
-    const filter = teamFilterOf(fields);
+    const filter = teamFilterOf(fields, now());
     const order = teamOrderOf(fields);
     const file = exportList(context, options, {
       name: 'teams',
@@ -67,7 +66,9 @@ export function teamPages(options: OperateContext): Hono {
         <SearchForm fields={fields} />
         <FilterLinks fields={fields} counts={counts} nowMs={now()} />
         {counts !== null && !canSort && (
-          <p class="quiet">Sorted by id. Up to {countText(MAX_SORTED)} teams can be sorted.</p>
+          <p class="quiet">
+            Sorted by id. Filter the teams to sort up to {countText(MAX_SORTED)} of them.
+          </p>
         )}
         <div id="results">
           {page.teams.length > 0 && (
@@ -103,8 +104,10 @@ function SearchForm({ fields }: { readonly fields: TeamFields }) {
           value={search}
           maxlength={300}
         />
-        {Object.entries(others).map(
-          ([name, value]) => value !== '' && <input type="hidden" name={name} value={value} />,
+        {Object.entries(others).flatMap(([name, values]) =>
+          [values]
+            .flat()
+            .map((value) => value && <input type="hidden" name={name} value={value} />),
         )}
         <Button kind="main">Search</Button>
       </form>
@@ -148,7 +151,7 @@ function PageEnd({ page, fields, start }: PageEndProps) {
 
 function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
   const { sort: _, ...filter } = fields;
-  if (Object.values(filter).every((value) => value === '') && start === null) {
+  if (Object.values(filter).every(({ length }) => length === 0) && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it, run{' '}
@@ -176,4 +179,5 @@ const EXPORTED: Columns<NamedTeam> = {
   customer: ({ customerId }) => customerId,
   lost_plan: ({ lostPlan }) => lostPlan?.planName ?? null,
   lost_product: ({ lostPlan }) => lostPlan?.productId ?? null,
+  due_since: ({ dueSinceMs }) => exportedTime(dueSinceMs),
 };

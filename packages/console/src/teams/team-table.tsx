@@ -2,7 +2,7 @@ import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { type Sort, Table } from '../components/table.tsx';
-import { OptionalText, UntrustedText } from '../components/text.tsx';
+import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
 
@@ -12,6 +12,7 @@ const COLUMNS = [
   { name: 'Status', sort: 'status' },
   { name: 'Plan', sort: 'plan' },
   { name: 'Customer', sort: 'customer' },
+  { name: 'Due since', sort: 'due' },
 ] as const;
 
 type Sorted = { readonly fields: TeamFields; readonly order: TeamOrder };
@@ -23,11 +24,19 @@ type TeamTableProps = {
 };
 
 export function TeamTable({ teams, sorted }: TeamTableProps) {
-  const columns = COLUMNS.map(({ sort, ...column }) => ({
+  const isDue = sorted?.order.sort === 'due' || teams.some(({ dueSinceMs }) => dueSinceMs !== null);
+  const end = isDue ? COLUMNS.length : -1;
+  const columns = COLUMNS.slice(0, end).map(({ sort, ...column }) => ({
     ...column,
     sort: sorted === null ? undefined : sortBy(sort, sorted),
   }));
-  return <Table label="Teams" columns={columns} rows={teams.map(teamCells)} />;
+  return (
+    <Table
+      label="Teams"
+      columns={columns}
+      rows={teams.map((team) => teamCells(team).slice(0, end))}
+    />
+  );
 }
 
 function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
@@ -41,7 +50,7 @@ function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
 }
 
 function teamCells(team: NamedTeam) {
-  const { id, customerId, plan, lostPlan } = team;
+  const { id, customerId, plan, lostPlan, dueSinceMs } = team;
   return [
     <a href={teamUrl(id)}>
       <UntrustedText text={teamName(team)} maxLength={80} />
@@ -50,6 +59,7 @@ function teamCells(team: NamedTeam) {
     <StatusBadge status={plan.subscriptionStatus} />,
     lostPlan === null ? <OptionalText text={plan.planName} /> : <LostPlanText {...lostPlan} />,
     customerId === null ? '–' : <Id text={customerId} />,
+    dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />,
   ];
 }
 

@@ -12,6 +12,7 @@ import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { OperateContext } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
+  DUE_SINCE,
   NAMED_TEAM,
   type NamedTeam,
   type NamedTeamRow,
@@ -224,15 +225,20 @@ async function search(query: Query, request: Request): Promise<Found> {
   }
 }
 
+/** A value, or several, of which a team must have one. */
+export type OneOf<Value> = Value | readonly Value[];
+
 /** A team must match every given member. */
 export type TeamFilter = {
-  /** A part of the name, in upper or lower case, or the beginning of the id of a customer or a subscription. */
+  /** A part of the name, in upper or lower case, or the beginning of a customer's, a subscription's or the team's UUID. */
   readonly text?: string | undefined;
-  readonly status?: string | undefined;
+  readonly status?: OneOf<string> | undefined;
   /** A plan or product that the team has or had. */
-  readonly plan?: string | undefined;
-  readonly product?: string | undefined;
-  readonly issue?: TeamIssueCode | undefined;
+  readonly plan?: OneOf<string> | undefined;
+  readonly product?: OneOf<string> | undefined;
+  readonly issue?: OneOf<TeamIssueCode> | undefined;
+  /** Unpaid or past due since before this time, in milliseconds since 1970. */
+  readonly dueBeforeMs?: number | undefined;
   /** The whole email address of a person of the team. */
   readonly email?: string | undefined;
 };
@@ -243,6 +249,8 @@ const SORTS = {
   status: "coalesce(teams.subscription_status::text, '')",
   plan: `lower(coalesce(${FILTER_VALUES.plan}, ''))`,
   customer: "coalesce(teams.provider_customer_id::text, '')",
+  /** Teams that are not due come last. */
+  due: `coalesce(${DUE_SINCE}, 'infinity')`,
 } as const;
 
 export type TeamSort = keyof typeof SORTS | 'id';
@@ -372,11 +380,13 @@ const whereOf = (conditions: readonly string[]) =>
   conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 
 function conditionsOf(
-  { text, status, plan, product, issue }: TeamFilter,
+  { text, status, plan, product, issue, dueBeforeMs }: TeamFilter,
   parameter: (value: unknown) => string,
 ): string[] {
   const given = (value: string | undefined, condition: (parameter: string) => string) =>
     value === undefined ? [] : [condition(parameter(value))];
+  const anyOf = (column: string, values: OneOf<string> | undefined) =>
+    values === undefined ? [] : [`${column} = any (${parameter([values].flat())}::text[])`];
   return [
     ...given(
       text,
@@ -384,9 +394,15 @@ function conditionsOf(
                  or starts_with(provider_customer_id, ${one})
                  or starts_with(provider_subscription_id, ${one}))`,
     ),
-    ...given(status, (one) => `${FILTER_VALUES.status} = ${one}`),
-    ...given(plan, (one) => `${FILTER_VALUES.plan} = ${one}`),
-    ...given(product, (one) => `${FILTER_VALUES.product} = ${one}`),
-    ...(issue === undefined ? [] : [HAS_ISSUE[issue]]),
+    ...anyOf(FILTER_VALUES.status, status),
+    ...anyOf(FILTER_VALUES.plan, plan),
+    ...anyOf(FILTER_VALUES.product, product),
+    ...(issue === undefined ? [] : [hasOneOf([issue].flat())]),
+    ...(dueBeforeMs === undefined
+      ? []
+      : [`${DUE_SINCE} < ${parameter(new Date(dueBeforeMs))}::timestamptz`]),
   ];
 }
+
+const hasOneOf = (issues: readonly TeamIssueCode[]) =>
+  `(${issues.map((issue) => HAS_ISSUE[issue]).join(' or ') || 'false'})`;

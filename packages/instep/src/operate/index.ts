@@ -178,7 +178,7 @@ export {
   type OpenIssue,
   type PageOfIssues,
 } from './find-issues.ts';
-export type { TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
+export type { OneOf, TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {
   exportTeams,
   type FindTeamsRequest,

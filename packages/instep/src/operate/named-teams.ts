@@ -14,6 +14,8 @@ export type NamedTeam = Team & {
   readonly name: string | null;
   /** The plan that the team had until its subscription ended. */
   readonly lostPlan: LostPlan | null;
+  /** Since when its subscription has been unpaid or past due, in milliseconds since 1970; `null`: it is neither. */
+  readonly dueSinceMs: number | null;
 };
 
 export type LostPlan = { readonly productId: string; readonly planName: string | null };
@@ -22,20 +24,34 @@ export type NamedTeamRow = TeamRow & {
   readonly name: string | null;
   readonly lostProductId: string | null;
   readonly lostPlanName: string | null;
+  readonly dueSinceMs: number | null;
 };
+
+/** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
+export const DUE_SINCE = `
+  (
+    select min(due.latest_since)
+      from instep.subscriptions as due
+     where due.customer_id = teams.provider_customer_id
+       and case due.latest_status
+             when 'past_due' then due.subscription_id = teams.provider_subscription_id
+             when 'unpaid' then teams.subscription_status::text = 'unpaid'
+           end
+  )`;
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `
   ${TEAM},
   name,
   lost_product_id as "lostProductId",
-  lost_plan_name as "lostPlanName"`;
+  lost_plan_name as "lostPlanName",
+  (extract(epoch from ${DUE_SINCE}) * 1000)::bigint as "dueSinceMs"`;
 
 export function toNamedTeam(row: NamedTeamRow): NamedTeam {
-  const { id, name, customerId, lostProductId, lostPlanName, ...plan } = row;
+  const { id, name, customerId, lostProductId, lostPlanName, dueSinceMs, ...plan } = row;
   const lostPlan =
     lostProductId === null ? null : { productId: lostProductId, planName: lostPlanName };
-  return { id, name, customerId, plan, lostPlan };
+  return { id, name, customerId, plan, lostPlan, dueSinceMs };
 }
 
 const READ_NAMED_TEAM = (tables: ApplicationTables) => `
