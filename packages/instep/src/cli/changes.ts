@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
-import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-consumers.ts';
+import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
 import {
   acknowledgeChanges,

@@ -11,7 +11,7 @@ import {
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
-import { readConsumers } from '../maintenance/plan-change-consumers.ts';
+import { readConsumers } from '../maintenance/plan-change-feed.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals, readRefusedSessions } from '../maintenance/responses.ts';
 import {

@@ -54,7 +54,7 @@ export type {
   ConsumerState,
   FeedStart,
   SetAsideChange,
-} from '../maintenance/plan-change-consumers.ts';
+} from '../maintenance/plan-change-feed.ts';
 export type {
   DriftCause,
   DriftIssue,

@@ -1,16 +1,14 @@
 import {
   addConsumer,
-  advanceConsumer,
   ChangeUnknown,
   type ConsumerState,
   ConsumerUnknown,
   type FeedStart,
+  jobOf,
   readConsumers,
   readPosition,
   readSettledId,
-  removeConsumer as remove,
-  replayChange as replay,
-} from '../maintenance/plan-change-consumers.ts';
+} from '../maintenance/plan-change-feed.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
@@ -88,7 +86,11 @@ export async function acknowledgeChanges(
   if (id > (await readNewestChange(query))) {
     throw new ChangeUnknown(`no change has the id ${id} yet`);
   }
-  await advanceConsumer(query, consumer, id);
+  await query({
+    name: 'advance_consumer',
+    text: 'update instep.plan_change_consumers set position = greatest(position, $2) where name = $1',
+    values: [consumer, id],
+  });
 }
 
 /** How far the consumer is. */
@@ -135,7 +137,17 @@ export async function removeConsumer(
   const action = { action: 'remove-consumer', subject: `consumer:${consumer}`, resultOf } as const;
   await recorded(context, operator, action, async () => {
     const position = await requireConsumer(context.database.query, consumer);
-    await remove(context.database.query, consumer);
+    await context.database.query({
+      name: 'remove_consumer',
+      text: `
+        with lease as (
+          delete from instep.leased_jobs
+           where name = $2
+        )
+        delete from instep.plan_change_consumers
+         where name = $1`,
+      values: [consumer, jobOf(consumer)],
+    });
     return position;
   });
 }
@@ -163,7 +175,20 @@ export async function replayChange(
   const action = { action: 'replay-change', subject: `consumer:${consumer}`, resultOf } as const;
   await recorded(context, operator, action, async () => {
     await requireConsumer(context.database.query, consumer);
-    if (await replay(context.database.query, consumer, changeId)) return;
+    const rows = await context.database.query({
+      name: 'replay_change',
+      text: `
+        update instep.waiting_plan_changes
+           set failures     = 0,
+               retry_at     = now(),
+               set_aside_at = null
+         where consumer = $1
+           and change_id = $2
+           and set_aside_at is not null
+        returning change_id`,
+      values: [consumer, changeId],
+    });
+    if (rows.length > 0) return;
     throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
   });
 }
