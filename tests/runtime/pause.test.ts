@@ -1,11 +1,11 @@
-import { rest } from 'instep/src/runtime/retry.ts';
+import { throttle } from 'instep/src/runtime/retry.ts';
 import { expect, test } from 'vitest';
 
 const { signal } = new AbortController();
 
-test('a step that may take a tenth of the time is followed by a rest of nine times its length', async () => {
+test('a step that may take a tenth of the time is followed by a pause of nine times its length', async () => {
   const endedMs = performance.now();
-  await rest({ startedAtMs: endedMs - 10, share: 0.1 }, signal);
+  await throttle({ startedAtMs: endedMs - 10, share: 0.1 }, signal);
   // A timer can end a millisecond early.
   expect(performance.now() - endedMs).toBeGreaterThanOrEqual(89);
 });

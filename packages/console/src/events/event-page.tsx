@@ -198,12 +198,12 @@ function EventHeading({ event: { eventId, position } }: { readonly event: EventR
   );
 }
 
-const CAUSES = {
+const INITIATORS = {
   request: 'a request to the API, or a person in the dashboard',
   automatic: 'Stripe itself, as for a renewal',
 } as const;
 
-function factsOf(event: EventRow, { teams, change, cause }: ExplainedEvent): readonly Fact[] {
+function factsOf(event: EventRow, { teams, change, initiatedBy }: ExplainedEvent): readonly Fact[] {
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [
@@ -223,7 +223,7 @@ function factsOf(event: EventRow, { teams, change, cause }: ExplainedEvent): rea
     ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
     ['Product', <StripeId text={subscription?.productId ?? null} />],
-    ['Caused by', cause === null ? 'unknown' : CAUSES[cause]],
+    ['Caused by', initiatedBy === null ? 'unknown' : INITIATORS[initiatedBy]],
     ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
     ['Received', <Time ms={receivedAtMs} />],
     ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],

@@ -2,7 +2,7 @@ import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
-import { rest } from '../runtime/retry.ts';
+import { throttle } from '../runtime/retry.ts';
 
 type PruneOptions = {
   query: Query;
@@ -31,7 +31,7 @@ export async function pruneLog(
     onProgress?.(pruned);
     if (lastPosition === null) break;
     step = { ...step, afterPosition: lastPosition };
-    await rest({ startedAtMs, share: SHARE }, signal);
+    await throttle({ startedAtMs, share: SHARE }, signal);
   }
   return pruned;
 }

@@ -5,7 +5,7 @@ import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused, databaseError, reactionTo } from '../postgres/errors.ts';
+import { DatabaseBusy, DatabaseRefused, databaseError, nextStepAfter } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
   deleteRepeated,
@@ -177,7 +177,7 @@ async function tryToLink(query: Query, teamId: string, customerId: string) {
     return await linkAvailableTeam(query, teamId, customerId);
   } catch (error) {
     const cause = databaseError(error);
-    if (cause instanceof DatabaseBusy || reactionTo(cause) !== 'blame the event') throw error;
+    if (cause instanceof DatabaseBusy || nextStepAfter(cause) !== 'blame the event') throw error;
     await query('rollback to savepoint before_link');
     return null;
   }

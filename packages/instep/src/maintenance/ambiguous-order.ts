@@ -27,11 +27,11 @@ type AmbiguousOrderJobOptions = AmbiguousOrderOptions & { logger: Logger };
 const BATCH = 50;
 
 /**
- * A subscription rests after this many snapshots that did not decide its order, or at once if Stripe does not
+ * A subscription is left alone after this many snapshots that did not decide its order, or at once if Stripe does not
  * know it.
  */
 const MAX_ATTEMPTS = 3;
-const REST_MS = 60 * 60 * 1_000;
+const AGAIN_AFTER_MS = 60 * 60 * 1_000;
 
 /** The result of a snapshot. `too early`: the second was not over yet by Stripe's clock. */
 type SnapshotResult = 'answered' | 'unknown' | 'too early';
@@ -91,7 +91,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job[
     const marked = await readAmbiguousSubscriptions(options.query, BATCH + requested.size);
     const markedIds = new Set(marked.map(({ subscriptionId }) => subscriptionId));
     for (const [id, { atMs }] of requested) {
-      if (!markedIds.has(id) || performance.now() - atMs > REST_MS) requested.delete(id);
+      if (!markedIds.has(id) || performance.now() - atMs > AGAIN_AFTER_MS) requested.delete(id);
     }
     for (const subscription of marked) {
       if (signal.aborted) return;

@@ -69,7 +69,7 @@ export class FailedJobs {
 }
 
 /**
- * The jobs that keep failing, or that rest after a failure. Left out are those that another process has completed
+ * The jobs that keep failing, or that pause after a failure. Left out are those that another process has completed
  * since, and those that nobody has tried again when it was time.
  */
 export async function readFailedJobs(query: Query): Promise<FailedJob[]> {

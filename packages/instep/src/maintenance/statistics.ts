@@ -5,7 +5,7 @@ import { type PositionRange, readPositionRange } from '../event-log/event-rows.t
 import { readNewestPosition } from '../event-log/search.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { writersHaveEnded } from '../postgres/writers.ts';
-import { rest } from '../runtime/retry.ts';
+import { throttle } from '../runtime/retry.ts';
 import type { LeasedRun } from './lease.ts';
 
 /** Each bucket holds delays below its bound. The last one also holds all longer delays. */
@@ -297,7 +297,7 @@ export async function sumStatistics(
     });
     if ((range.after === 0 && range.upTo >= settled) || signal.aborted) return;
     summed = range;
-    await rest({ startedAtMs, share: SHARE }, signal);
+    await throttle({ startedAtMs, share: SHARE }, signal);
   }
 }
 

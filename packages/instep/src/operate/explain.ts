@@ -270,7 +270,7 @@ export type ExplainedEvent = Explanation & {
   readonly teams: readonly NamedTeam[];
   /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
   readonly mode: EventOrigin['mode'];
-  readonly cause: EventOrigin['cause'];
+  readonly initiatedBy: EventOrigin['initiatedBy'];
   /** The positions of the events before and after it in the customer's log; `null`: there is none. */
   readonly previous: number | null;
   readonly next: number | null;
@@ -304,22 +304,22 @@ export async function explainEvent(
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const change = log.find((parsed) => parsed.event.key === event.key)?.change ?? null;
-  const { mode, cause } = originOfRow(event);
+  const { mode, initiatedBy } = originOfRow(event);
   return {
-    ...{ ...explanation, change, teams, mode, cause },
+    ...{ ...explanation, change, teams, mode, initiatedBy },
     previous: around[index - 1]?.position ?? null,
     next: index < 0 ? null : (around[index + 1]?.position ?? null),
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };
 }
 
-function originOfRow({ body }: EventRow): Pick<EventOrigin, 'mode' | 'cause'> {
+function originOfRow({ body }: EventRow): Pick<EventOrigin, 'mode' | 'initiatedBy'> {
   try {
     return originOfBody(body);
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // It was JSON on arrival, so something other than Instep has changed it.
-    return { mode: null, cause: null };
+    return { mode: null, initiatedBy: null };
   }
 }
 

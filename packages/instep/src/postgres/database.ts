@@ -6,7 +6,7 @@ import {
   DatabaseUnavailable,
   databaseError,
   isOfOneEvent,
-  reactionTo,
+  nextStepAfter,
   TablesUnknown,
 } from './errors.ts';
 import { Pools, type ServerTimeouts } from './pools.ts';
@@ -151,7 +151,7 @@ class PooledDatabase implements Database {
   }
 
   async #isWorthRepeating(error: unknown, tables: Statements['tables']): Promise<boolean> {
-    switch (reactionTo(error)) {
+    switch (nextStepAfter(error)) {
       case 'repeat':
         return true;
       case 'unprepare':

@@ -40,7 +40,7 @@ export class DatabaseRefused extends InstepError {
 }
 
 /**
- * What follows from an error:
+ * What is done after an error:
  *
  * - `repeat`: the transaction runs again at once.
  * - `unprepare`: it runs again, and statements are no longer prepared.
@@ -51,7 +51,7 @@ export class DatabaseRefused extends InstepError {
  * What a transaction can't solve by itself is left to its caller, for whom all but `give up` means that one event
  * can be the cause.
  */
-export type Reaction = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
+export type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
@@ -61,44 +61,44 @@ type Rule = {
   /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
   routine?: string;
   kind: ErrorClass;
-  reaction: Reaction;
+  nextStep: NextStep;
 };
 
 /** The retry policy. The rule with the longest match counts; docs/ARCHITECTURE.md has it as a table. */
 const RULES: readonly Rule[] = [
   // Serialization failures, deadlocks.
-  { states: ['40001', '40P01'], kind: DatabaseConflict, reaction: 'repeat' },
+  { states: ['40001', '40P01'], kind: DatabaseConflict, nextStep: 'repeat' },
   // A prepared statement that is unknown, that exists already, or whose columns have changed.
-  { states: ['26000', '42P05'], kind: DatabaseUnusable, reaction: 'unprepare' },
+  { states: ['26000', '42P05'], kind: DatabaseUnusable, nextStep: 'unprepare' },
   {
     states: ['0A000'],
     routine: 'RevalidateCachedQuery',
     kind: DatabaseUnusable,
-    reaction: 'unprepare',
+    nextStep: 'unprepare',
   },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
-  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, reaction: 'find tables' },
+  { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, nextStep: 'find tables' },
   // A table that has a rule by now, so that its updates return nothing.
-  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, reaction: 'find tables' },
+  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, nextStep: 'find tables' },
   // Lock and statement timeouts.
-  { states: ['55P03', '57014'], kind: DatabaseBusy, reaction: 'blame the event' },
+  { states: ['55P03', '57014'], kind: DatabaseBusy, nextStep: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
   {
     states: ['08', '53', '57P', '58', 'XX', '25006', '25P03', '25P04'],
     kind: DatabaseUnavailable,
-    reaction: 'give up',
+    nextStep: 'give up',
   },
   // The role can't log in, or the database does not exist.
-  { states: ['28', '3D'], kind: DatabaseUnusable, reaction: 'give up' },
+  { states: ['28', '3D'], kind: DatabaseUnusable, nextStep: 'give up' },
   // Syntax and privileges. Statements that one team's trigger runs can lack them too.
-  { states: ['42', '3F'], kind: DatabaseUnusable, reaction: 'blame the event' },
+  { states: ['42', '3F'], kind: DatabaseUnusable, nextStep: 'blame the event' },
 ];
 
 /** Anything else, such as constraints, data that does not fit, and what the application's triggers raise. */
-const REFUSED: Rule = { states: [], kind: DatabaseRefused, reaction: 'blame the event' };
+const REFUSED: Rule = { states: [], kind: DatabaseRefused, nextStep: 'blame the event' };
 
 /** For errors that did not come from PostgreSQL: the connection has failed. */
-const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, reaction: 'give up' };
+const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, nextStep: 'give up' };
 
 /**
  * The routines of PostgreSQL that throw what the application refuses: PL/pgSQL's `raise`, which can have any
@@ -136,12 +136,12 @@ export function databaseError(cause: unknown): InstepError {
   return new (ruleFor(cause).kind)(message, { cause });
 }
 
-/** What follows from an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
-export function reactionTo(error: unknown): Reaction {
+/** What is done after an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
+export function nextStepAfter(error: unknown): NextStep {
   if (error instanceof DatabaseConflict) return 'repeat';
   if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
   if (error instanceof TablesUnknown) return 'find tables';
-  return error instanceof DatabaseUnusable ? ruleFor(error.cause).reaction : 'give up';
+  return error instanceof DatabaseUnusable ? ruleFor(error.cause).nextStep : 'give up';
 }
 
 /** What to check when a database can't be used at all. */
@@ -151,12 +151,12 @@ export const CHECK_CONNECTION =
 /** Whether the server failed or refused access, rather than a statement, and the message does not say what to do. */
 export function isOfConnection(error: unknown): error is InstepError {
   const isOurs = error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable;
-  return isOurs && reactionTo(error) === 'give up' && !isUnknownIssuer(error.cause);
+  return isOurs && nextStepAfter(error) === 'give up' && !isUnknownIssuer(error.cause);
 }
 
 /** Whether one event can have caused the error of a whole batch. */
 export function isOfOneEvent(error: unknown): error is InstepError {
-  return reactionTo(error) !== 'give up';
+  return nextStepAfter(error) !== 'give up';
 }
 
 /** The error when no server accepts a connection. It is permanent only if each server's error is. */

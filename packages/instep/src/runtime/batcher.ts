@@ -31,7 +31,7 @@ type Waiting<Item, Result> = {
   item: Item;
   sinceMs: number;
   /** The span that waits for it. */
-  cause: Span | undefined;
+  span: Span | undefined;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
 };
@@ -64,7 +64,7 @@ export class Batcher<Item, Result> {
       return Promise.reject(new QueueFull(`${this.#queue.length} are already waiting`));
     }
     return new Promise((resolve, reject) => {
-      this.#queue.push({ item, sinceMs, cause: activeSpan(), resolve, reject });
+      this.#queue.push({ item, sinceMs, span: activeSpan(), resolve, reject });
       if (this.#running < (this.#options.atOnce ?? 1)) void this.#drain();
     });
   }
@@ -114,7 +114,7 @@ export class Batcher<Item, Result> {
   #run(batch: readonly Waiting<Item, Result>[]): Promise<readonly Result[]> {
     const { name, run } = this.#options;
     const attributes = { 'messaging.batch.message_count': batch.length };
-    const causes = new Set(batch.flatMap(({ cause }) => cause ?? []));
-    return inRootSpan(causes, name, { attributes }, () => run(batch.map(({ item }) => item)));
+    const spans = new Set(batch.flatMap(({ span }) => span ?? []));
+    return inRootSpan(spans, name, { attributes }, () => run(batch.map(({ item }) => item)));
   }
 }

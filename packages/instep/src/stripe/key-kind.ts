@@ -24,7 +24,7 @@ export type EventOrigin = {
   /** Another account than the one of the endpoint (Stripe Connect, organizations). */
   readonly account: string | null;
   /** Whether a request to Stripe's API caused it, also one of the dashboard, or Stripe itself did. */
-  readonly cause: 'request' | 'automatic' | null;
+  readonly initiatedBy: 'request' | 'automatic' | null;
 };
 
 /**
@@ -38,7 +38,7 @@ export function originOf(event: Json): EventOrigin {
   return {
     mode: typeof livemode === 'boolean' ? (livemode ? 'live' : 'test') : null,
     account: accountIn(account) ?? accountIn(context),
-    cause: causeIn(request ?? asObject(reason ?? null)?.request ?? request),
+    initiatedBy: initiatorIn(request ?? asObject(reason ?? null)?.request ?? request),
   };
 }
 
@@ -54,7 +54,7 @@ export function mismatchOf({ mode, account }: EventOrigin, keyMode: Mode | null)
 }
 
 /** Stripe names the request, or has `null` for itself; snapshots have neither. */
-function causeIn(request: Json | undefined): EventOrigin['cause'] {
+function initiatorIn(request: Json | undefined): EventOrigin['initiatedBy'] {
   if (request === undefined) return null;
   const id = asObject(request)?.id ?? request;
   return typeof id === 'string' ? 'request' : 'automatic';
