@@ -14,7 +14,7 @@ import { API_KEY, AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-se
 import { type CheckoutApi, startCheckoutApi } from '../support/stripe/checkout-api.ts';
 
 const INSTALL_TIMEOUT_MS = 300_000;
-const START_TIMEOUT_MS = 240_000;
+const START_TIMEOUT_MS = 480_000;
 
 const browser = useBrowser();
 
@@ -51,7 +51,10 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
     const settings = { STRIPE_API_BASE: stripe.url, INSTEP_URL: `http://127.0.0.1:${PORT}` };
     if (way === 'beside')
       instep = await startInstep({ PORT, STRIPE_API_BASE: stripe.url }, { folder });
-    await runNpm(folder, ['run', 'build'], settings);
+    // Both of its bundlers.
+    const bundler = way === 'inside' ? ['--', '--webpack'] : [];
+    const built = await runNpm(folder, ['run', 'build', ...bundler], settings);
+    expect(built).not.toMatch(/warning|critical/i);
     const app = await startWithNpm(folder, 'start', settings);
     url = app.url;
     stopApp = app.stop;

@@ -7,17 +7,20 @@ export const VERSION = '0.1.0';
 
 /**
  * Imports a package that is installed only where it is needed; `null` where it is missing. Looks beside Instep and in
- * the app, because a strict package manager hides the app's packages from Instep.
+ * the app, because a strict package manager hides the app's packages from Instep. A bundler must leave both imports to
+ * Node.js: webpack would warn at each build, and would find no package.
  */
 export async function importOptional<Module>(name: string): Promise<Module | null> {
   try {
-    return await import(name);
+    return await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ name);
   } catch (error) {
     // A package that is there can lack a module that it needs.
     if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND' || isInstalled(name)) throw error;
   }
   const path = resolveFrom(join(process.cwd(), 'package.json'), name);
-  return path === null ? null : await import(pathToFileURL(path).href);
+  return path === null
+    ? null
+    : await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ pathToFileURL(path).href);
 }
 
 function isInstalled(name: string): boolean {

@@ -227,6 +227,11 @@ async function undoInit(options: Options): Promise<void> {
   print(
     'Undone. `drop schema instep cascade;` deletes what Instep stored in the database, and all other tables in that schema.',
   );
+  if (removes && app.packageManager === 'pnpm') {
+    print(
+      'pnpm keeps pg in pnpm-lock.yaml, for packages that can use it. git can restore the file.',
+    );
+  }
 }
 
 function print(text: string): void {
