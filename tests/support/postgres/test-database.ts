@@ -70,9 +70,11 @@ export async function createDatabase(
   server?: TestServer,
 ): Promise<{ url: URL; database: Database }> {
   const url = await createEmptyDatabase(server);
-  const database = connect(url);
-  await migrate(database);
-  await makeAccessView(database, await recognizeTables(database.query, {}));
-  await leaveSearchPath(database);
-  return { url, database };
+  const first = connect(url);
+  await migrate(first);
+  await makeAccessView(first, await recognizeTables(first.query, {}));
+  await leaveSearchPath(first);
+  // Its connections keep the former search path.
+  await first.close();
+  return { url, database: connect(url) };
 }
