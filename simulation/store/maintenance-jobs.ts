@@ -2,8 +2,7 @@ import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
-import { createGrantsJob } from 'instep/src/maintenance/grants.ts';
-import { createFillDueTeams } from 'instep/src/maintenance/jobs.ts';
+import { createFillDueTeams, createGrantsJob } from 'instep/src/maintenance/jobs.ts';
 import {
   createParkedEventsJob,
   readCustomersOfParkedEvents,

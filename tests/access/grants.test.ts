@@ -15,7 +15,7 @@ import { readAccess } from 'instep/src/access/team-access.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
-import { createGrantsJob } from 'instep/src/maintenance/grants.ts';
+import { createGrantsJob } from 'instep/src/maintenance/jobs.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';

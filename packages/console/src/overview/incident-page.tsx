@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   type AffectedTeam,
   counted,
-  countLateEvents,
   countText,
   durationOf,
   findAffectedTeams,
@@ -64,18 +63,9 @@ async function read(options: OperateContext, period: Period) {
     readIncident(options, period),
     findAffectedTeams(options, period, { limit: MAX_TEAMS + 1 }),
   ]);
-  const lateIn = new Map<Interruption, LateEvents>();
-  for (const mark of marks.filter(isOutage).slice(-MAX_OUTAGES)) {
-    const outage = { sinceMs: mark.atMs, untilMs: mark.untilMs };
-    lateIn.set(mark, await countLateEvents(options, outage));
-  }
+  const lateIn = new Map<Interruption, LateEvents | null>(marks.map((mark) => [mark, mark.late]));
   return { ...found, period, marks, teams, lateIn };
 }
-
-/** As many as are listed. */
-const MAX_OUTAGES = 5;
-
-const isOutage = ({ kind }: Interruption) => kind === 'outage';
 
 function Incident(found: Awaited<ReturnType<typeof read>>) {
   const { period, marks, late, responses, teams, lateIn } = found;

@@ -7,6 +7,7 @@ import {
   type ExplainedTeam,
   explainTeam,
   findActions,
+  findCustomers,
   findEvents,
   type NamedTeam,
   type OperateContext,
@@ -15,7 +16,6 @@ import {
   readTimeline,
   type TeamSubscription,
   type TimelinePart,
-  teamsOfCustomers,
 } from 'instep/operate';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readUntil } from '../attention/selection.ts';
@@ -126,7 +126,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     if (isReplaced && confirmed === undefined && !(await isUnknown())) {
       const events = await findEvents(options, { filter: { customerId: linkTo }, limit: 1 });
       const [newest = null] = events.events;
-      const others = await teamsOfCustomers(options, [linkTo]);
+      const { teams: others } = await findCustomers(options, linkTo);
       return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
     }
     const subject = { kind: 'team', id: String(team.id) } as const;

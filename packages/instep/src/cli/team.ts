@@ -6,7 +6,7 @@ import { act } from '../operate/act.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { exportTeams, readTeam, teamsOfCustomers } from '../operate/find-teams.ts';
+import { exportTeams, findCustomers, readTeam } from '../operate/find-teams.ts';
 import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
@@ -145,7 +145,7 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
     const { results } = await act(context, operator, [request]);
     for (const { result } of results) {
       if (result.code === 'linked') continue;
-      const teams = await teamsOfCustomers(context, [customer]);
+      const { teams } = await findCustomers(context, customer);
       const others = teams.filter((team) => team.id !== id);
       throw new CommandFailed('TEAM_NOT_LINKED', linkFailureText(result, id, others));
     }

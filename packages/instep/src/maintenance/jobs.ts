@@ -1,3 +1,4 @@
+import { readTeamsOfDueGrants, settleGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
@@ -15,7 +16,6 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
-import { createGrantsJob } from './grants.ts';
 import { createLatestStatesJob } from './latest-states.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
@@ -225,12 +225,14 @@ async function readClock(query: Query): Promise<number> {
   return row.nowMs;
 }
 
-type EmptyTeamsOptions = {
+type DueTeamsOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
-  /** Limits how often the teams are read. Returns `null` when it is another instance's turn. */
+  /** Limits how often what is due is read. Returns `null` when it is another instance's turn. */
   inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
+  /** After how long a team that did not change is tried again. */
+  againAfterMs?: number;
 };
 
 const BATCH = 200;
@@ -239,7 +241,7 @@ const BATCH = 200;
  * Returns a function that fills teams with empty plan columns, and returns the ids of up to 200 teams. Customers
  * whose teams can't be filled are left alone for a while.
  */
-export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<ApplicationId[]> {
+export function createFillDueTeams(options: DueTeamsOptions): () => Promise<ApplicationId[]> {
   const { database, planSelection, logger, inTurn = (read) => read() } = options;
   const later = new RetryLater({ logger, message: 'team not filled' });
 
@@ -261,5 +263,24 @@ export function createFillDueTeams(options: EmptyTeamsOptions): () => Promise<Ap
       teamIds.push(...((await later.attempt({ customerId }, fill)) ?? []));
     }
     return teamIds;
+  };
+}
+
+/** Makes rows follow their teams' grants, such as when the end of a grant has come. */
+export function createGrantsJob(options: DueTeamsOptions): Job['run'] {
+  const { database, planSelection, logger, inTurn = (read) => read() } = options;
+  const message = 'team does not follow its grant';
+  const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
+  return async (signal) => {
+    const due = { limit: BATCH, exceptIds: later.ids() };
+    const teamIds = (await inTurn(() => readTeamsOfDueGrants(database.query, due))) ?? [];
+    for (const teamId of teamIds) {
+      if (signal.aborted) return;
+      const settle = () => settleGrant(database, teamId, planSelection);
+      const isChanged = await later.attempt({ teamId }, settle);
+      if (isChanged) logger.info({ teamId }, 'team follows its grant');
+      // It delays no others.
+      else later.add(teamId);
+    }
   };
 }

@@ -112,25 +112,6 @@ export async function findCustomers(
   return await findByCustomer(query, id, limit);
 }
 
-/**
- * The teams that have these customers now, in the order of their ids.
- *
- * @example
- * ```ts
- * const teams = await teamsOfCustomers(context, ['cus_123', 'cus_456']);
- * console.log(teams.length); // 0
- * ```
- */
-export async function teamsOfCustomers(
-  { database: { query } }: OperateContext,
-  customerIds: readonly string[],
-  limit = MAX_TEAMS_OF_CUSTOMERS,
-): Promise<NamedTeam[]> {
-  return await readNamedTeamsOf(query, customerIds, limit);
-}
-
-const MAX_TEAMS_OF_CUSTOMERS = 20_000;
-
 async function findByCustomer(query: Query, id: string, limit: number): Promise<FoundCustomers> {
   const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
   return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };

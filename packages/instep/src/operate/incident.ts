@@ -2,6 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import { firstKeySince } from '../core/event-key-layout.ts';
 import { type ResponsesRow, readResponses } from '../maintenance/responses.ts';
 import { readRuns } from '../maintenance/runs.ts';
+import type { Query } from '../postgres/database.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import type { OperateContext } from './context.ts';
@@ -46,9 +47,14 @@ export type Incident = {
   /** The responses to deliveries, by minute, status and reason. They are kept for 10 days. */
   readonly responses: readonly ResponsesRow[];
   /** Starts, deploys and outages, by time. They are known for at most 15 days. */
-  readonly interruptions: readonly Interruption[];
+  readonly interruptions: readonly ExaminedInterruption[];
   readonly late: LateEvents;
 };
+
+/** `late`: of the events that were created in an outage, if it is one of the last five. */
+type ExaminedInterruption = Interruption & { readonly late: LateEvents | null };
+
+const MAX_OUTAGES = 5;
 
 /**
  * What happened in a period: the responses to Stripe, when instances were running, and how many events arrived late.
@@ -65,29 +71,23 @@ export async function readIncident(context: OperateContext, period: Period): Pro
   const [responses, runs, late] = await Promise.all([
     readResponses(query, { slotSeconds: 60, ...period }),
     readRuns(query),
-    countLateEvents(context, period),
+    countLateEvents(query, period),
   ]);
   const { sinceMs, untilMs } = period;
-  const interruptions = interruptionsOf(runs, context.now()).filter(
+  const found = interruptionsOf(runs, context.now()).filter(
     (one) => one.atMs < untilMs && one.untilMs >= sinceMs,
   );
+  const outages = found.filter(({ kind }) => kind === 'outage').slice(-MAX_OUTAGES);
+  const interruptions: ExaminedInterruption[] = [];
+  for (const one of found) {
+    const outage = { sinceMs: one.atMs, untilMs: one.untilMs };
+    const isExamined = outages.includes(one);
+    interruptions.push({ ...one, late: isExamined ? await countLateEvents(query, outage) : null });
+  }
   return { responses, interruptions, late };
 }
 
-/**
- * Counts the events that were created in a period and arrived late, for example because Instep was not running.
- *
- * @example
- * ```ts
- * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
- * const late = await countLateEvents(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
- * console.log(late.events, late.of, late.longestDelayMs); // 0 0 null
- * ```
- */
-export async function countLateEvents(
-  { database: { query } }: OperateContext,
-  period: Period,
-): Promise<LateEvents> {
+async function countLateEvents(query: Query, period: Period): Promise<LateEvents> {
   const [row] = await query<LateEvents>({
     name: 'count_late_events',
     text: `

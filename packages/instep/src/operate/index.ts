@@ -188,7 +188,6 @@ export {
   type PageOfTeams,
   readTeam,
   type TeamsStart,
-  teamsOfCustomers,
 } from './find-teams.ts';
 export { grantPlan, readGrants, revokeGrant } from './grants.ts';
 export {
@@ -199,7 +198,6 @@ export {
 } from './health.ts';
 export {
   type AffectedTeam,
-  countLateEvents,
   findAffectedTeams,
   type Incident,
   type LateEvents,
