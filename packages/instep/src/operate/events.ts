@@ -160,7 +160,7 @@ export type SuggestedLink = {
 
 /**
  * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions
- * names. `linkTeam` links them.
+ * names. `act` links them.
  *
  * @example
  * ```ts
