@@ -2,7 +2,7 @@ import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { readEvents } from '../event-log/event-rows.ts';
-import { replayEvents } from '../event-log/replay.ts';
+import { replayParkedEvents } from '../event-log/replay.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
 import { driftOf, type ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
@@ -289,16 +289,10 @@ function refused(refusal: LinkRefusal, { id }: Team, customerId: string): SyncFa
   return new SyncFailed(code, `team ${id} can not be linked to ${customerId}: ${reason}`);
 }
 
-/** The maximum number of parked events that are decided at once. Maintenance decides the others. */
-const MAX_PARKED = 200;
-
 /** Decides the events that arrived before the customer had a team, as maintenance would within seconds. */
 async function decideParkedEvents(
   { database: { query }, ingest }: CheckoutServices,
   customerId: string,
 ): Promise<void> {
-  const filter = { customerId, outcome: 'parked' } as const;
-  const page = { order: 'oldest first', limit: MAX_PARKED } as const;
-  const parked = await readEvents(query, filter, WHOLE_LOG, page);
-  for await (const _ of replayEvents(parked, { ingest, query }));
+  for await (const _ of replayParkedEvents(customerId, { ingest, query }));
 }

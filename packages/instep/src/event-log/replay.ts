@@ -4,7 +4,7 @@ import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
-import type { EventRow } from './event-rows.ts';
+import { type EventRow, readEvents } from './event-rows.ts';
 import { readEventAt } from './search.ts';
 
 /** The result of processing a logged event again. */
@@ -39,6 +39,17 @@ export async function* replayEvents(
     batch = [];
   }
   yield* await replayBatch(batch, options);
+}
+
+/** Replays a customer's oldest parked events, at most one batch. A running server replays the others. */
+export async function* replayParkedEvents(
+  customerId: string,
+  options: ReplayOptions,
+): AsyncGenerator<Replayed> {
+  const filter = { customerId, outcome: 'parked' } as const;
+  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+  const page = { order: 'oldest first', limit: BATCH } as const;
+  yield* replayEvents(await readEvents(options.query, filter, range, page), options);
 }
 
 async function replayBatch(

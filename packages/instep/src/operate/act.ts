@@ -4,8 +4,7 @@ import {
   type ParkedFilter,
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
-import { type EventRow, readEvents } from '../event-log/event-rows.ts';
-import { type Replayed, replayEvents } from '../event-log/replay.ts';
+import { type Replayed, replayEvents, replayParkedEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
@@ -171,7 +170,7 @@ async function perform(
       case 'unlink':
         return subject.kind === 'team' ? await unlink(request, context) : null;
       case 'replay':
-        if (subject.kind === 'customer') return await replayParked(subject.id, context);
+        if (subject.kind === 'customer') return replayed(await replayParked(subject.id, context));
         return subject.kind === 'event' ? await replayEvent(Number(subject.id), context) : null;
       case 'compare':
         if (subject.kind === 'subscription') return await askForOrder(subject.id, context);
@@ -247,7 +246,7 @@ async function linkAndReplay(
     return failed({ code: 'link-refused', teamId, customerId });
   }
   await fillEmptyTeams(database, planSelection, [customerId], operator);
-  const outcomes = await replayParkedEvents(customerId, context);
+  const outcomes = await replayParked(customerId, context);
   const isDone = !areUnresolved(outcomes);
   return { isDone, result: { code: 'linked', teamId, customerId, former, outcomes } };
 }
@@ -293,53 +292,37 @@ async function unlink(
   return done({ code: 'unlinked', teamId, customerId });
 }
 
-/**
- * The maximum number of a customer's parked events that are replayed at once. A running server replays the
- * others.
- */
-const MAX_REPLAYED = 200;
-
 /** A replay with this outcome has changed nothing that needs attention. */
 const UNRESOLVED = ['parked', 'unreadable', 'failed'] as const satisfies Replayed['outcome'][];
 
 const areUnresolved = (outcomes: ReplayOutcomes) =>
   UNRESOLVED.some((outcome) => outcomes[outcome] !== undefined);
 
-async function replayParked(customerId: string, context: ActingContext): Promise<Outcome> {
-  return replayed(await replayParkedEvents(customerId, context));
+async function replayParked(
+  customerId: string,
+  { database: { query }, ingest }: ActingContext,
+): Promise<ReplayOutcomes> {
+  return await outcomesOf(replayParkedEvents(customerId, { ingest, query }));
+}
+
+/** The number of events by outcome. */
+async function outcomesOf(events: AsyncIterable<Replayed>): Promise<ReplayOutcomes> {
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  for await (const { outcome } of events) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  return outcomes;
 }
 
 function replayed(outcomes: ReplayOutcomes): Outcome {
   return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };
 }
 
-async function replayParkedEvents(
-  customerId: string,
-  context: ActingContext,
-): Promise<ReplayOutcomes> {
-  const filter = { customerId, outcome: 'parked' } as const;
-  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
-  const first = { order: 'oldest first', limit: MAX_REPLAYED } as const;
-  return await replayAll(await readEvents(context.database.query, filter, range, first), context);
-}
-
-/** Counts the events by outcome. */
-async function replayAll(
-  events: readonly EventRow[],
-  { database: { query }, ingest }: OperateContext,
-): Promise<ReplayOutcomes> {
-  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  for await (const { outcome } of replayEvents(events, { ingest, query })) {
-    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-  }
-  return outcomes;
-}
-
-async function replayEvent(position: number, context: ActingContext): Promise<Outcome> {
-  const { query } = context.database;
+async function replayEvent(
+  position: number,
+  { database: { query }, ingest }: ActingContext,
+): Promise<Outcome> {
   const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
   if (event === null) return failed({ code: 'no-such-event', position });
-  return replayed(await replayAll([event], context));
+  return replayed(await outcomesOf(replayEvents([event], { ingest, query })));
 }
 
 async function compare(id: string, context: ActingContext, isDryRun: boolean): Promise<Outcome> {
