@@ -148,8 +148,9 @@ type LackingPrivileges = {
 async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
   const [row] = await query<LackingPrivileges>({
     name: 'read_lacking_privileges',
-    // A privilege on any column is enough where columns can be granted. Only a migration needs `create`, and
-    // an upgrade requires the owner of the tables anyway.
+    // A privilege on any column is enough where columns can be granted. All tables need the same ones, so that a
+    // statement that is added can't be forgotten here. Only a migration needs `create`, and an upgrade requires the
+    // owner of the tables anyway.
     text: `
       with instep as materialized (
         select pg_class.oid, relname, relkind
@@ -171,30 +172,19 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
          where relname = 'migrations'
          union all
         select format('%s on instep.%I', privilege, relname),
-               has_any_column_privilege(oid, privilege)
+               case privilege
+                 when 'delete' then has_table_privilege(oid, privilege)
+                 else has_any_column_privilege(oid, privilege)
+               end
           from instep
-         cross join unnest(array['select', 'insert', 'update']) as privilege
+         cross join unnest(array['select', 'insert', 'update', 'delete']) as privilege
          where relkind = 'r'
            and relname <> 'migrations'
          union all
-        select 'select on instep.team_access', has_table_privilege(oid, 'select')
-          from instep
-         where relname = 'team_access'
-         union all
         select format('%s on instep.%I', privilege, relname), has_table_privilege(oid, privilege)
           from instep
-          join (values ('events', 'delete'),
-                       ('dismissed_events', 'delete'),
-                       ('failed_jobs', 'delete'),
-                       ('findings', 'delete'),
-                       ('operator_actions', 'delete'),
-                       ('responses', 'delete'),
-                       ('runs', 'delete'),
-                       ('session_cookies', 'delete'),
-                       ('statistics', 'delete'),
-                       ('statistics_parked', 'delete'),
-                       ('listed_subscriptions', 'truncate'))
-            as emptied (relname, privilege) using (relname)
+          join (values ('listed_subscriptions', 'truncate'), ('team_access', 'select'))
+            as others (relname, privilege) using (relname)
          union all
         select format('usage on sequence instep.%I', relname),
                -- The planner can evaluate this before the condition on the name.
