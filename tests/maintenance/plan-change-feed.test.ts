@@ -138,6 +138,18 @@ test('a new consumer starts with later changes, or with the oldest', async () =>
   expect(await addConsumer(store.database.query, newName(), 'beginning')).toBe(0);
 });
 
+test('a new consumer is not added while a transaction that changes plans stays open', async () => {
+  await write([5]);
+  const open = await holdOpen((query) => query(WRITE, [['5']]));
+  const name = newName();
+  await expect(addConsumer(store.database.query, name, 'now')).rejects.toMatchObject({
+    code: 'DATABASE_UNAVAILABLE',
+  });
+  await open.commit();
+  const [row] = await write([5]);
+  expect(await addConsumer(store.database.query, name, 'now')).toBe(row?.id);
+});
+
 test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {
   const { query } = store.database;
   await query('truncate instep.plan_changes cascade');

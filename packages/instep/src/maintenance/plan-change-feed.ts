@@ -42,13 +42,13 @@ export function checkConsumerName(name: string): void {
 }
 
 /**
- * The id up to which all changes are committed; `after` when that is not certain now: across teams, a change can be
- * committed after one with a higher id.
+ * The id up to which all changes are committed, at least `after`. `null` when that is not certain now: across teams, a
+ * change can be committed after one with a higher id.
  */
-export async function readSettledId(query: Query, after: number): Promise<number> {
+export async function readSettledId(query: Query, after: number): Promise<number | null> {
   const newest = await readNewestChange(query);
   if (newest <= after) return after;
-  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : after;
+  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : null;
 }
 
 /** The job whose lease the process has that works for a consumer. */
@@ -64,7 +64,12 @@ export async function readPosition(query: Query, consumer: string): Promise<numb
   return row?.position ?? null;
 }
 
-/** Adds a consumer, unless it is known already. Returns how far it is. @throws ConsumerNameInvalid */
+/**
+ * Adds a consumer, unless it is known already. Returns how far it is.
+ *
+ * @throws ConsumerNameInvalid
+ * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
+ */
 export async function addConsumer(
   query: Query,
   consumer: string,
@@ -74,6 +79,9 @@ export async function addConsumer(
   const known = await readPosition(query, consumer);
   if (known !== null) return known;
   const position = from === 'now' ? await readSettledId(query, 0) : 0;
+  if (position === null) {
+    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
+  }
   await query({
     name: 'add_consumer',
     text: `
@@ -396,7 +404,7 @@ export class PlanChangeConsumers {
     // An operator has removed the consumer.
     if (position === null) throw new Stopped();
     const settled = await readSettledId(query, position);
-    if (settled === position) return false;
+    if (settled === null || settled === position) return false;
     await this.#commit(run, { name: 'take_changes', text: TAKE_CHANGES, values: [name, settled] });
     return true;
   }

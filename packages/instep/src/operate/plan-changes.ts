@@ -50,7 +50,8 @@ const DEFAULT_LIMIT = 100;
 /**
  * The changes that a consumer has not acknowledged yet, in order. For a consumer that is not `onPlanChange`.
  *
- * @throws InstepError: `CONSUMER_NAME_INVALID`
+ * @throws InstepError: `CONSUMER_NAME_INVALID`; `DATABASE_UNAVAILABLE` also while a transaction that changes plans keeps
+ *   it from being certain where a new consumer begins
  * @example
  * ```ts
  * console.log((await readNewChanges(context, { consumer: 'mailer' })).length); // 0
@@ -62,8 +63,9 @@ export async function readNewChanges(
 ): Promise<PlanChange[]> {
   const after = Math.max(await addConsumer(database.query, consumer, from), afterId);
   const upTo = await readSettledId(database.query, after);
+  if (upTo === null || upTo === after) return [];
   const page = { after, upTo, limit: Math.min(limit, MAX_PLAN_CHANGES) };
-  return upTo === after ? [] : await readChanges(database.query, page);
+  return await readChanges(database.query, page);
 }
 
 /**
