@@ -89,6 +89,14 @@ describe('privileges', () => {
       await query(grants);
       expect(await runInstep(['migrate'], { DATABASE_URL: url.href })).toMatchObject({ code: 0 });
       expect(issuesOf(await examine())).toEqual([]);
+      // They are all that the service needs, also to delete.
+      await query(`
+        insert into instep.plan_change_consumers (name, position) values ('mailer', 0);
+        insert into instep.leased_jobs (name) values ('plan changes: mailer')`);
+      const removed = await runInstep(['changes', '--consumer', 'mailer', '--remove'], {
+        DATABASE_URL: url.href,
+      });
+      expect(removed).toMatchObject({ code: 0 });
       await query(
         `revoke truncate on instep.listed_subscriptions from ${role}; revoke update on teams from ${role}`,
       );

@@ -15,6 +15,7 @@ import {
   openContext,
   pruneEvents,
   readNewChanges,
+  readPlanChanges,
   readTeam,
   rebuildTeams,
   reconcileTeams,
@@ -120,6 +121,26 @@ test('unlinks a team, which loses its plan until it is linked again', async () =
   expect(again).toMatchObject({ isDone: false, result: { code: 'not-linked' } });
   await link(teamId, 'cus_1');
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a trigger that skips the change of the customer leaves no change in the history', async () => {
+  const teamId = await newTeam('Acme');
+  await park('cus_1');
+  await link(teamId, 'cus_1');
+  const historyOf = async () => (await readPlanChanges(context, { teamId })).length;
+  const changes = await historyOf();
+  await query(`
+    create function skip() returns trigger language plpgsql as 'begin return null; end';
+    create trigger skip before update on teams for each row execute function skip()`);
+  try {
+    const refused = { isDone: false, result: { code: 'link-refused', teamId } };
+    expect(await unlink(teamId)).toMatchObject(refused);
+    expect(await link(teamId, 'cus_2', true)).toMatchObject(refused);
+  } finally {
+    await query('drop function skip cascade');
+  }
+  expect(await historyOf()).toBe(changes);
+  expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_1' });
 });
 
 test('records the plans before and after each action, and finds the actions of a person', async () => {

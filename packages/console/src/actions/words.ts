@@ -76,7 +76,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'has-another-customer':
       return `Team ${result.teamId} has another customer already. ${UNCHANGED}`;
     case 'link-refused':
-      return `The database refused to link team ${result.teamId}. The customer may have another team.`;
+      return `The database refused to change the customer of team ${result.teamId}. The customer may have another team, or a trigger or policy of your table rejects it.`;
     case 'not-linked':
       return `The team has no customer. ${UNCHANGED}`;
     case 'replayed':

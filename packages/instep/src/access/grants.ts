@@ -245,7 +245,8 @@ async function follow(
   const isWritten = isOfInstep || isKept || (isGranted && !isOfUnknownSubscription);
   if (!isWritten) return false;
   const isChanged = !isSamePlan(plan, shouldBe);
-  const cause = after === null ? 'grant_ended' : 'grant';
+  // The row can lose the granted plan, too: to a subscription of the customer that the application linked.
+  const cause = after === null ? 'grant_ended' : isGranted ? 'grant' : 'link';
   const reason = { cause, operator: operator ?? null } as const;
   if (isChanged) await writePlans(query, [{ team, shouldBe, reason }]);
   const { providerProductId, planName } = shouldBe;

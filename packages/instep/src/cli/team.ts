@@ -163,7 +163,7 @@ function linkFailureText(
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused':
       return other === undefined
-        ? `the database refused to link team ${id}: a constraint or trigger of your table rejects it`
+        ? `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`
         : `the database refused to link team ${id}: ${teamText(other)} has the customer. Unlink it first: instep team unlink ${other.id}`;
     default:
       return `team ${id} was not linked: ${result.code === 'failed' ? result.error : result.code}`;

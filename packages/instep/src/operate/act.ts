@@ -276,7 +276,7 @@ async function teamNamed(
 
 async function unlink(
   { subject: { id }, linkTo: expected }: ActionRequest,
-  { database, operator }: ActingContext,
+  { database, operator, logger }: ActingContext,
 ): Promise<Outcome> {
   const team = await readNamedTeam(database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
@@ -285,10 +285,17 @@ async function unlink(
   if (expected !== undefined && expected !== customerId) {
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
-  const isUnlinked = await database.transaction((query) =>
-    unlinkTeam(query, teamId, customerId, operator),
-  );
-  if (!isUnlinked) return failed({ code: 'has-another-customer', teamId, customerId });
+  try {
+    await database.transaction((query) => unlinkTeam(query, teamId, customerId, operator));
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused)) throw error;
+    logger.warn({ err: error, teamId, customerId }, 'unlinking refused');
+    const now = await readNamedTeam(database.query, id);
+    const isSame = now === null || now.customerId === customerId;
+    return isSame
+      ? failed({ code: 'link-refused', teamId, customerId })
+      : failed({ code: 'has-another-customer', teamId, customerId: now.customerId });
+  }
   return done({ code: 'unlinked', teamId, customerId });
 }
 

@@ -195,11 +195,14 @@ const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: Applicatio
       returning ${column('id')} as id`;
 };
 
+const notWritten = () =>
+  new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
+
 /**
  * Links a team to a customer in a transaction, unless it has another customer that must not be replaced. Returns
  * whether it was linked.
  *
- * @throws DatabaseRefused when another team is linked to the customer
+ * @throws DatabaseRefused when another team is linked to the customer, or the application skips the update
  */
 export async function linkTeam(
   query: Query,
@@ -213,6 +216,8 @@ export async function linkTeam(
     await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
   }
   const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
+  // A change that was not made must not stay recorded.
+  if (rows.length === 0 && canReplace) throw notWritten();
   return rows.length > 0;
 }
 
@@ -299,7 +304,7 @@ export async function linkAvailableTeam(
   if (team.customerId !== null) return 'team has another customer';
   if (team.hasOtherTeam) return 'customer has another team';
   if (await linkTeam(query, id, customerId, { canReplace: false })) return 'linked';
-  throw new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
+  throw notWritten();
 }
 
 const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
@@ -314,17 +319,18 @@ const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: Applicat
 };
 
 /**
- * Takes the customer away from a team in a transaction, and with it the plan. Returns whether the team had this
- * customer.
+ * Takes the customer away from a team in a transaction, and with it the plan.
+ *
+ * @throws DatabaseRefused when the team has another customer, or the application refuses or skips the update
  */
 export async function unlinkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string,
   operator: string | null = null,
-): Promise<boolean> {
+): Promise<void> {
   const cleared = [id, customerId, true, operator];
   await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
-  const values = [id, customerId];
-  return (await query({ name: 'unlink_team', text: UNLINK_TEAM, values })).length > 0;
+  const unlink = { name: 'unlink_team', text: UNLINK_TEAM, values: [id, customerId] };
+  if ((await query(unlink)).length === 0) throw notWritten();
 }
