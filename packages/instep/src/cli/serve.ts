@@ -39,6 +39,9 @@ async function serve(): Promise<void> {
   logger.info('stopped');
 }
 
+/** Loading the console keeps the process busy for a moment. The requests that waited for the start come first. */
+const CONSOLE_DELAY_MS = 100;
+
 const ALL_ADDRESSES = ['0.0.0.0', '::'];
 
 /**
@@ -97,6 +100,7 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
     instep = opened;
     handle = instep.handle;
     logger.info({ url: server.url }, 'listening');
+    await sleep(CONSOLE_DELAY_MS);
     await operations?.show(instep.databaseServer, instep.metrics);
 
     logger.info({ signal: await ending }, 'shutting down');
