@@ -1,4 +1,4 @@
-// npm run bench -- [compare|growth|access|memory|console|retention]; --help lists the options.
+// npm run bench -- [compare|goals|growth|access|memory|console|retention]; --help lists the options.
 
 import { openBenchPostgres } from './database/bench-postgres.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';
@@ -21,7 +21,7 @@ async function main(): Promise<void> {
     const machine = describeMachine(postgres.version, options.settings);
     const context = { options, postgres, stripeApiBase: stripeApi.url, machine, print };
     const { report, chart, isValid } = await STEPS[options.step](context);
-    print(`\n${report.figures}\n\n${report.goals}`);
+    print(`\n${report.figures ?? ''}\n\n${report.goals}`);
     if (options.hasDefaultOptions) {
       writeReport(options.step, report);
       if (chart !== null) writeChart(chart);

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Runtime } from './processes/server-process.ts';
@@ -18,7 +19,7 @@ export type Measure = (typeof MEASURES)[number];
 /** The measurements that compare two commits. */
 const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
 
-const STEPS = ['compare', 'growth', 'access', 'memory', 'console', 'retention'] as const;
+const STEPS = ['compare', 'goals', 'growth', 'access', 'memory', 'console', 'retention'] as const;
 export type Step = (typeof STEPS)[number];
 
 export type Options = {
@@ -45,8 +46,9 @@ export type Options = {
   readonly isHelp: boolean;
 };
 
-export const USAGE = `usage: npm run bench -- [compare|growth|access|memory|console|retention] [options]
+export const USAGE = `usage: npm run bench -- [compare|goals|growth|access|memory|console|retention] [options]
   compare    compare Instep with the floor and the peers
+  goals      compare Instep with the floor and the plain handler in three runs, with the goals and their medians
   growth     compare Instep with few teams and an empty log, and with many teams and a long log
   access     read the view instep.team_access for one team and for all teams
   memory     watch Instep's memory under full load
@@ -64,7 +66,7 @@ Without options, the figures are written to docs/performance.md, and the goals t
   --runtime bun            what runs the servers: node22, node24 or bun, after npm ci in runtimes/
   --node=--cpu-prof        an option for the servers' Node; can be repeated
   --events 20000000        growth, access, console, retention: events in the log
-  --teams 1000000          growth, access, console, retention: teams and users
+  --teams 1000000          goals, growth, access, console, retention: teams and users
   --minutes 10             memory: duration
   --set max_wal_size=8GB   a setting for the PostgreSQL that the benchmark starts; can be repeated
 `;
@@ -114,13 +116,13 @@ export function readOptions(args: readonly string[]): Options {
   };
 }
 
-const RUNTIMES = ['node22', 'node24', 'bun'] as const;
 const INSTALLED = new URL('../../../runtimes/', import.meta.url);
 
 function runtimeOf(name: string | undefined, options: readonly string[]): Runtime {
   if (name === undefined) return { command: process.execPath, options };
-  const runtime = oneOf(RUNTIMES, 'runtime', name);
   const fileOf = (path: string) => fileURLToPath(new URL(path, INSTALLED));
+  const { optionalDependencies } = JSON.parse(readFileSync(fileOf('package.json'), 'utf8'));
+  const runtime = oneOf(Object.keys(optionalDependencies), 'runtime', name);
   if (runtime !== 'bun') return { command: fileOf(`node_modules/${runtime}/bin/node`), options };
   // Bun follows the paths of the repository's own `tsconfig.json`, to sources.
   const override = `--tsconfig-override=${fileOf('tsconfig.json')}`;

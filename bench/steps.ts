@@ -5,10 +5,17 @@ import { measureGrowth } from './measures/growth.ts';
 import { watchMemory } from './measures/memory.ts';
 import { measureRetention } from './measures/retention.ts';
 import type { Step } from './options.ts';
-import { accessReport } from './report/access-report.ts';
+import { accessReport, relativeAccessGoal } from './report/access-report.ts';
 import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
 import { consoleReport } from './report/console-report.ts';
 import { figure } from './report/format.ts';
+import {
+  GOAL_MEASURES,
+  GOAL_SYSTEMS,
+  type Goal,
+  goalsOf,
+  goalsTableOfRuns,
+} from './report/goals.ts';
 import { growthReport } from './report/growth-report.ts';
 import { problemLines } from './report/loads-table.ts';
 import { memoryReport } from './report/memory-report.ts';
@@ -32,6 +39,9 @@ type StepResult = {
   readonly isValid: boolean;
 };
 
+/** How often the goals are measured. */
+const RUNS = 3;
+
 /** The steps of the command line. */
 export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<StepResult>>> = {
   async compare({ machine, print, ...context }) {
@@ -48,6 +58,25 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
       chart: comparisonChart(comparison),
       isValid: isSound,
     };
+  },
+
+  async goals({ machine, print, ...context }) {
+    const onSample = (sample: Sample) => print(sampleLine(sample));
+    const { rounds, seconds, teams } = context.options;
+    const compared = { ...context.options, only: GOAL_SYSTEMS, measures: GOAL_MEASURES };
+    const runs: Goal[][] = [];
+    const problems: string[] = [];
+    for (let run = 1; run <= RUNS; run += 1) {
+      const comparison = await compare({ ...context, options: compared, onSample });
+      problems.push(...problemLines(comparison));
+      // The view reads no event, so the log can be short.
+      const short = { ...context.options, events: teams };
+      const access = await measureAccessOf({ ...context, options: short }, print);
+      runs.push([...goalsOf(comparison), relativeAccessGoal(access)]);
+    }
+    const head = `Measured on ${machine}, in ${RUNS} runs of ${rounds} rounds, with ${seconds} s for each measurement.`;
+    const goals = [head, ...problems, goalsTableOfRuns(runs)].join('\n\n');
+    return { report: { figures: null, goals }, chart: null, isValid: problems.length === 0 };
   },
 
   async growth({ machine, print, ...context }) {

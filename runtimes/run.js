@@ -1,17 +1,13 @@
 // npm run test:runtimes: runs what matters most on the runtimes beside the one that runs this.
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const VITEST = 'node_modules/vitest/vitest.mjs';
 
-/** The packages of this folder, and how each runs a program that asks for Node. */
-const RUNTIMES = {
-  node22: { program: 'node', options: [] },
-  node24: { program: 'node', options: [] },
-  bun: { program: 'bun', options: ['--bun'] },
-};
+const MANIFEST = readFileSync(new URL('package.json', import.meta.url), 'utf8');
+const { optionalDependencies } = JSON.parse(MANIFEST);
 
 const TESTS = [
   'tests/contract',
@@ -21,7 +17,9 @@ const TESTS = [
   'tests/faults/crashes.test.ts',
 ];
 
-for (const [name, { program, options }] of Object.entries(RUNTIMES)) {
+for (const name of Object.keys(optionalDependencies)) {
+  // Bun otherwise gives a program that asks for Node to Node.
+  const [program, options] = name === 'bun' ? ['bun', ['--bun']] : ['node', []];
   const command = fileURLToPath(new URL(`node_modules/${name}/bin/${program}`, import.meta.url));
   if (!existsSync(command)) {
     process.stdout.write(`${name}: skipped, because there is no package of it for this platform\n`);

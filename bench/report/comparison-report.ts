@@ -4,7 +4,6 @@ import type { Options } from '../options.ts';
 import { bytesTable } from './bytes-table.ts';
 import { chart, type Panel } from './chart.ts';
 import { figure } from './format.ts';
-import { goalsOf, goalsTable } from './goals.ts';
 import { loadsTable, problemLines } from './loads-table.ts';
 import { median } from './median.ts';
 import type { Report } from './page.ts';
@@ -41,7 +40,8 @@ export function comparisonReport(
       ? ''
       : `\`instep serve\` is ready after ${figure(median(starts.externalMs), ' ms')} with an external ` +
         `database, and after ${figure(median(starts.embeddedMs), ' ms')} with the embedded one, ` +
-        `which it starts itself (medians of ${starts.externalMs.length}).`,
+        `which it starts itself. The library answers its first request after ` +
+        `${figure(median(starts.firstAnswerMs), ' ms')} (medians of ${starts.externalMs.length}).`,
     'Bytes per event, including all tables and indexes, after a vacuum:',
     bytesTable(bytes),
     install === null
@@ -50,7 +50,6 @@ export function comparisonReport(
         `and takes up ${figure(install.megabytes, ' MB')}.`,
   ];
   const goals = [
-    goalsTable(goalsOf(comparison)),
     commits.length === 0
       ? ''
       : `A bare single-row commit through \`pg\`: p50 ${figure(median(commits.map(({ p50Ms }) => p50Ms)), ' ms')}, ` +

@@ -1,7 +1,7 @@
 import type { Comparison } from '../measures/compare.ts';
 import { LOADS, type LoadName } from '../measures/measure-system.ts';
 import { figure, NONE, table } from './format.ts';
-import { ratioToBest, type Summary, summarize } from './summary.ts';
+import { ratioTo, type Summary, summarize } from './summary.ts';
 
 const HEAD = ['', 'per second', 'vs. floor', 'p50', 'p99', 'p99 / p50'];
 const COSTS = ['server', 'PostgreSQL', 'sender', 'per million', 'peak'];
@@ -17,7 +17,7 @@ export function loadsTable({ systems, samples }: Comparison, name: LoadName): st
       [
         system.title + failed,
         figure(summary.perSecond),
-        figure(ratioToBest(samples, name, system.name, ['floor'])),
+        figure(ratioTo(samples, name, system.name, 'floor')),
         figure(summary.p50Ms, ' ms'),
         figure(summary.p99Ms, ' ms'),
         figure(summary.p99Ms / summary.p50Ms),

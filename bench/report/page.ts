@@ -10,8 +10,8 @@ const CHART = fileURLToPath(new URL('docs/img/performance.svg', ROOT));
 
 /** The result of a step, in Markdown. */
 export type Report = {
-  /** What a user of Instep wants to know, for docs/performance.md. */
-  readonly figures: string;
+  /** What a user of Instep wants to know, for docs/performance.md; `null`: nothing. */
+  readonly figures: string | null;
   /** The goals and what else the developers of Instep want to know, for bench/README.md. */
   readonly goals: string;
 };
@@ -33,7 +33,9 @@ export function withSection(page: string, section: Step, text: string): string {
 }
 
 export function writeReport(section: Step, { figures, goals }: Report): void {
-  writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, figures));
+  if (figures !== null) {
+    writeFileSync(PAGE, withSection(readFileSync(PAGE, 'utf8'), section, figures));
+  }
   writeFileSync(README, withSection(readFileSync(README, 'utf8'), section, goals));
 }
 

@@ -2,7 +2,7 @@ import type { Sample } from '../measures/compare.ts';
 import { LOADS } from '../measures/measure-system.ts';
 import { figure, table } from './format.ts';
 import type { Goal } from './goals.ts';
-import { ratioToBest, summarize } from './summary.ts';
+import { ratioTo, summarize } from './summary.ts';
 
 const NAMES = [LOADS.events, LOADS.profiles] as const;
 
@@ -12,7 +12,7 @@ export function decreaseGoals(
   { phase, rest, title, most }: { phase: string; rest: string; title: string; most: number },
 ): Goal[] {
   return NAMES.map((name) => {
-    const ratio = ratioToBest(samples, name, phase, [rest]);
+    const ratio = ratioTo(samples, name, phase, rest);
     return {
       title: `${name} per second: decrease ${title}`,
       target: { most },

@@ -42,21 +42,21 @@ export function summarize(
 }
 
 /**
- * The rate relative to the best of the others in the same round: the median of all rounds. `null`
- * when there is no round with both.
+ * A value relative to that of another system in the same round, by default the rate: the median of all rounds.
+ * `null` when there is no round with both.
  */
-export function ratioToBest(
+export function ratioTo(
   samples: readonly Sample[],
   name: LoadName,
   system: string,
-  others: readonly string[],
+  other: string,
+  read: (measured: Measured) => number | null = ({ perSecond }) => perSecond,
 ): number | null {
   const ratios: number[] = [];
   for (const { round, measured } of samples.filter((one) => isOf(one, name, system))) {
-    const rates = samples
-      .filter((one) => one.round === round && others.some((other) => isOf(one, name, other)))
-      .map((one) => one.measured.perSecond);
-    if (rates.length > 0) ratios.push(measured.perSecond / Math.max(...rates));
+    const beside = samples.find((one) => one.round === round && isOf(one, name, other));
+    const [own, others] = [measured, beside?.measured].map((one) => one && read(one));
+    if (own != null && others != null) ratios.push(own / others);
   }
   return medianOfKnown(ratios);
 }
