@@ -69,6 +69,34 @@ test('the beginning of the id of a customer finds its team', async () => {
   expect((await search('cus_anv')).location).toMatch(/^\/teams\/\d+$/);
 });
 
+test('the beginning of the id of an event opens the only one, or lists all', async () => {
+  expect((await search('evt_park')).location).toBe('/events/2');
+  expect((await search('evt_tw')).location).toBe('/events?event=evt_tw');
+  const { html } = await pages.get('/events?event=evt_tw');
+  expect(html.match(/aria-label="evt_twice"/g)).toHaveLength(2);
+});
+
+test('the beginning of the id of a customer without a team shows its events', async () => {
+  const { text } = await pages.get('/search?q=cus_teaml');
+  expect(text).toMatch(/No team is linked to customer cus_teamless .*evt_parked/);
+});
+
+test('the beginning of a UUID finds its team', async () => {
+  const own = await createDatabase();
+  await own.database.query(`
+    drop table teams cascade;
+    create table teams (
+      id uuid primary key, name text, stripe_customer_id text, stripe_subscription_id text,
+      stripe_product_id text, plan_name text, subscription_status text
+    );
+    insert into teams (id, name) values ('9d3c6f5e-0b6f-4a1b-8a39-6a3f3a5f2f10', 'Ada'),
+      ('9d3c0000-0b6f-4a1b-8a39-6a3f3a5f2f10', 'Bob')`);
+  const uuids = await openConsole(connect(own.url));
+  expect((await uuids.get('/search?q=9D3C6')).url).toContain('/teams/9d3c6f5e');
+  expect((await uuids.get('/search?q=9d3c')).text).toMatch(/Bob .*Ada /);
+  expect((await uuids.get('/search?q=9d3')).text).toContain('Nothing found');
+});
+
 test('an email address finds the teams of a person, where a table says whose they are', async () => {
   const unknown = await pages.get('/search?q=ada@example.com');
   expect(unknown.text).toContain('Nobody could be looked up');

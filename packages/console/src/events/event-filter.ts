@@ -70,10 +70,10 @@ export async function parseFilter(
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
     return { filter: null, errors };
   }
-  const eventId = fields.event || undefined;
+  const eventIdPrefix = fields.event || undefined;
   const subscriptionId = fields.subscription || undefined;
   const invoiceId = fields.invoice || undefined;
-  const ids = { eventId, customerId: customer.id, subscriptionId, invoiceId };
+  const ids = { eventIdPrefix, customerId: customer.id, subscriptionId, invoiceId };
   return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
 }
 

@@ -1,16 +1,20 @@
 import { Hono } from 'hono';
 import {
+  type EventFilter,
   type EventRow,
   eventsNamed,
   findCustomers,
+  findCustomersAtStripe,
   findEvents,
   findTeams,
   InstepError,
+  type InstepErrorCode,
   type NamedTeam,
   type OperateContext,
   readPeople,
   readTeam,
 } from 'instep/operate';
+import { failureText } from '../actions/words.ts';
 import { Notice, Panel } from '../components/panels.tsx';
 import { plainText, UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
@@ -40,6 +44,8 @@ type Found =
       readonly events?: readonly EventRow[];
       /** Whether nobody could be looked up, because no table of members is known. */
       readonly areMembersUnknown?: boolean;
+      /** Whether Stripe knows the customers by this email address, or why it was not asked. */
+      readonly stripe?: 'asked' | InstepErrorCode;
     };
 
 /**
@@ -104,12 +110,27 @@ async function search(context: OperateContext, entered: string): Promise<Found> 
   try {
     const { teams } = await findTeams(context, { filter: { email: text }, limit: MAX_TEAMS });
     if (teams.length > 0) return openOnly({ teams, customers: [] }, teams);
-    return await searchText(context, text);
+    return await searchAtStripe(context, text, await searchText(context, text));
   } catch (error) {
     if (!(error instanceof InstepError && error.code === 'MEMBERS_UNKNOWN')) throw error;
-    const found = await searchText(context, text);
+    const found = await searchAtStripe(context, text, await searchText(context, text));
     return 'url' in found ? found : { ...found, areMembersUnknown: true };
   }
+}
+
+const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
+
+/** Asks Stripe for an email address that nothing here has. */
+async function searchAtStripe(
+  context: OperateContext,
+  email: string,
+  found: Found,
+): Promise<Found> {
+  const isFound = 'url' in found || found.teams.length + found.customers.length > 0;
+  if (isFound || !EMAIL.test(email)) return found;
+  const { customerIds, teams, error } = await findCustomersAtStripe(context, email);
+  const customers = await readTeamless(context, customerIds, teams);
+  return openOnly({ teams, customers, stripe: error ?? 'asked' }, teams);
 }
 
 /** The team with this id, and the event with this number in the log. */
@@ -129,8 +150,8 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   if (text.startsWith('in_')) return await findInvoice(context, text);
   const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
-  const parkedIds = isSubscription ? await findParked(context, text) : [];
-  const customers = await readTeamless(context, [...customerIds, ...parkedIds], teams);
+  const parkedIds = isSubscription ? await findParked(context, { subscriptionId: text }) : [];
+  const customers = await readCustomersWithEvents(context, [...customerIds, ...parkedIds], teams);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
   // Its events may have had no effect so far, and no index covers them.
   if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
@@ -140,16 +161,15 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   );
   // The list of teams continues a search that ran out of time.
   if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
-  return openOnly({ teams: page.teams, customers }, exact.length > 0 ? exact : page.teams);
+  const isCustomer = text.startsWith('cus_');
+  const begun = isCustomer ? await findParked(context, { customerIdPrefix: text }) : [];
+  const waiting = await readCustomersWithEvents(context, begun, page.teams);
+  return openOnly({ teams: page.teams, customers: waiting }, exact.length > 0 ? exact : page.teams);
 }
 
-/**
- * The customers of a subscription's parked events. A subscription with only parked events is found only in
- * the log.
- */
-async function findParked(context: OperateContext, subscriptionId: string): Promise<string[]> {
-  const filter = { outcome: 'parked', subscriptionId } as const;
-  const request = { filter, limit: MAX_EVENTS };
+/** The customers of parked events. A subscription with only parked events is found only in the log. */
+async function findParked(context: OperateContext, filter: EventFilter): Promise<string[]> {
+  const request = { filter: { ...filter, outcome: 'parked' } as const, limit: MAX_EVENTS };
   const { events } = await findEvents(context, request);
   return events.flatMap(({ customerId }) => customerId ?? []);
 }
@@ -172,16 +192,24 @@ function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTe
   return isOnly ? { url: teamUrl(team.id) } : found;
 }
 
-/** The only event with this id; otherwise the list of events, which continues a long search. */
+/** The only event whose id begins like this; otherwise the list of events, which continues a long search. */
 async function findEvent(context: OperateContext, eventId: string): Promise<string> {
-  const request = { filter: { eventId }, limit: 2 };
-  const { events } = await findEvents(context, request);
+  const request = { filter: { eventIdPrefix: eventId }, limit: 2 };
+  const { events, searchedToMs } = await findEvents(context, request);
   const [event, ...others] = events;
-  const isOnly = event !== undefined && others.length === 0;
+  const isWhole = event?.eventId === eventId || searchedToMs === null;
+  const isOnly = event !== undefined && others.length === 0 && isWhole;
   return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
 }
 
 /** The customers that have events but no team. */
+async function readCustomersWithEvents(
+  ...asked: Parameters<typeof readTeamless>
+): Promise<TeamlessCustomer[]> {
+  return (await readTeamless(...asked)).filter(({ events }) => events.length > 0);
+}
+
+/** The customers without a team, and their events. */
 async function readTeamless(
   context: OperateContext,
   customerIds: readonly string[],
@@ -190,13 +218,12 @@ async function readTeamless(
   const linked = new Set(teams.map(({ customerId }) => customerId));
   const ids = [...new Set(customerIds)].filter((id) => !linked.has(id));
   const teamless = ids.slice(0, MAX_CUSTOMERS);
-  const customers = await Promise.all(
+  return await Promise.all(
     teamless.map(async (customerId) => {
       const request = { filter: { customerId }, limit: MAX_EVENTS };
       return { customerId, events: (await findEvents(context, request)).events };
     }),
   );
-  return customers.filter(({ events }) => events.length > 0);
 }
 
 type SearchPageProps = Exclude<Found, { url: string }> & { readonly text: string };
@@ -207,6 +234,7 @@ function SearchPage({
   customers,
   events = [],
   areMembersUnknown = false,
+  stripe,
 }: SearchPageProps) {
   const isEmpty = teams.length + customers.length === 0;
   return (
@@ -230,6 +258,16 @@ function SearchPage({
         <CustomerPanel {...customer} id={`customer-${index}`} />
       ))}
       {events.length > 0 && <EventTable events={events} />}
+      {stripe === 'asked' && !isEmpty && <p>Stripe knows this email address.</p>}
+      {stripe !== undefined && isEmpty && (
+        <p>
+          {stripe === 'asked'
+            ? 'Stripe knows no customer with exactly this email address either.'
+            : `Stripe was not searched for this email address. ${
+                stripe === 'CONFIG_INVALID' ? 'STRIPE_SECRET_KEY is not set.' : failureText(stripe)
+              }`}
+        </p>
+      )}
       {isEmpty && areMembersUnknown && (
         <Notice kind="empty" title="Nobody could be looked up">
           Instep does not know which people belong to which team. Declare the table that says so as{' '}

@@ -22,7 +22,10 @@ const EVENT_ROW = `
 /** An event must match every given member. */
 export type EventFilter = {
   readonly eventId?: string | undefined;
+  /** What the event's id begins with. */
+  readonly eventIdPrefix?: string | undefined;
   readonly customerId?: string | undefined;
+  readonly customerIdPrefix?: string | undefined;
   readonly subscriptionId?: string | undefined;
   /** An invoice that the event's body names. */
   readonly invoiceId?: string | undefined;
@@ -138,11 +141,12 @@ function conditionsOf(
   filter: EventFilter,
   firstParameter: number,
 ): { sql: string; values: unknown[] } {
-  const { eventId, customerId, subscriptionId, invoiceId, type, outcome, sinceMs, untilMs } =
-    filter;
+  const { customerId, subscriptionId, invoiceId, type, outcome, sinceMs, untilMs } = filter;
   const conditions: readonly (readonly [condition: string, value: unknown])[] = [
-    ['event_id = ?', eventId],
+    ['event_id = ?', filter.eventId],
+    ['starts_with(event_id, ?)', filter.eventIdPrefix],
     ['customer_id = ?', customerId],
+    ['starts_with(customer_id, ?)', filter.customerIdPrefix],
     ['subscription_id = ?', subscriptionId],
     ['type = ?', type],
     ['outcome = ?', outcome],

@@ -264,6 +264,7 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = conditionsOf(filter, parameter);
+  const text = filter.text === undefined ? null : parameter(filter.text);
   const email = filter.email === undefined ? null : parameter(filter.email);
   const cursorText = cursor === null ? null : parameter(cursor);
   // Joined for the teams of the page only, unless the plan decides which they are.
@@ -272,7 +273,10 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   type Row = NamedTeamRow & { examinedTo: ApplicationId | null };
   const rows = await query<Row | { id: null; examinedTo: ApplicationId | null }>({
     name: 'list_teams',
-    text: (tables) => textOf(tables, order, { conditions, cursor: cursorText, needsPlan, email }),
+    text: (tables) => {
+      const all = [...conditions, ...(text === null ? [] : [hasText(tables, text)])];
+      return textOf(tables, order, { conditions: all, cursor: cursorText, needsPlan, email });
+    },
     values,
   });
   const teams = rows.flatMap((row) => {
@@ -360,21 +364,24 @@ function textOf(
 const whereOf = (conditions: readonly string[]) =>
   conditions.length === 0 ? '' : `where ${conditions.join(' and ')}`;
 
+/** The beginning of a UUID that is none of a word. */
+const MIN_UUID_PREFIX = 4;
+
+function hasText({ teams }: ApplicationTables, text: string): string {
+  const isId = `starts_with(teams.id::text, lower(${text})) and length(${text}) >= ${MIN_UUID_PREFIX}`;
+  return `(strpos(lower(teams.name::text), lower(${text})) > 0
+                 or starts_with(provider_customer_id, ${text})
+                 or starts_with(provider_subscription_id, ${text})
+                 or ${teams.idType === 'uuid' ? isId : 'false'})`;
+}
+
 function conditionsOf(
-  { text, status, plan, product, issue, dueBeforeMs }: TeamFilter,
+  { status, plan, product, issue, dueBeforeMs }: TeamFilter,
   parameter: (value: unknown) => string,
 ): string[] {
-  const given = (value: string | undefined, condition: (parameter: string) => string) =>
-    value === undefined ? [] : [condition(parameter(value))];
   const anyOf = (column: string, values: OneOf<string> | undefined) =>
     values === undefined ? [] : [`${column} = any (${parameter([values].flat())}::text[])`];
   return [
-    ...given(
-      text,
-      (one) => `(strpos(lower(teams.name::text), lower(${one})) > 0
-                 or starts_with(provider_customer_id, ${one})
-                 or starts_with(provider_subscription_id, ${one}))`,
-    ),
     ...anyOf(FILTER_VALUES.status, status),
     ...anyOf(FILTER_VALUES.plan, plan),
     ...anyOf(FILTER_VALUES.product, product),

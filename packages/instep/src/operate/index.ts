@@ -213,7 +213,7 @@ export {
   redactEvents,
   replayEvents,
 } from './log-actions.ts';
-export { readPeople } from './members.ts';
+export { type CustomersAtStripe, findCustomersAtStripe, readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export {

@@ -1,8 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
+import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+import { idOf } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { OperateContext } from './context.ts';
+import { type NamedTeam, readNamedTeamsOf } from './named-teams.ts';
 
 /** Nobody can be looked up: no table says which users belong to which teams. */
 export class MembersUnknown extends InstepError {
@@ -76,4 +80,45 @@ export async function readPeople(
     if (!(error instanceof MembersUnknown)) throw error;
   }
   return people;
+}
+
+/** The customers that Stripe has found. */
+export type CustomersAtStripe = {
+  readonly customerIds: readonly string[];
+  /** The teams that have one of them. */
+  readonly teams: readonly NamedTeam[];
+  /** Why Stripe could not be asked: `CONFIG_INVALID` without an API key; `null`: it answered. */
+  readonly error: InstepErrorCode | null;
+};
+
+/** Shorter than the deadline of a request, which also reads the customers. */
+const DEADLINE_MS = 5_000;
+
+/**
+ * Asks Stripe for the customers with exactly this email address, in upper and lower case as Stripe has it: the newest
+ * 100. The address is not logged.
+ *
+ * @example
+ * ```ts
+ * const { customerIds, error } = await findCustomersAtStripe(context, 'ada@example.com');
+ * console.log(customerIds.length, error); // 0 STRIPE_API_FAILED
+ * ```
+ */
+export async function findCustomersAtStripe(
+  { api, database, logger }: OperateContext,
+  email: string,
+): Promise<CustomersAtStripe> {
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  try {
+    const { listCustomers } = limitRate(api, database.query);
+    const { objects } = await listCustomers({ cursor: null, email }, signal);
+    const customerIds = objects.flatMap((one) => idOf(one) ?? []);
+    return { customerIds, teams: await readNamedTeamsOf(database.query, customerIds), error: null };
+  } catch (err) {
+    if (!(err instanceof InstepError) || err.code.startsWith('DATABASE')) throw err;
+    logger.warn({ err }, 'search for a customer at Stripe failed');
+    const isForbidden = err instanceof StripeApiFailed && err.isForbidden;
+    const code = signal.aborted ? 'DEADLINE_EXCEEDED' : err.code;
+    return { customerIds: [], teams: [], error: isForbidden ? 'STRIPE_KEY_FORBIDDEN' : code };
+  }
 }
