@@ -34,7 +34,7 @@ export type TeamAccess = {
   readonly trialEndsAt: Date | null;
   readonly currentPeriodEndsAt: Date | null;
   readonly cancelAtPeriodEnd: boolean | null;
-  /** The first past-due event since the last payment. */
+  /** The first past-due event that no event with another status has followed. */
   readonly paymentDueSince: Date | null;
   /** Whether Stripe collects no payments for the subscription for now. */
   readonly collectionPaused: boolean | null;

@@ -287,6 +287,8 @@ type ConsumersOptions = {
 export class PlanChangeConsumers {
   #options: ConsumersOptions;
   #feeds = new Map<string, Feed & { readonly consumer: Consumer }>();
+  /** What `job` does now. */
+  #passing: Promise<unknown> = Promise.resolve();
 
   constructor(options: ConsumersOptions) {
     this.#options = options;
@@ -307,7 +309,7 @@ export class PlanChangeConsumers {
       stop: async () => {
         stopping.abort();
         if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
-        await loop;
+        await Promise.allSettled([loop, this.#passing]);
       },
     };
     this.#feeds.set(name, feed);
@@ -326,7 +328,10 @@ export class PlanChangeConsumers {
       const errors: unknown[] = [];
       for (const { consumer } of [...this.#feeds.values()]) {
         try {
-          await this.#lease(consumer, signal, (run) => this.#passAll(run, consumer, signal));
+          this.#passing = this.#lease(consumer, signal, (run) =>
+            this.#passAll(run, consumer, signal),
+          );
+          await this.#passing;
         } catch (err) {
           this.#logFailure(consumer, err);
           errors.push(err);

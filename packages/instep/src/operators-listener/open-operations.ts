@@ -207,7 +207,7 @@ const CONSOLE_MISSING = `<!doctype html>
 `;
 
 /**
- * Takes the operators' port, and serves `GET /metrics`, two calls for apps and the console there. @throws ListenFailed
+ * Takes the operators' port, and serves `GET /metrics`, the calls for apps and the console there. @throws ListenFailed
  */
 export async function listenForOperators({
   host,
