@@ -174,10 +174,13 @@ test('an event that arrives during the request is newer and wins', async () => {
   const teamId = await account.addTeam('cus_1');
   await account.happen(pro('cus_1', 10));
   await account.happen({ ...pro('cus_1', 5), productId: 'prod_base' }, 'missed');
-  const ending = { ...pro('cus_1', 0, 'canceled'), createdSeconds: Math.floor(Date.now() / 1_000) };
+  let ending: string | undefined;
   account.delayMs = 300;
   account.fault = (path) => {
-    if (path.includes('subscriptions')) void account.ingest([received(eventBody(ending))]);
+    if (!path.includes('subscriptions')) return undefined;
+    const createdSeconds = Math.floor(Date.now() / 1_000);
+    ending ??= eventBody({ ...pro('cus_1', 0, 'canceled'), createdSeconds });
+    void account.ingest([received(ending)]);
     return undefined;
   };
   expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
