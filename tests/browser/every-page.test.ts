@@ -25,7 +25,6 @@ const PAGES = [
   ['an event', () => `/events/${position}`, HOSTILE.attribute],
   ['an unreadable event', () => `/events/${unreadable}`, null],
   ['the reconciliation', () => '/reconcile', null],
-  ['the repair', () => '/reconcile/repair', null],
   ['a missing page', () => '/teams/999999', null],
   ['what needs attention', () => '/attention?select=all', `${HOSTILE.image} 2`],
   ['what operators did', () => '/actions', null],

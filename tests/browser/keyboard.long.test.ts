@@ -10,7 +10,7 @@ const instep = useBrowsedInstep();
 let teamId: ApplicationId;
 beforeAll(async () => {
   const customerId = 'cus_keys';
-  teamId = await instep.addTeam('Keys', customerId);
+  teamId = await instep.addTeam('Keyed', customerId);
   await instep.happen({ customerId, eventId: 'evt_keys' });
 });
 
@@ -89,10 +89,10 @@ test('a team is found and its event opened by keyboard', async () => {
   const page = await browser.newPage();
   await page.goto(`${instep.url}/teams`);
   await tabTo(page, 'Name, id, email address, customer or subscription');
-  await page.keyboard.type('Keys');
+  await page.keyboard.type('Keyed');
   await page.keyboard.press('Enter');
-  await page.waitForURL(/search=Keys/);
-  await tabTo(page, 'Keys');
+  await page.waitForURL(/search=Keyed/);
+  await tabTo(page, 'Keyed');
   await page.keyboard.press('Enter');
   await page.waitForURL(/teams\/\d+/);
   await tabTo(page, 'evt_keys');

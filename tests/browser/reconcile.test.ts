@@ -5,7 +5,7 @@ import { axeViolations, expectText, useBrowser } from '../support/browser/browse
 const browser = useBrowser();
 const instep = useBrowsedInstep();
 
-test('a dry run finds a missed event and changes nothing; the repair asks first', async () => {
+test('a dry run finds a missed event and changes nothing; the repair in the list asks first', async () => {
   const customerId = 'cus_lost';
   const subscriptionId = 'sub_lost';
   const teamId = await instep.addTeam('Lost', customerId);
@@ -16,17 +16,19 @@ test('a dry run finds a missed event and changes nothing; the repair asks first'
   const page = await browser.newPage();
   await page.goto(`${instep.url}/reconcile`);
   await page.getByRole('button', { name: 'Start a dry run' }).click();
-  await page.getByRole('link', { name: /^Repair 1 team/ }).waitFor();
+  const open = page.getByRole('link', { name: 'Repair 1 out of sync' });
+  await open.waitFor();
   expect(await axeViolations(page)).toEqual([]);
   const team = await browser.newPage();
   await team.goto(`${instep.url}/teams/${teamId}`);
   await expectText(team.locator('[data-status="has plan"]')).toContain('Pro (trialing)');
 
-  await page.getByRole('link', { name: /^Repair 1 team/ }).click();
+  await open.click();
+  await page.getByRole('row', { name: 'Lost' }).getByRole('button', { name: 'Repair' }).click();
   await expectText(page.getByRole('row', { name: 'Lost' })).toContain('Pro (trialing)');
   expect(await axeViolations(page)).toEqual([]);
-  await page.getByRole('button', { name: 'Compare and repair' }).click();
-  await expectText(page).toContain('1 repaired');
+  await page.getByRole('button', { name: 'Repair 1 team' }).click();
+  await page.locator('[data-result=repaired]').waitFor();
   await team.reload();
   await expectText(team.locator('[data-status="has plan"]')).not.toContain('trialing');
 });

@@ -305,7 +305,9 @@ describe('an issue has a remedy', () => {
     const young = await load();
     expect(young).toContain(GREEN);
     expect(young).toContain('<p data-issue="parked-events">');
-    expect(young).toContain('id="notice-parked-events" href="/attention?issue=parked-events"');
+    expect(young).toContain(
+      'id="notice-parked-events" class="button" href="/attention?issue=parked-events"',
+    );
     expect(await attention()).toContain('(1)');
     service.clock.nowMs += 11 * MINUTE_MS;
     await deliver({ customerId: 'cus_unknown_too' });
@@ -325,7 +327,7 @@ describe('an issue has a remedy', () => {
   test('unreadable events', async () => {
     const body = JSON.stringify({ ...JSON.parse(eventBody()), data: null });
     await ingest([received(body, service.clock.nowMs)]);
-    await expectIssue('unreadable-event', 'Upgrade Instep');
+    await expectIssue('unreadable-event', 'href="/attention?issue=unreadable-event"');
   });
 
   test('ambiguous orders that Stripe does not decide', async () => {

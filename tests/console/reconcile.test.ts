@@ -45,12 +45,12 @@ test('before the first reconciliation, the page explains its purpose', async () 
   expect(text).toContain('No reconciliation yet A dry run shows whether every team has');
 });
 
-test('a dry run finds drift and changes nothing; a repair asks for confirmation first', async () => {
+test('a dry run finds drift and changes nothing; what it finds is repaired in the list', async () => {
   const { account, pages } = await arrange();
   const teamId = await drift(account, 'drifted');
   await account.happen({ customerId: 'cus_teamless', createdSeconds: BEGIN_SECONDS }, 'missed');
 
-  const started = await pages.post('/reconcile', { mode: 'dry run' });
+  const started = await pages.post('/reconcile');
   expect(started.status).toBe(200);
   expect(started.text).toContain('Dry run');
   const found = await settled(pages);
@@ -60,53 +60,43 @@ test('a dry run finds drift and changes nothing; a repair asks for confirmation 
   expect(attention.html).toContain('value="customer:cus_teamless"');
   expect(await statusOf(account, teamId)).toBe('active');
 
-  const asked = await pages.get('/reconcile/repair');
-  expect(asked.html).toContain(`href="/teams/${teamId}"`);
-  expect(asked.text).toMatch(/cus_drifted .* → no plan \(canceled\)/);
-  expect(await statusOf(account, teamId)).toBe('active');
-  await pages.post('/reconcile', { mode: 'repair' });
-  expect((await settled(pages)).text).toMatch(/Repair, started .* Teams out of sync 1 1 repaired/);
+  expect(found.html).toContain('href="/attention?issue=out-of-sync"');
+  const repair = [
+    ['one', `repair team:${teamId}`],
+    ['confirmed', 'yes'],
+  ] as const;
+  await pages.post('/attention', repair);
   expect(await statusOf(account, teamId)).toBe('canceled');
 
-  await pages.post('/reconcile', { mode: 'dry run' });
+  await pages.post('/reconcile');
   expect((await settled(pages)).text).toContain('Teams out of sync none');
 });
 
 test('teams that were repaired elsewhere since the dry run are not offered again', async () => {
   const { account, pages } = await arrange();
   const [repairedId] = [await drift(account, 'one'), await drift(account, 'other')];
-  await pages.post('/reconcile', { mode: 'dry run' });
-  expect((await settled(pages)).text).toContain('Repair 2 teams…');
+  await pages.post('/reconcile');
+  expect((await settled(pages)).text).toContain('Repair 2 out of sync…');
   await account.database.query(
     `update teams set subscription_status = 'canceled', plan_name = null,
             provider_product_id = null, provider_subscription_id = null where id = $1`,
     [repairedId],
   );
-  expect((await pages.get('/reconcile')).text).toContain('Repair 1 team…');
-  const asked = await pages.get('/reconcile/repair');
-  expect(asked.text).toContain('cus_other');
-  expect(asked.text).not.toContain('cus_one');
-});
-
-test('the question before a repair lists the first teams that are out of sync', async () => {
-  const { account, pages } = await arrange();
-  expect((await pages.get('/reconcile/repair')).html).toContain('class="notice empty"');
-  for (let number = 0; number < 52; number += 1) await drift(account, `drifted_${number}`);
-  await pages.post('/reconcile', { mode: 'dry run' });
-  await settled(pages);
-  const { html, text } = await pages.get('/reconcile/repair');
-  expect(html.match(/href="\/teams\/\d+"/g)).toHaveLength(50);
-  expect(text).toContain('And 2 more teams.');
+  expect((await pages.get('/reconcile')).text).toContain('Repair 1 out of sync…');
 });
 
 test('progress is shown, and only one run is active at a time', async () => {
   const { account, pages } = await arrange();
   const teamId = await drift(account, 'slow');
   account.delayMs = 300;
-  const started = await pages.post('/reconcile', { mode: 'dry run' });
+  const started = await pages.post('/reconcile');
   expect(started.html).toContain('hx-get="/reconcile/run"');
-  await pages.post('/reconcile', { mode: 'repair' });
+  await pages.post('/reconcile');
   expect((await settled(pages)).text).toContain('Dry run');
+  const callsOfOne = account.calls.length;
+  await pages.post('/reconcile');
+  await settled(pages);
+  expect(account.calls).toHaveLength(2 * callsOfOne);
   expect(await statusOf(account, teamId)).toBe('active');
 });
 
@@ -120,7 +110,7 @@ test('a run on another instance is shown, and no second one starts', async () =>
   const shown = await pages.get('/reconcile');
   expect(shown.text).toContain('Running on another instance Starting…');
   expect(shown.html).toContain('hx-trigger');
-  await pages.post('/reconcile', { mode: 'dry run' });
+  await pages.post('/reconcile');
   await sleep(200);
   expect((await pages.get('/reconcile')).text).toContain(
     'Reconciliation failed Another reconciliation is running',
@@ -130,7 +120,7 @@ test('a run on another instance is shown, and no second one starts', async () =>
 test('the counts of the last run survive a restart', async () => {
   const { account, pages, openPages } = await arrange();
   await drift(account, 'drifted');
-  await pages.post('/reconcile', { mode: 'dry run' });
+  await pages.post('/reconcile');
   await settled(pages);
   const restarted = await openPages();
   expect((await restarted.get('/reconcile')).text).toMatch(
@@ -142,7 +132,7 @@ describe('an interruption is explained', () => {
   test("when Stripe's API refuses the key", async () => {
     const { account, pages } = await arrange();
     account.fault = () => ({ status: 403 });
-    await pages.post('/reconcile', { mode: 'dry run' });
+    await pages.post('/reconcile');
     expect((await settled(pages)).text).toContain(
       'Reconciliation failed STRIPE_SECRET_KEY lacks permission',
     );
@@ -152,7 +142,7 @@ describe('an interruption is explained', () => {
     const { account, pages } = await arrange();
     await drift(account, 'stopped');
     account.delayMs = 5_000;
-    await pages.post('/reconcile', { mode: 'repair' });
+    await pages.post('/reconcile');
     await pages.closePages();
     expect((await pages.get('/reconcile')).text).toContain('The server was stopped.');
     const [walk] = await account.database.query<{ holder: string | null }>(
@@ -164,7 +154,7 @@ describe('an interruption is explained', () => {
 
 test('a forged form token starts nothing', async () => {
   const { account, pages } = await arrange();
-  const { status } = await pages.post('/reconcile', { csrf: 'forged', mode: 'repair' });
+  const { status } = await pages.post('/reconcile', { csrf: 'forged' });
   expect(status).toBe(403);
   expect(account.calls).toEqual([]);
 });
@@ -173,7 +163,7 @@ test('what was found is escaped', async () => {
   const { account, pages } = await arrange();
   const customerId = '<script>alert(1)</script>\u202e';
   await account.happen({ customerId, createdSeconds: BEGIN_SECONDS }, 'missed');
-  await pages.post('/reconcile', { mode: 'dry run' });
+  await pages.post('/reconcile');
   await settled(pages);
   const { html, text } = await pages.get('/attention');
   expect(html).not.toContain('<script>alert');

@@ -35,7 +35,7 @@ test.each([
         since: { seconds: deciding.createdSeconds, isExact: true, delay: null },
       },
       issue: null,
-      waiting: null,
+      isLinkable: false,
       isCompared: false,
       notes: [],
       planSelection: 'newest',

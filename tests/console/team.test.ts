@@ -87,13 +87,12 @@ describe('the reason for the plan', () => {
   test('says that the team has no customer, and which customers wait for a team', async () => {
     const teamId = await addTeam(database.query, { name: 'New', customerId: null });
     const path = `/teams/${teamId}`;
-    expect((await pages.get(path)).text).toContain(
-      'no plan This team has no Stripe customer yet, so it gets no plan. No customer waits for a team.',
-    );
+    const none = await pages.get(path);
+    expect(none.html).toContain('data-status="unlinked"');
+    expect(none.html).not.toContain('<button type="submit" class="button main" name="customer"');
     const paid = { customerId: 'cus_paid', subscriptionId: 'sub_paid', productId: 'prod_pro' };
     await ingest([received(eventBody(paid), Date.now())]);
     const { html, text } = await pages.get(path);
-    expect(text).toContain('1 customer with events waits for a team.');
     expect(html).toContain('href="/attention?issue=parked-events"');
     expect(html).toContain('name="customer" value="cus_paid"');
     expect(text).not.toMatch(/provider_|npx/);
@@ -113,12 +112,9 @@ describe('the reason for the plan', () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
     await pages.get(`/teams/${teamId}?compare=yes`);
-    const text = await read();
-    expect(text).toMatch(
-      /Current plan unknown customer since .* ago \. Stripe does not know this customer\. .* Link another customer/,
-    );
-    expect(text).not.toContain('has a plan');
     const { html } = await pages.get(`/teams/${teamId}`);
+    expect(html).toContain('data-issue="unknown-customer"');
+    expect(html).toContain('href="#link"');
     expect(html).toMatch(/class="button main">Link team.*class="button quiet"[^>]*>Compare/s);
     const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
     expect(linked.text).toContain('Linked to cus_other.');
@@ -266,7 +262,9 @@ describe('the timeline', () => {
     expect(rows[2]).toMatch(/unlink by localhost Pro → no plan yet /);
     expect(rows[3]).toContain('no plan yet → Pro');
     const operators = await pages.get(`${path}?show=operators`);
-    expect(rowsOf(operators.html)).toEqual(rows.slice(0, 3));
+    const withoutAges = (texts: readonly string[]) =>
+      texts.map((text) => text.replace(/\d+ s ago/g, ''));
+    expect(withoutAges(rowsOf(operators.html))).toEqual(withoutAges(rows.slice(0, 3)));
     expect(operators.html).toContain(`href="${path}?show=operators#timeline" aria-current="true"`);
     expect(rowsOf((await pages.get(`${path}?show=events`)).html)).toEqual([]);
     expect(rowsOf((await pages.get(`${path}?show=changes`)).html)).toHaveLength(4);

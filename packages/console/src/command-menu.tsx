@@ -1,3 +1,5 @@
+import { currentRequest } from './request-context.ts';
+
 type CommandMenuProps = {
   readonly pages: readonly { readonly name: string; readonly path: string }[];
 };
@@ -13,6 +15,7 @@ const KEYS = [
 
 /** What a script shows for the keyboard: the command menu, and the help for keys. Each command is also on a page. */
 export function CommandMenu({ pages }: CommandMenuProps) {
+  if (currentRequest().requester.kind === 'visitor') return null;
   return (
     <template id="command-menu">
       <dialog class="commands" aria-label="Commands">

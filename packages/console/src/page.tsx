@@ -67,7 +67,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
   return (
     <>
       {raw('<!doctype html>')}
-      <html lang="en" data-now-ms={currentRequest().nowMs}>
+      <html lang="en">
         <head>
           <meta charset="utf-8" />
           <meta name="viewport" content="width=device-width, initial-scale=1" />
@@ -98,9 +98,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
             <h1>{heading}</h1>
             {children}
           </main>
-          {currentRequest().requester.kind !== 'visitor' && (
-            <CommandMenu pages={[...AREAS, ...OTHER_PAGES]} />
-          )}
+          <CommandMenu pages={[...AREAS, ...OTHER_PAGES]} />
         </body>
       </html>
     </>
@@ -108,10 +106,10 @@ export function Page({ title, heading = title, area, search, children }: PagePro
 }
 
 function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
-  const { requester } = currentRequest();
+  const { requester, nowMs } = currentRequest();
   const isVisitor = requester.kind === 'visitor';
   return (
-    <header class="bar">
+    <header class="bar" data-now-ms={nowMs}>
       <span class="brand">Instep</span>
       {!isVisitor && (
         <nav aria-label="Areas">

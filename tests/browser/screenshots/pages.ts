@@ -234,15 +234,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
   at('search-customer', '/search?q=cus_9f2Kd0aXqPq7Zs'),
   at('search-none', '/search?q=nothing+like+this'),
   ofEmpty('reconcile-empty', '/reconcile'),
-  {
-    name: 'reconcile-repair',
-    async open(page, { demo }) {
-      await page.goto(`${demo.url}/reconcile`);
-      await press(page, 'Start a dry run');
-      await page.getByRole('link', { name: /^Repair/ }).click();
-    },
-  },
-  ofEmpty('reconcile-repair-unlisted', '/reconcile/repair'),
   at('not-found', '/nothing'),
   {
     name: 'form-expired',
@@ -264,12 +255,4 @@ export const OTHER_SHOTS: readonly Shot[] = [
   },
   at('actions', '/actions'),
   ofEmpty('actions-empty', '/actions'),
-  {
-    name: 'reconcile-repaired',
-    async open(page, { demo }) {
-      await page.goto(`${demo.url}/reconcile/repair`);
-      await press(page, 'Compare and repair');
-      await expectText(page).toContain('finished');
-    },
-  },
 ];

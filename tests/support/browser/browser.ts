@@ -90,9 +90,15 @@ export function expectText(where: Page | Locator) {
 }
 
 /** What axe finds on the page, however serious. */
-export async function axeViolations(page: Page): Promise<string[]> {
+export const axeViolations = (page: Page): Promise<string[]> => violationsOf(page, 'axe.run()');
+
+/** Controls that are smaller than 24 pixels and too close to others (WCAG 2.5.8). */
+export const targetViolations = (page: Page): Promise<string[]> =>
+  violationsOf(page, "axe.run({ runOnly: { type: 'rule', values: ['target-size'] } })");
+
+async function violationsOf(page: Page, run: string): Promise<string[]> {
   if (!(await page.evaluate<boolean>('"axe" in window'))) await page.evaluate(axe);
-  const { violations } = await page.evaluate<AxeResults>('axe.run()');
+  const { violations } = await page.evaluate<AxeResults>(run);
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`),
   );

@@ -78,7 +78,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
         </p>
         {actions.length > 0 ? (
           <>
-            <ExportLinks what="all of these actions" url={actionsUrl(operator)} />
+            <ExportLinks url={actionsUrl(operator)} />
             <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
           </>
         ) : (

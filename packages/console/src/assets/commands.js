@@ -17,7 +17,7 @@ if (single !== null) {
 const rowOf = (element) => element?.closest('main tbody tr') ?? null;
 
 function moveRow(step) {
-  const rows = [...document.querySelectorAll('main tbody tr')];
+  const rows = [...document.querySelectorAll('main tbody tr:not(.group)')];
   const index = rows.indexOf(rowOf(document.activeElement));
   const row = index < 0 ? rows[0] : rows[index + step];
   if (row === undefined) return;

@@ -15,7 +15,7 @@ const FORMATS = {
 };
 
 /** The reader's clock can differ from the server's. */
-const skewMs = Date.now() - document.documentElement.dataset.nowMs;
+const skewMs = Date.now() - document.querySelector('[data-now-ms]').dataset.nowMs;
 
 /** How long ago a time was; `null` when that was more than a day. */
 function ageOf(at) {

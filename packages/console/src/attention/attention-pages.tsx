@@ -75,10 +75,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
           <NoIssues isFiltered={code !== null || cursor !== null} />
         ) : (
           <>
-            <ExportLinks
-              what={code === null ? 'all issues' : 'all of these issues'}
-              url={issuesUrl(code)}
-            />
+            <ExportLinks url={issuesUrl(code)} />
             <IssueForm
               {...{ page, code, counts, cursor, areSelected, areAllMatching, texts }}
               {...{ failures, people }}

@@ -123,9 +123,7 @@ function Who({ issue }: { readonly issue: OpenIssue }) {
     <>
       {team !== null && (
         <div>
-          <a href={teamUrl(team.id)}>
-            <UntrustedText text={teamName(team)} maxLength={60} />
-          </a>
+          <TeamNamed team={team} />
         </div>
       )}
       {customerId !== null && <CustomerLink customerId={customerId} />}
@@ -167,7 +165,7 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
 
 type ParkedIssue = Extract<OpenIssue, { readonly code: 'parked-events' }>;
 
-function WhyParked({ team, customerId, evidence: { events, newest, suggestedTeam } }: ParkedIssue) {
+function WhyParked({ team, evidence: { events, newest, suggestedTeam } }: ParkedIssue) {
   const count =
     events === 1 ? '1 event waits' : `${countText(events, MAX_COUNTED_OF_CUSTOMER)} events wait`;
   if (team !== null) {
@@ -195,28 +193,12 @@ function WhyParked({ team, customerId, evidence: { events, newest, suggestedTeam
           .
         </>
       )}
-      {suggestedTeam !== null && <Suggestion team={suggestedTeam} customerId={customerId} />}
-    </>
-  );
-}
-
-/** The team that the metadata of the subscription names. */
-function Suggestion({ team, customerId }: Suggested) {
-  const link = (
-    <a href={teamUrl(team.id)}>
-      <UntrustedText text={teamName(team)} maxLength={60} />
-    </a>
-  );
-  if (team.customerId === null) return <> Its metadata names the team {link}.</>;
-  return (
-    <>
-      {' '}
-      Its metadata names the team {link}, which has another customer,{' '}
-      <CustomerLink customerId={team.customerId} />. To replace that one, run{' '}
-      <code>
-        npx instep team link {String(team.id)} --customer {customerId}
-      </code>
-      .
+      {suggestedTeam !== null && (
+        <>
+          {' '}
+          Its metadata names the team <TeamNamed team={suggestedTeam} />.
+        </>
+      )}
     </>
   );
 }
@@ -229,11 +211,7 @@ function WhySecond({ customerId, evidence: { newest, suggestedTeam } }: SecondCu
   const subscription = newest === null ? null : subscriptionOf(newest);
   return (
     <>
-      Its metadata names the team{' '}
-      <a href={teamUrl(suggestedTeam.id)}>
-        <UntrustedText text={teamName(suggestedTeam)} maxLength={60} />
-      </a>
-      , which has another customer.
+      Its metadata names the team <TeamNamed team={suggestedTeam} />, which has another customer.
       <ul>
         <li>
           The team has {former !== null && <CustomerLink customerId={former} />}:{' '}
@@ -296,7 +274,13 @@ function Subscription({ id }: { readonly id: string | null }) {
   );
 }
 
-type Suggested = { readonly team: NamedTeam } & Pick<OpenIssue, 'customerId'>;
+function TeamNamed({ team }: { readonly team: NamedTeam }) {
+  return (
+    <a href={teamUrl(team.id)}>
+      <UntrustedText text={teamName(team)} maxLength={60} />
+    </a>
+  );
+}
 
 function WhyFound({ evidence }: ComparisonIssue) {
   const { is, shouldBe, otherTeam } = evidence;
@@ -306,11 +290,7 @@ function WhyFound({ evidence }: ComparisonIssue) {
       {otherTeam !== undefined && (
         <>
           {' '}
-          It is{' '}
-          <a href={teamUrl(otherTeam.id)}>
-            <UntrustedText text={teamName(otherTeam)} maxLength={60} />
-          </a>
-          .
+          It is <TeamNamed team={otherTeam} />.
         </>
       )}
       {is !== null && shouldBe !== null && (

@@ -1,18 +1,11 @@
 import { EXPORT_FORMATS } from '../export.ts';
 
-type ExportLinksProps = {
-  /** What the file contains, such as `all teams`. */
-  readonly what: string;
-  /** The address of the list, with its filters and its order. */
-  readonly url: string;
-};
-
-/** Links that download the whole list as a file. */
-export function ExportLinks({ what, url }: ExportLinksProps) {
+/** Links that download a whole list as a file: `url` has its filters and its order. */
+export function ExportLinks({ url }: { readonly url: string }) {
   const separator = url.includes('?') ? '&' : '?';
   return (
     <p>
-      Export {what} as{' '}
+      Export all as{' '}
       {EXPORT_FORMATS.map((format, index) => (
         <>
           {index > 0 && ' or '}

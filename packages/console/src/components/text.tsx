@@ -139,19 +139,15 @@ function percent(share: number): string {
   return `${Number((share * 100).toFixed(3))}%`;
 }
 
-/** A part of `2026-05-31T10:00:00.000Z`. */
-function inUtc(exact: string, format: TimeFormat): string {
-  switch (format) {
-    case 'full':
-      return exact.slice(0, 19).replace('T', ' ');
-    case 'slot':
-    case 'age':
-      return exact.slice(0, 16).replace('T', ' ');
-    case 'clock':
-      return exact.slice(11, 19);
-    case 'minute':
-      return exact.slice(11, 16);
-    case 'weekday':
-      return exact.slice(5, 16).replace('T', ' ');
-  }
-}
+/** Where the parts of `2026-05-31T10:00:00.000Z` begin and end. */
+const PARTS = {
+  full: [0, 19],
+  slot: [0, 16],
+  age: [0, 16],
+  clock: [11, 19],
+  minute: [11, 16],
+  weekday: [5, 16],
+} as const satisfies Record<TimeFormat, readonly [number, number]>;
+
+const inUtc = (exact: string, format: TimeFormat) =>
+  exact.slice(...PARTS[format]).replace('T', ' ');

@@ -73,7 +73,6 @@ export function eventPages(options: OperateContext): Hono {
     const newest = events[0]?.position ?? 0;
     const isFirst = before === null && after === null;
     const baseline = isFirst ? await readBaseline(options, filter, newest) : null;
-    const isFiltered = Object.values(filter).some((value) => value !== undefined);
     const limit = pageSize(fields);
     const page = await findEvents(options, { filter, before, after, limit });
     return render(
@@ -83,10 +82,7 @@ export function eventPages(options: OperateContext): Hono {
         <div id="results">
           {page.events.length > 0 && (
             <>
-              <ExportLinks
-                what={isFiltered ? 'all of these events' : 'all events'}
-                url={filterUrl('/events', fields)}
-              />
+              <ExportLinks url={filterUrl('/events', fields)} />
               <EventTable events={page.events} />
             </>
           )}

@@ -172,7 +172,7 @@ export function Legend({ range, marks }: LegendProps) {
           {href === undefined ? (
             name
           ) : (
-            <a id={`legend-${href}`} href={href}>
+            <a id={`legend-${name.replaceAll(' ', '-')}`} href={href}>
               {name}
             </a>
           )}{' '}

@@ -44,18 +44,10 @@ export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
         textOf={textOf}
         {...{ range, slots, marks }}
       >
-        <Late top={top} />
+        <path class="late" d={`M0 0H999V${Math.max(0, yOf(LATE_SECONDS, top))}H0z`} />
         {LINES.map(({ name, secondsOf }) => (
           <path class={`line-${name}`} d={lineOf(slots.map(secondsOf), top)} />
         ))}
-        <path
-          class="line-late"
-          clip-path="url(#late)"
-          d={lineOf(
-            slots.map(({ p99Seconds }) => p99Seconds),
-            top,
-          )}
-        />
       </Chart>
       <Figures
         id="delay"
@@ -84,19 +76,6 @@ function Delay({ seconds, isJudged }: DelayProps) {
     <>
       {boundText(seconds)}{' '}
       {isJudged && seconds !== null && seconds > LATE_SECONDS && <Badge tone="warning">late</Badge>}
-    </>
-  );
-}
-
-/** The part of the chart above the limit, where the 99th percentile is amber. */
-function Late({ top }: { readonly top: number }) {
-  const limit = Math.max(0, yOf(LATE_SECONDS, top));
-  return (
-    <>
-      <clipPath id="late">
-        <path d={`M0 -9H999V${limit}H0z`} />
-      </clipPath>
-      <path class="late" d={`M0 0H999V${limit}H0z`} />
     </>
   );
 }

@@ -98,7 +98,7 @@ function Incident(found: Awaited<ReturnType<typeof read>>) {
           <Notice kind="empty" title="No team had a late event" />
         ) : (
           <>
-            <ExportLinks what="all affected teams" url={incidentUrl(period)} />
+            <ExportLinks url={incidentUrl(period)} />
             <Table
               label="Affected teams"
               columns={COLUMNS}

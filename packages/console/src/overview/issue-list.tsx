@@ -1,15 +1,17 @@
-import type { Child } from 'hono/jsx';
 import {
+  ACTIONS,
+  ADVICE,
   counted,
   countText,
   type HealthReport,
   type Issue,
   issueText,
-  type Remedy,
+  SUBJECT_ISSUES,
   type Verdict,
 } from 'instep/operate';
+import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
-import { Time } from '../components/text.tsx';
+import { capitalized, Time } from '../components/text.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
@@ -44,7 +46,9 @@ export function IssueList({ health, nowMs }: IssueListProps) {
         <ul>
           {pressing.map((issue, index) => (
             <li data-issue={issue.code}>
-              {issueText(issue, nowMs)}. {remedyOf(issue)}{' '}
+              <span>
+                {issueText(issue, nowMs)}. <AdviceText issue={issue} />
+              </span>
               <IssueLink issue={issue} id={`issue-${index}`} />
             </li>
           ))}
@@ -97,54 +101,27 @@ function EvidenceText({ health: { compared, figures } }: Pick<IssueListProps, 'h
   );
 }
 
-/** How to resolve an issue. Actions on its subjects are on the page that it links to. */
-const REMEDIES: Readonly<Partial<Record<Remedy, Child>>> = {
-  'check-database': 'Check the disk, and that a standby of synchronous_standby_names is connected.',
-  'check-endpoint': 'Check the webhook endpoint and its secret.',
-  'check-signing-secret':
-    "Set STRIPE_WEBHOOK_SECRET to the signing secret of the endpoint in Stripe's dashboard, and restart Instep. Stripe then sends these events again.",
-  'check-session-secret':
-    'Set AUTH_SECRET to the secret that your app signs its sessions with, and restart Instep.',
-  'check-key-permissions': 'Check what STRIPE_SECRET_KEY can read.',
-  'check-log': 'The server log has the reason.',
-  'run-consumer': 'Run it, or forget it: instep changes --consumer NAME --remove.',
-  'replay-changes':
-    'See why: instep changes --list. Then pass them on again: instep changes --consumer NAME --replay ID.',
-  'match-key-and-secret': 'Set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode.',
-  'separate-modes': 'Run a separate Instep, with its own database, for each mode.',
-  'register-own-account': 'Register an endpoint for the events of your own account only.',
-  'match-variables':
-    'Set the same TEAM_PLAN, PAST_DUE_GRACE and PAUSED_ACCESS for all instances (docs/access.md).',
-  'collect-payment':
-    'Cancel these subscriptions at Stripe, or set PAST_DUE_GRACE (docs/access.md).',
-  upgrade: 'Upgrade Instep and replay. If that does not help, report the problem.',
-};
-
-const remedyOf = ({ remedies }: Issue): Child =>
-  remedies.map((remedy) => REMEDIES[remedy]).find((text) => text !== undefined);
+/** What to do about an issue of the service. Actions on its subjects are on the page that an issue links to. */
+function AdviceText({ issue: { code, concerns } }: { readonly issue: Issue }) {
+  if (concerns !== 'service') return null;
+  const parts = capitalized(ADVICE[code]).split('`');
+  return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}.</>;
+}
 
 type IssueLinkProps = { readonly issue: Issue; readonly id: string };
 
-/** Where to see or resolve the issue, if that is in the console. */
-function IssueLink({ issue: { code }, id }: IssueLinkProps) {
-  const [path, text] = linkOf(code) ?? [];
+/** Where to resolve the issue, or to see more of it, if that is in the console. */
+function IssueLink({ issue, id }: IssueLinkProps) {
+  const [path, text] = linkOf(issue) ?? [];
   return path === undefined ? null : (
-    <a id={id} href={path}>
+    <a id={id} class={issue.severity === 'failure' ? 'button main' : 'button'} href={path}>
       {text}
     </a>
   );
 }
 
-function linkOf(code: Issue['code']): readonly [path: string, text: string] | null {
+function linkOf({ code, remedies }: Issue): readonly [path: string, text: string] | null {
   switch (code) {
-    case 'writes-not-committed':
-    case 'catch-up-too-long':
-    case 'different-policies':
-    case 'job-failed':
-    case 'sessions-refused':
-    case 'changes-set-aside':
-    case 'consumer-behind':
-      return null;
     case 'deliveries-refused':
       return ['#panel-responses', 'Responses'];
     case 'teams-not-compared':
@@ -157,9 +134,12 @@ function linkOf(code: Issue['code']): readonly [path: string, text: string] | nu
       return ['/events', 'Last events'];
     case 'products-without-name':
       return [teamsUrl({ issue: [code] }), 'Their teams'];
-    default:
-      return [issuesUrl(code), 'Resolve'];
   }
+  const subject = SUBJECT_ISSUES.find((one) => one === code);
+  if (subject === undefined) return null;
+  const remedy = ACTIONS.find((action) => action === remedies[0]);
+  const isRemedy = remedy !== undefined && remedy !== 'dismiss';
+  return [issuesUrl(subject), isRemedy ? `${BUTTONS[remedy]}…` : 'Show'];
 }
 
 type NoticesProps = { readonly notices: readonly Issue[]; readonly nowMs: number };

@@ -1,26 +1,16 @@
-import {
-  InstepError,
-  type OperateContext,
-  type Operator,
-  reconcileTeams,
-  type StepProgress,
-} from 'instep/operate';
+import { InstepError, type OperateContext, type Operator, reconcileTeams } from 'instep/operate';
 
 /** The reconciliation that was started in this process; what one has found is in the database. */
 export type RunState =
   | { readonly kind: 'idle' }
-  | {
-      readonly kind: 'running';
-      readonly isDryRun: boolean;
-      readonly progress: StepProgress | null;
-    }
+  | { readonly kind: 'running' }
   /** `error`: its code. */
   | { readonly kind: 'failed'; readonly error: string | null };
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
-/** Runs one reconciliation at a time in this process. No request waits for it. */
+/** Runs one dry run at a time in this process. No request waits for it. */
 export class ReconcileRun {
   #context: OperateContext;
   #stopping = new AbortController();
@@ -36,8 +26,8 @@ export class ReconcileRun {
   }
 
   /** Starts a reconciliation, unless one is running. */
-  start(operator: Operator, isDryRun: boolean): void {
-    if (this.#state.kind !== 'running') this.#running = this.#run(operator, isDryRun);
+  start(operator: Operator): void {
+    if (this.#state.kind !== 'running') this.#running = this.#run(operator);
   }
 
   /** Aborts the reconciliation, and waits until it has ended. */
@@ -46,21 +36,18 @@ export class ReconcileRun {
     await this.#running;
   }
 
-  async #run(operator: Operator, isDryRun: boolean): Promise<void> {
+  async #run(operator: Operator): Promise<void> {
     const { logger } = this.#context;
-    this.#state = { kind: 'running', isDryRun, progress: null };
+    this.#state = { kind: 'running' };
     try {
       const counts = await reconcileTeams(this.#context, operator, {
-        isDryRun,
-        onProgress: (progress) => {
-          this.#state = { kind: 'running', isDryRun, progress };
-        },
+        isDryRun: true,
         signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
       });
-      logger.info({ isDryRun, ...counts }, 'reconciled');
+      logger.info({ isDryRun: true, ...counts }, 'reconciled');
       this.#state = { kind: 'idle' };
     } catch (err) {
-      logger.warn({ isDryRun, err }, 'reconciliation failed');
+      logger.warn({ isDryRun: true, err }, 'reconciliation failed');
       const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : codeOf(err);
       this.#state = { kind: 'failed', error };
     }

@@ -1,9 +1,9 @@
 import {
   type Counts,
   countText,
+  type IssueCounts,
   type Progress,
   type Reconciliation,
-  type StepProgress,
 } from 'instep/operate';
 import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
@@ -11,8 +11,7 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
-import { issueCountText } from '../links/issue-links.tsx';
-import { canAct } from '../request-context.ts';
+import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
 import type { RunState } from './reconcile-run.ts';
 
 type RunStatusProps = {
@@ -20,26 +19,29 @@ type RunStatusProps = {
   readonly state: RunState;
   /** The last reconciliation, wherever it was started. */
   readonly last: Reconciliation;
-  /** The teams that a repair would change now. */
-  readonly open: { readonly count: number; readonly isMore: boolean };
+  /** What is open now. */
+  readonly counts: IssueCounts;
   readonly nowMs: number;
 };
 
+/** What a comparison finds, and a repair resolves. */
+const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
+
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
-export function RunStatus({ state, last, open, nowMs }: RunStatusProps) {
+export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
   const isOwn = state.kind === 'running';
   const isRunning = isOwn || last.isRunning;
-  const isOpen = open.count > 0 && !isRunning && canAct();
+  const open = REPAIRED.filter((code) => counts[code].count > 0);
   return (
     <Live id="run" url={isRunning ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
       <div class="row">
-        {isOpen && (
-          <a class="button main" href="/reconcile/repair">
-            Repair {issueCountText(open)} {open.count === 1 ? 'team' : 'teams'}…
+        {open.map((code) => (
+          <a class="button main" href={issuesUrl(code)}>
+            Repair {issueCountText(counts[code])} {ISSUE_NAMES[code]}…
           </a>
-        )}
+        ))}
         <PostForm action="/reconcile">
-          <Button kind={isOpen ? 'quiet' : 'main'} name="mode" value="dry run" disabled={isRunning}>
+          <Button kind={open.length > 0 ? 'quiet' : 'main'} disabled={isRunning}>
             Start a dry run
           </Button>
         </PostForm>
@@ -51,12 +53,10 @@ export function RunStatus({ state, last, open, nowMs }: RunStatusProps) {
       )}
       {isRunning ? (
         <Panel
-          title={isOwn ? `${modeOf(state)} in progress` : 'Running on another instance'}
+          title={isOwn ? 'Dry run in progress' : 'Running on another instance'}
           id="run-progress"
         >
-          <div role="status">
-            <RunProgress step={isOwn ? state.progress : null} progress={last.progress} />
-          </div>
+          <p role="status">{progressText(last.progress)}</p>
           <noscript>
             <a href="/reconcile">Refresh</a>
           </noscript>
@@ -68,28 +68,10 @@ export function RunStatus({ state, last, open, nowMs }: RunStatusProps) {
   );
 }
 
-type RunProgressProps = {
-  /** Known to the process that runs it. */
-  readonly step: StepProgress | null;
-  /** Known to all. */
-  readonly progress: Progress | null;
-};
+const modeOf = ({ isDryRun }: Progress) => (isDryRun ? 'Dry run' : 'Repair');
 
-function RunProgress({ step, progress }: RunProgressProps) {
-  if (step === null) return <p>{progress === null ? 'Starting…' : progressText(progress)}</p>;
-  const { of, done, total } = step;
-  if (total === null || total === 0 || done > total) return <p>{`${countText(done)} ${of}`}</p>;
-  return (
-    <p>
-      <progress max={total} value={done} aria-label={of} />{' '}
-      {`${countText(done)} of about ${countText(total)} ${of}`}
-    </p>
-  );
-}
-
-const modeOf = ({ isDryRun }: Pick<Progress, 'isDryRun'>) => (isDryRun ? 'Dry run' : 'Repair');
-
-function progressText(progress: Progress): string {
+function progressText(progress: Progress | null): string {
+  if (progress === null || progress.phase === 'done') return 'Starting…';
   const { subscriptions, teams, drifts } = progress.counts;
   return progress.phase === 'listing'
     ? `${modeOf(progress)}: ${countText(subscriptions)} subscriptions listed.`

@@ -10,14 +10,19 @@ import { teamUrl } from '../links/team-links.tsx';
 type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
-  /** Whether the team needs another customer first. */
-  readonly isLinkable: boolean;
+  /** Whether a comparison is what the team needs first. */
+  readonly needsComparison: boolean;
   /** The results of a repair before this comparison. */
   readonly acted: readonly RecordedAction[];
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: ComparePanelProps) {
+export function ComparePanel({
+  team: { id },
+  comparison,
+  needsComparison,
+  acted,
+}: ComparePanelProps) {
   const isCompared = comparison !== null;
   const canRepair = comparison?.code === 'out-of-sync';
   return (
@@ -33,16 +38,20 @@ export function ComparePanel({ team: { id }, comparison, isLinkable, acted }: Co
         <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
       )}
       <div class="row">
-        <form method="get" action={`${teamUrl(id)}#comparison`}>
-          <Button kind={isCompared || isLinkable ? 'quiet' : 'main'} name="compare" value="yes">
-            {isCompared ? 'Compare again' : 'Compare with Stripe'}
-          </Button>
-        </form>
         {canRepair && (
           <PostForm action={`${teamUrl(id)}/repair`}>
             <Button kind="main">Repair this team</Button>
           </PostForm>
         )}
+        <form method="get" action={`${teamUrl(id)}#comparison`}>
+          <Button
+            kind={needsComparison && !isCompared ? 'main' : 'quiet'}
+            name="compare"
+            value="yes"
+          >
+            {isCompared ? 'Compare again' : 'Compare with Stripe'}
+          </Button>
+        </form>
       </div>
       {canRepair && comparison.isDismissed !== true && (
         <PostForm action={`${teamUrl(id)}/dismiss`} class="row">

@@ -1,18 +1,38 @@
 import type { Child } from 'hono/jsx';
-import { type Dismissal, type EventRow, type NamedTeam, subscriptionOf } from 'instep/operate';
 import {
-  WaitingCounts,
-  type WaitingCustomers,
-  WaitingTable,
-} from '../attention/waiting-customers.tsx';
+  type Dismissal,
+  type EventRow,
+  findIssues,
+  type NamedTeam,
+  type OpenIssue,
+  type OperateContext,
+  subscriptionOf,
+} from 'instep/operate';
+import { Why } from '../attention/issue-table.tsx';
 import { StatusBadge } from '../components/badges.tsx';
 import { Button, Confirm, Field, PostForm } from '../components/form.tsx';
 import { Facts, Panel } from '../components/panels.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
+import { StripeId } from '../components/stripe-id.tsx';
+import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { issuesUrl } from '../links/issue-links.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { canAct } from '../request-context.ts';
+
+/** Customers that have no team, the most severe first. */
+export type WaitingCustomers = readonly OpenIssue[];
+
+const MAX_OFFERED = 10;
+
+/** Reads the first customers that wait for a team. */
+export async function readWaitingCustomers(context: OperateContext): Promise<WaitingCustomers> {
+  const codes = ['parked-events', 'customer-without-team'] as const;
+  const pages = codes.map((code) => findIssues(context, { code, limit: MAX_OFFERED }));
+  const issues = (await Promise.all(pages)).flatMap((page) => page.issues);
+  return issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
+}
 
 type LinkPanelProps = {
   readonly team: NamedTeam;
@@ -36,17 +56,27 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         button={<Button kind="main">Link team</Button>}
       />
-      <p>
-        <WaitingCounts {...waiting} />
-      </p>
-      {waiting.issues.length > 0 &&
-        (canAct() ? (
-          <PostForm action={`${teamUrl(id)}/link`}>
-            <WaitingTable {...waiting} />
-          </PostForm>
-        ) : (
-          <WaitingTable {...waiting} />
-        ))}
+      {waiting.length === 0 ? (
+        <p>No customer waits for a team.</p>
+      ) : (
+        <PostForm action={`${teamUrl(id)}/link`}>
+          <Table
+            label="Customers that wait for a team"
+            columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
+            rows={waiting.map((issue) => [
+              <StripeId text={issue.customerId} />,
+              <Time ms={issue.sinceMs} format="age" />,
+              <Why issue={issue} />,
+              <Button kind="main" name="customer" value={issue.customerId ?? ''}>
+                Link team
+              </Button>,
+            ])}
+          />
+          <p>
+            <a href={issuesUrl('parked-events')}>All customers that wait for a team</a>
+          </p>
+        </PostForm>
+      )}
     </Panel>
   );
 }

@@ -19,7 +19,6 @@ import {
 } from 'instep/operate';
 import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
 import { readUntil } from '../attention/selection.ts';
-import { readWaitingCustomers, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -39,7 +38,9 @@ import {
   type LinkFailure,
   LinkPanel,
   ReplaceQuestion,
+  readWaitingCustomers,
   UnlinkQuestion,
+  type WaitingCustomers,
 } from './link-panel.tsx';
 import { NotesPanel } from './notes-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
@@ -174,6 +175,8 @@ function TeamPage(props: TeamPageProps) {
   const { team, issue, planSelection, status, notes, subscriptions, timeline, dismissal } =
     explained;
   const { id, customerId } = team;
+  const isDoubtful = issue !== null || ['no events', 'changed by hand'].includes(status.kind);
+  const needsComparison = waiting === null && isDoubtful;
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
@@ -199,13 +202,12 @@ function TeamPage(props: TeamPageProps) {
         </span>
       </p>
       <TeamStatusPanel
-        {...{ team, issue, waiting, planSelection, status, notes }}
+        {...{ team, issue, planSelection, status, notes }}
+        isLinkable={waiting !== null}
         isCompared={comparison !== null}
       />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
-      {customerId !== null && (
-        <ComparePanel {...{ team, comparison, acted }} isLinkable={waiting !== null} />
-      )}
+      {customerId !== null && <ComparePanel {...{ team, comparison, acted, needsComparison }} />}
       <TimelinePanel {...{ team, timeline, part }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">

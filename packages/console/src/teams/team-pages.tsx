@@ -1,6 +1,5 @@
 import { Hono } from 'hono';
 import {
-  counted,
   countText,
   exportTeams,
   findTeams,
@@ -8,7 +7,6 @@ import {
   type OperateContext,
   type PageOfTeams,
   readTeamCounts,
-  type TeamFilter,
   type TeamsStart,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -73,7 +71,7 @@ export function teamPages(options: OperateContext): Hono {
         <div id="results">
           {page.teams.length > 0 && (
             <>
-              <ExportLinks what={whatIsListed(page, filter)} url={teamsUrl(fields)} />
+              <ExportLinks url={teamsUrl(fields)} />
               <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
             </>
           )}
@@ -83,13 +81,6 @@ export function teamPages(options: OperateContext): Hono {
     );
   });
   return app.route('/', teamPage(options));
-}
-
-/** The number of teams where the page has all of them: the counts of the filters can be older. */
-function whatIsListed({ teams, before, after }: PageOfTeams, filter: TeamFilter): string {
-  if (before === null && after === null) return counted(teams.length, 'team');
-  const isFiltered = Object.values(filter).some((value) => value !== undefined);
-  return isFiltered ? 'all of these teams' : 'all teams';
 }
 
 function SearchForm({ fields }: { readonly fields: TeamFields }) {

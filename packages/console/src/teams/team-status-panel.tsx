@@ -11,7 +11,6 @@ import {
 } from 'instep/operate';
 import { causeText } from '../actions/words.ts';
 import { TONES } from '../attention/issue-table.tsx';
-import { WaitingCounts, type WaitingCustomers } from '../attention/waiting-customers.tsx';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { type Fact, Facts, Panel } from '../components/panels.tsx';
 import { shortPlan } from '../components/plan-step.tsx';
@@ -26,8 +25,8 @@ type TeamStatusPanelProps = {
   readonly team: NamedTeam;
   /** What the last comparison found, if it still holds. */
   readonly issue: ComparisonIssue | null;
-  /** `null` unless the team needs a customer. */
-  readonly waiting: WaitingCustomers | null;
+  /** Whether the team needs another customer first. */
+  readonly isLinkable: boolean;
   /** Whether the page shows a comparison with Stripe. */
   readonly isCompared: boolean;
   readonly status: TeamStatus;
@@ -83,7 +82,7 @@ type FoundProps = Pick<TeamStatusPanelProps, 'isCompared'> & { readonly issue: C
 function Found({ issue: { code, severity, evidence, sinceMs }, isCompared }: FoundProps) {
   return (
     <>
-      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge> since{' '}
+      <Badge tone={TONES[severity]}>{ISSUE_NAMES[code]}</Badge>, found{' '}
       <Time ms={sinceMs} format="age" />. {causeText(evidence)}{' '}
       {code === 'unknown-customer' ? (
         <a href="#link">Link another customer</a>
@@ -102,15 +101,15 @@ function CompareLink({ isCompared }: Pick<TeamStatusPanelProps, 'isCompared'>) {
   );
 }
 
-type ReasonProps = Pick<TeamStatusPanelProps, 'team' | 'status' | 'waiting' | 'isCompared'>;
+type ReasonProps = Pick<TeamStatusPanelProps, 'team' | 'status' | 'isLinkable' | 'isCompared'>;
 
-function Reason({ team, status, waiting, isCompared }: ReasonProps) {
+function Reason({ team, status, isLinkable, isCompared }: ReasonProps) {
   switch (status.kind) {
     case 'unlinked':
       return (
         <>
           This team has no Stripe customer yet, so it gets no plan.{' '}
-          {waiting !== null && <WaitingCounts {...waiting} />} <a href="#link">Link its customer</a>
+          <a href="#link">Link its customer</a>
         </>
       );
     case 'granted': {
@@ -126,7 +125,7 @@ function Reason({ team, status, waiting, isCompared }: ReasonProps) {
       return (
         <>
           No event of this customer has been received.
-          {waiting === null && (
+          {!isLinkable && (
             <>
               {' '}
               If Stripe shows a subscription,{' '}

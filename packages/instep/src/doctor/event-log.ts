@@ -1,4 +1,4 @@
-import { issueText } from '../health/issue-text.ts';
+import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue, IssueCode } from '../health/issues.ts';
 import { type HealthReport, reportHealth } from '../operate/health.ts';
 import type { Query } from '../postgres/database.ts';
@@ -22,12 +22,12 @@ export async function checkEventLog(options: EventLogOptions): Promise<Check[]> 
   const { query, keyMode, linkByMetadata, nowMs } = options;
   const known = { keyMode, linkByMetadata, nowMs, areWritesCommitted: null };
   const report = await reportHealth(query, known);
-  const names = new Set(Object.values(CHECKS).map(({ name }) => name));
+  const names = new Set(Object.values(CHECKS));
   names.delete(LAST_EVENT);
   return [checkLastEvent(report, options), ...[...names].flatMap(checksNamed)];
 
   function checksNamed(name: string): Check[] {
-    const found = report.issues.filter(({ code }) => CHECKS[code].name === name);
+    const found = report.issues.filter(({ code }) => CHECKS[code] === name);
     if (found.length > 0) return found.map((issue) => checkOf(issue, nowMs));
     const result = FINE[name]?.(report) ?? null;
     return result === null ? [] : [ok(name, result)];
@@ -36,114 +36,44 @@ export async function checkEventLog(options: EventLogOptions): Promise<Check[]> 
 
 function checkOf(issue: Issue, nowMs: number): Check {
   const { severity, code } = issue;
-  const { name, advice } = CHECKS[code];
-  const common = { name, code, result: issueText(issue, nowMs) };
+  const common = { name: CHECKS[code], code, result: issueText(issue, nowMs) };
   if (severity === 'notice') return { ...common, state: 'ok', advice: null };
-  return { ...common, state: severity, advice };
+  return { ...common, state: severity, advice: ADVICE[code] };
 }
-
-const SERVER_ASKS =
-  'check that the server is running, because it gets this from Stripe, and see the lines about the API';
-const REPAIR = 'compare and repair them: `instep reconcile`';
 
 const LAST_EVENT = 'last event';
 const EVENT_MODE = 'event mode';
 const TEAMS = 'teams';
 
-/** The check that reports each issue, in the order in which they are shown. */
-const CHECKS: Readonly<Record<IssueCode, { name: string; advice: string }>> = {
-  'writes-not-committed': {
-    name: 'writes',
-    advice: 'check the disk, and that a standby of synchronous_standby_names is connected',
-  },
-  'deliveries-refused': {
-    name: 'signatures',
-    advice:
-      "set STRIPE_WEBHOOK_SECRET to the endpoint's signing secret (Stripe dashboard, Developers, Webhooks; `stripe listen` prints its own), and restart",
-  },
-  'sessions-refused': {
-    name: 'session cookies',
-    advice:
-      'set AUTH_SECRET to the secret that your app signs its sessions with, and restart; while you replace it, to both: AUTH_SECRET=new,old',
-  },
-  'events-in-other-mode': {
-    name: EVENT_MODE,
-    advice: 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
-  },
-  'events-in-both-modes': {
-    name: EVENT_MODE,
-    advice: 'run a separate Instep, with its own database, for each mode',
-  },
-  'events-of-other-accounts': {
-    name: 'event account',
-    advice:
-      'register the endpoint only for events of your own account, unless your teams have customers in the others',
-  },
-  'parked-events': {
-    name: 'parked events',
-    advice:
-      'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
-  },
-  'second-customer': {
-    name: 'parked events',
-    advice:
-      'list them: `instep events list --outcome parked`; replace the other customer: `instep team link ID --customer CUS`, or dismiss the events in the console',
-  },
-  'unreadable-event': {
-    name: 'unreadable events',
-    advice:
-      'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
-  },
-  'nothing-delivered': {
-    name: LAST_EVENT,
-    advice: 'see the lines about the webhook endpoint, and check its secret',
-  },
-  'unknown-order': { name: 'event order', advice: SERVER_ASKS },
-  'products-without-name': { name: 'product names', advice: SERVER_ASKS },
-  'catch-up-too-long': { name: 'catch-up', advice: SERVER_ASKS },
-  'different-policies': { name: 'policies', advice: 'set the same variables for all instances' },
-  'job-failed': { name: 'jobs', advice: 'read the reason in the server log' },
-  'changes-set-aside': {
-    name: 'consumers',
-    advice:
-      'see why: `instep changes --list`, and pass them on again: `instep changes --consumer NAME --replay ID`',
-  },
-  'consumer-behind': {
-    name: 'consumers',
-    advice: 'run it, or forget it: `instep changes --consumer NAME --remove`',
-  },
-  'teams-not-compared': { name: TEAMS, advice: REPAIR },
-  'comparison-overdue': { name: TEAMS, advice: REPAIR },
-  'out-of-sync': { name: TEAMS, advice: REPAIR },
-  'changed-by-hand': { name: TEAMS, advice: REPAIR },
-  'plan-refused': {
-    name: TEAMS,
-    advice: 'read the reason in the server log, then repair them: `instep reconcile`',
-  },
-  'customer-without-team': {
-    name: TEAMS,
-    advice: 'link each to its team: `instep team link ID --customer CUS`',
-  },
-  'unknown-customer': {
-    name: TEAMS,
-    advice:
-      'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
-  },
-  'payment-due': {
-    name: 'payments',
-    advice:
-      'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
-  },
-  'double-billed': {
-    name: 'payments',
-    advice:
-      'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
-  },
-  'other-team-named': {
-    name: 'payments',
-    advice:
-      'correct the metadata of the subscription at Stripe, or cancel the one that is not wanted; dismiss the issue in the console if both are right',
-  },
+/** The name of the check that reports each issue, in the order in which they are shown. */
+const CHECKS: Readonly<Record<IssueCode, string>> = {
+  'writes-not-committed': 'writes',
+  'deliveries-refused': 'signatures',
+  'sessions-refused': 'session cookies',
+  'events-in-other-mode': EVENT_MODE,
+  'events-in-both-modes': EVENT_MODE,
+  'events-of-other-accounts': 'event account',
+  'parked-events': 'parked events',
+  'second-customer': 'parked events',
+  'unreadable-event': 'unreadable events',
+  'nothing-delivered': LAST_EVENT,
+  'unknown-order': 'event order',
+  'products-without-name': 'product names',
+  'catch-up-too-long': 'catch-up',
+  'different-policies': 'policies',
+  'job-failed': 'jobs',
+  'changes-set-aside': 'consumers',
+  'consumer-behind': 'consumers',
+  'teams-not-compared': TEAMS,
+  'comparison-overdue': TEAMS,
+  'out-of-sync': TEAMS,
+  'changed-by-hand': TEAMS,
+  'plan-refused': TEAMS,
+  'customer-without-team': TEAMS,
+  'unknown-customer': TEAMS,
+  'payment-due': 'payments',
+  'double-billed': 'payments',
+  'other-team-named': 'payments',
 };
 
 /** What a check shows if it finds no issue; nothing by default. */

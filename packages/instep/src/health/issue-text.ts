@@ -1,5 +1,5 @@
 import { counted, countText, durationOf } from '../runtime/amounts.ts';
-import { type Issue, PAYMENT_DUE_DAYS } from './issues.ts';
+import { type Issue, type IssueCode, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**
  * What is wrong, in a sentence without a period. The page or command that shows it adds what to do.
@@ -121,3 +121,51 @@ function dueText(ms: number): string {
 function subjects({ count, isMore }: Issue, noun: string): string {
   return isMore ? `${countText(count, count)} ${noun}s` : counted(count, noun);
 }
+
+const SERVER_ASKS =
+  'check that the server is running, because it gets this from Stripe, and what STRIPE_SECRET_KEY can read';
+const REPAIR = 'compare and repair them: `instep reconcile`';
+
+/** What to do about each issue, from a terminal; commands are in backticks. */
+export const ADVICE: Readonly<Record<IssueCode, string>> = {
+  'writes-not-committed':
+    'check the disk, and that a standby of synchronous_standby_names is connected',
+  'deliveries-refused':
+    "set STRIPE_WEBHOOK_SECRET to the endpoint's signing secret (Stripe dashboard, Developers, Webhooks; `stripe listen` prints its own), and restart",
+  'sessions-refused':
+    'set AUTH_SECRET to the secret that your app signs its sessions with, and restart; while you replace it, to both: AUTH_SECRET=new,old',
+  'events-in-other-mode': 'set STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET of the same mode',
+  'events-in-both-modes': 'run a separate Instep, with its own database, for each mode',
+  'events-of-other-accounts':
+    'register the endpoint only for events of your own account, unless your teams have customers in the others',
+  'parked-events':
+    'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
+  'second-customer':
+    'list them: `instep events list --outcome parked`; replace the other customer: `instep team link ID --customer CUS`, or dismiss the events in the console',
+  'unreadable-event':
+    'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
+  'nothing-delivered': 'check the webhook endpoint and its secret',
+  'unknown-order': SERVER_ASKS,
+  'products-without-name': SERVER_ASKS,
+  'catch-up-too-long': SERVER_ASKS,
+  'different-policies':
+    'set the same TEAM_PLAN, PAST_DUE_GRACE and PAUSED_ACCESS for all instances',
+  'job-failed': 'read the reason in the server log',
+  'changes-set-aside':
+    'see why: `instep changes --list`, and pass them on again: `instep changes --consumer NAME --replay ID`',
+  'consumer-behind': 'run it, or forget it: `instep changes --consumer NAME --remove`',
+  'teams-not-compared': REPAIR,
+  'comparison-overdue': REPAIR,
+  'out-of-sync': REPAIR,
+  'changed-by-hand': REPAIR,
+  'plan-refused': 'read the reason in the server log, then repair them: `instep reconcile`',
+  'customer-without-team': 'link each to its team: `instep team link ID --customer CUS`',
+  'unknown-customer':
+    'link the right customer to each: `instep team link ID --customer CUS`; if Stripe knows none of them, check the account and the mode of the API key',
+  'payment-due':
+    'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
+  'double-billed':
+    'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
+  'other-team-named':
+    'correct the metadata of the subscription at Stripe, or cancel the one that is not wanted; dismiss the issue in the console if both are right',
+};

@@ -27,7 +27,7 @@ export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
-export { issueText } from '../health/issue-text.ts';
+export { ADVICE, issueText } from '../health/issue-text.ts';
 export {
   type Compared,
   type ComparisonIssueCode,

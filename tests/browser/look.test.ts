@@ -1,0 +1,196 @@
+import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { Locator, Page } from 'playwright-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
+import { expectText, overhang, targetViolations, useBrowser } from '../support/browser/browser.ts';
+import { layoutProblems } from '../support/browser/layout.ts';
+
+const browser = useBrowser();
+const instep = useBrowsedInstep();
+
+let teamId: ApplicationId = 0;
+let parked = 0;
+
+beforeAll(async () => {
+  teamId = await instep.addTeam('Look', 'cus_look');
+  const subscription = { customerId: 'cus_look', subscriptionId: 'sub_look' };
+  await instep.happen({ ...subscription, eventId: 'evt_first' });
+  // Three events that leave the plan as it was are one row of the timeline.
+  for (const eventId of ['evt_a', 'evt_b', 'evt_c'])
+    await instep.happen({ ...subscription, eventId });
+  await instep.happen({
+    customerId: 'cus_waits',
+    subscriptionId: 'sub_waits',
+    eventId: 'evt_waits',
+  });
+  const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
+  await instep.post(JSON.stringify(odd));
+  const [event] = await instep.database.query<{ position: number }>(
+    "select position from instep.events where event_id = 'evt_waits'",
+  );
+  parked = event?.position ?? 0;
+});
+
+const PATHS = {
+  overview: () => '/?live=off',
+  attention: () => '/attention?select=all',
+  team: () => `/teams/${teamId}`,
+  'a filtered log': () => '/events?customer=cus_look&from=2026-01-01T00:00&outcome=applied',
+  event: () => `/events/${parked}`,
+  actions: () => '/actions',
+};
+
+describe.each(Object.entries(PATHS))('%s', (_, path) => {
+  test.each([
+    ['820 px', 820],
+    ['390 px', 390],
+    ['1,440 px at 200 %', 720],
+    ['1,280 px at 200 %', 640],
+  ])('has everything in view at %s, and targets for a finger', async (_, width) => {
+    const page = await browser.newPage({ viewport: { width, height: 900 } });
+    await page.goto(instep.url + path());
+    expect(await overhang(page)).toBe(0);
+    expect(await layoutProblems(page)).toEqual([]);
+    expect(await targetViolations(page)).toEqual([]);
+  });
+});
+
+test('ages count on, and have the exact time', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/attention?issue=parked-events`);
+  const since = page.getByRole('row', { name: 'cus_waits' }).locator('time');
+  await expectText(since).toMatch(/^\d+\s(?:s|min)\sago$/);
+  const exact = await since.getAttribute('datetime');
+  expect(await since.getAttribute('title')).toBe(exact?.replace('T', ' ').replace('Z', ' UTC'));
+  await page.evaluate('Date.now = () => new Date().getTime() + 3 * 3_600_000; showTimes()');
+  await expectText(since).toMatch(/^3\sh\sago$/);
+  await page.evaluate('Date.now = () => new Date().getTime() + 3 * 86_400_000; showTimes()');
+  await expectText(since).toMatch(/20\d\d/);
+});
+
+test('a filter is added in the search bar, and removed by its chip, also on a phone', async () => {
+  const page = await browser.newPage({ viewport: { width: 390, height: 800 } });
+  await page.goto(`${instep.url}/events`);
+  const bar = page.getByRole('search', { name: 'Events' });
+  const chips = page.getByRole('navigation', { name: 'Filters' }).getByRole('link');
+  for (const [entered, url] of [
+    ['cus_look', /customer=cus_look$/],
+    ['waiting for a team', /customer=cus_look&outcome=parked$/],
+    ['outcome: applied', /customer=cus_look&outcome=applied$/],
+  ] as const) {
+    await bar.getByRole('searchbox').fill(entered);
+    await page.keyboard.press('Enter');
+    await page.waitForURL(url);
+  }
+  expect(await chips.count()).toBe(2);
+  await chips.filter({ hasText: 'cus_look' }).click();
+  await page.waitForURL(/events\?outcome=applied$/);
+  await bar.getByRole('searchbox').fill('no such thing');
+  await page.keyboard.press('Enter');
+  await page.locator('[aria-invalid=true]').waitFor();
+  expect(await bar.getByRole('searchbox').inputValue()).toBe('no such thing');
+  expect(await chips.count()).toBe(1);
+});
+
+test('a printed timeline has its folded rows and no navigation', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/teams/${teamId}`);
+  const folded = page.getByRole('region', { name: 'Timeline', exact: true }).getByText('evt_a');
+  expect(await folded.isVisible()).toBe(false);
+  await page.emulateMedia({ media: 'print' });
+  expect(await folded.isVisible()).toBe(true);
+  for (const role of ['navigation', 'button', 'searchbox'] as const) {
+    expect(await page.getByRole(role).count()).toBe(0);
+  }
+});
+
+test('links are underlined in prose, and two kinds of buttons and badges are told apart', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/events/${parked}`);
+  const lineOf = (link: Locator) => styleOf(link, 'textDecorationLine');
+  expect(await lineOf(page.getByRole('link', { name: 'All events' }))).toBe('none');
+  const [main, quiet] = [
+    page.locator('.button.main'),
+    page.getByRole('button', { name: 'Dismiss' }),
+  ];
+  expect(await styleOf(main.first(), 'backgroundColor')).not.toBe(
+    await styleOf(quiet, 'backgroundColor'),
+  );
+  await page.goto(`${instep.url}/attention`);
+  expect(await lineOf(page.getByRole('link', { name: 'What operators did' }))).toBe('underline');
+  expect(await lineOf(page.getByRole('row').getByRole('link').first())).toBe('none');
+  await page.goto(`${instep.url}/events`);
+  const badgeOf = (text: string) => page.locator('.badge', { hasText: text }).first();
+  const ground = 'rgba(0, 0, 0, 0)';
+  expect(await styleOf(badgeOf('applied'), 'backgroundColor')).toBe(ground);
+  expect(await styleOf(badgeOf('waiting for a team'), 'backgroundColor')).not.toBe(ground);
+});
+
+async function styleOf(element: Locator, name: string): Promise<string> {
+  return await element.evaluate(
+    (one, property) => String(Reflect.get(globalThis, 'getComputedStyle')(one)[property]),
+    name,
+  );
+}
+
+describe('without scripts', () => {
+  const open = async (path: string): Promise<Page> => {
+    const page = await browser.newPage({ javaScriptEnabled: false });
+    await page.goto(instep.url + path);
+    return page;
+  };
+  const done = (page: Page, result: string) => page.locator(`[data-result="${result}"]`).waitFor();
+
+  test('a customer is dismissed, restored and linked', async () => {
+    await instep.happen({ customerId: 'cus_plain', subscriptionId: 'sub_plain' });
+    const plain = await instep.addTeam('Plain');
+    const page = await open('/attention?issue=parked-events');
+    const row = page.getByRole('row', { name: 'cus_plain' });
+    await row.getByRole('checkbox').check();
+    await page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }).click();
+    await done(page, 'dismissed');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await done(page, 'restored');
+    await page.goto(`${instep.url}/attention?issue=parked-events`);
+    await page.getByLabel('Team for customer:cus_plain').fill(String(plain));
+    await row.getByRole('button', { name: 'Link team' }).click();
+    await done(page, 'linked');
+    await page.goto(`${instep.url}/teams/${plain}`);
+    await page.locator('[data-status="has plan"]').waitFor();
+  });
+
+  test('an event is replayed', async () => {
+    const page = await open('/events?outcome=unreadable');
+    await page.getByRole('link', { name: 'evt_odd' }).click();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await done(page, 'replayed');
+  });
+
+  test('a team is repaired', async () => {
+    const id = await instep.addTeam('Missed', 'cus_missed');
+    const subscription = { customerId: 'cus_missed', subscriptionId: 'sub_missed' };
+    const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
+    await instep.happen({ ...subscription, status: 'trialing', createdSeconds });
+    await instep.happen({ ...subscription, status: 'canceled' }, 'missed');
+    const page = await open(`/teams/${id}`);
+    await page.getByRole('button', { name: 'Compare with Stripe' }).click();
+    await page.getByRole('button', { name: 'Repair this team' }).click();
+    await page.locator('[data-comparison="in-sync"]').waitFor();
+    await page.locator('[data-status="lost plan"]').waitFor();
+  });
+
+  test('a plan is granted, and a note is written', async () => {
+    const id = await instep.addTeam('Granted');
+    const page = await open(`/teams/${id}`);
+    await page.getByText('Grant a plan without a subscription').click();
+    const form = page.locator(`form[action$="/${id}/grant"]`);
+    await form.getByLabel('Plan').fill('Partner');
+    await form.getByLabel('Reason').fill('partner');
+    await form.getByRole('button', { name: 'Grant' }).click();
+    await done(page, 'granted');
+    await page.getByLabel('New note').fill('called');
+    await page.getByRole('button', { name: 'Add' }).click();
+    await done(page, 'noted');
+    await expectText(page.getByRole('region', { name: 'Notes' })).toContain('called');
+  });
+});
