@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
+import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
@@ -8,13 +9,23 @@ const READ = { name: 'read', text: 'select id, written_at, tags from notes order
 const COUNT = { name: 'count', text: 'select count(*) as count from notes' };
 const FIRST = { id: 1, written_at: new Date('2026-01-01'), tags: null };
 
-describe.each(postgresServers)('$name', (server) => {
+/** The app's pool, with its option `pipeline`; `null`: ours. */
+const POOLS = [null, { pipeline: true }, { pipeline: false }];
+
+const places = postgresServers.flatMap((server) =>
+  POOLS.map((options) => ({ server, options, name: server.name, pool: JSON.stringify(options) })),
+);
+
+describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
   /** A pool of one connection, so that it is always the same one. */
   let database: Database;
+  let pool: pg.Pool | undefined;
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
+    pool = options ? new pg.Pool({ connectionString: url.href, max: 1, ...options }) : undefined;
     database = openDatabase({
       connections: [{ connectionString: url.href }],
+      existing: pool,
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,
@@ -27,7 +38,10 @@ describe.each(postgresServers)('$name', (server) => {
       );
       insert into notes values (1, '2026-01-01')`);
   });
-  afterEach(() => database.close());
+  afterEach(async () => {
+    await database.close();
+    await pool?.end();
+  });
 
   const add = (id: number, writtenAt: string) => ({ ...ADD, values: [id, writtenAt] });
 
