@@ -23,10 +23,13 @@ test('adds, links and shows a team', async () => {
   expect(JSON.parse(linked.stdout)).toEqual({ ...acme, providerCustomerId: 'cus_acme' });
   expect(await team('show', String(acme.id), '--json')).toEqual(linked);
   const actions = await database.query(
-    'select subject, action, is_done, operator_how, note from instep.operator_actions',
+    'select subject, action, is_done, operator_how, note from instep.operator_actions order by acted_at',
   );
-  const by = { is_done: true, operator_how: 'command', note: 'paid with another address' };
-  expect(actions).toEqual([{ subject: `team:${acme.id}`, action: 'link', ...by }]);
+  const by = { subject: `team:${acme.id}`, is_done: true, operator_how: 'command' };
+  expect(actions).toEqual([
+    { ...by, action: 'add', note: null },
+    { ...by, action: 'link', note: 'paid with another address' },
+  ]);
 });
 
 test('unlinks a team, once', async () => {

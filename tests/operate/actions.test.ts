@@ -246,8 +246,8 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   ]);
   expect(skipped).toBe(1);
   expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
-  // One row for each subject of a form.
-  expect(await findActions(context, { formId })).toHaveLength(1);
+  // One row for each action of a form on a subject.
+  expect(await findActions(context, { formId })).toHaveLength(2);
   expect(await findActions(context, { formId: randomUUID() })).toEqual([]);
   expect(await findActions(context, { formId: 'x' })).toEqual([]);
 });
@@ -328,7 +328,9 @@ test('reports and repairs what differs from the event log', async () => {
 test('records who replayed, redacted, pruned and dismissed logged events', async () => {
   await park('cus_1');
   const signal = new AbortController().signal;
-  const replayed = await collect(replayEvents(context, operator, exportEvents(context)));
+  await collect(replayEvents(context, operator, exportEvents(context)));
+  const events = await collect(exportEvents(context));
+  const replayed = await collect(replayEvents(context, operator, events));
   expect(replayed).toMatchObject([{ outcome: 'parked' }]);
   expect(await redactEvents(context, operator, 'cus_1')).toBe(1);
   expect(await pruneEvents(context, operator, Date.now() + 60_000, signal)).toBe(0);
@@ -341,6 +343,7 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
     { ...by, action: 'prune', subject: 'events:all', result: { code: 'pruned', events: 0 } },
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
+    { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },
   ]);
 });
 

@@ -58,6 +58,8 @@ const UNCHANGED = 'Nothing was changed.';
 /** What an action has changed, or why it has changed nothing, on a page about its subject. */
 export function resultText(kind: Subject['kind'] | null, result: ActionResult): string {
   switch (result.code) {
+    case 'begun':
+      return 'It began. Its end is not recorded yet, or its process was stopped: see the plans above.';
     case 'linked': {
       const other = kind === 'team' ? result.customerId : `team ${result.teamId}`;
       return `Linked to ${other}. ${replayText(result.outcomes)}`;
@@ -139,6 +141,8 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `Change ${result.changeId} is passed on again.`;
     case 'consumer-removed':
       return `The consumer, which was at change ${result.position}, was removed.`;
+    case 'added':
+      return 'Added by a command.';
     case 'bulk':
       return bulkText(result);
     case 'failed':

@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { act } from '../operate/act.ts';
+import { addTeam } from '../operate/add.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { exportTeams, findCustomers, readTeam } from '../operate/find-teams.ts';
 import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { addTeam, type Team } from '../postgres/statements/teams.ts';
+import type { Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
@@ -33,15 +33,17 @@ export function teamCommand(): Command {
     'instep team show 1',
   )
     .addCommand(
-      createCommand(
-        'add',
-        'add a team (usually your app does this)',
-        'instep team add --name Acme --customer cus_123',
-      )
-        .requiredOption('--name <name>', 'team name')
-        .option('--customer <id>', "id of the team's customer at Stripe")
-        .option('--json', 'print JSON')
-        .action(add),
+      askReason(
+        createCommand(
+          'add',
+          'add a team (usually your app does this)',
+          'instep team add --name Acme --customer cus_123',
+        )
+          .requiredOption('--name <name>', 'team name')
+          .option('--customer <id>', "id of the team's customer at Stripe")
+          .option('--json', 'print JSON')
+          .action(add),
+      ),
     )
     .addCommand(
       askReason(
@@ -129,10 +131,8 @@ export function checkoutCommand(): Command {
 }
 
 async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
-  await withContext(async (context) => {
-    const { database, planSelection } = context;
-    const id = await addTeam(database.query, { name, customerId: customer ?? null });
-    if (customer !== undefined) await fillEmptyTeams(database, planSelection, [customer]);
+  await withContext(async (context, operator) => {
+    const id = await addTeam(context, operator, { name, customerId: customer ?? null });
     await print(context, id, options);
   });
 }

@@ -1,11 +1,12 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId, User } from '../core/application.ts';
-import { addUser, readUser } from '../postgres/statements/users.ts';
+import { addUser } from '../operate/add.ts';
+import { readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Data, printData } from './output.ts';
-import { withDatabase } from './with-database.ts';
+import { askReason, withContext, withDatabase } from './with-database.ts';
 
 type AddOptions = {
   email: string;
@@ -18,17 +19,19 @@ type AddOptions = {
 export function userCommand(): Command {
   return createCommand('user', 'add and show users', 'instep user add --email ada@example.com')
     .addCommand(
-      createCommand(
-        'add',
-        'add a user (usually your app does this)',
-        'instep user add --email ada@example.com --name Ada',
-      )
-        .requiredOption('--email <email>', 'unique e-mail address')
-        .option('--name <name>', 'display name')
-        .option('--role <role>', 'role', 'member')
-        .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
-        .option('--json', 'print JSON')
-        .action(add),
+      askReason(
+        createCommand(
+          'add',
+          'add a user (usually your app does this)',
+          'instep user add --email ada@example.com --name Ada',
+        )
+          .requiredOption('--email <email>', 'unique e-mail address')
+          .option('--name <name>', 'display name')
+          .option('--role <role>', 'role', 'member')
+          .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
+          .option('--json', 'print JSON')
+          .action(add),
+      ),
     )
     .addCommand(
       createCommand('show', 'show a user', 'instep user show 1')
@@ -40,7 +43,7 @@ export function userCommand(): Command {
 
 async function add({ email, name, role, passwordHash, json = false }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
-  const added = await withDatabase(({ query }) => addUser(query, user));
+  const added = await withContext((context, operator) => addUser(context, operator, user));
   printData(describe(added), { json });
 }
 

@@ -13,15 +13,16 @@ import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling, forgetAcceptance } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
-import { readNewestChange } from '../postgres/statements/plan-changes.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
 import { InstepError } from '../runtime/errors.ts';
 import {
   type ActionResult,
+  beginActions,
   emptyNote,
-  type RecordedAction,
+  type OperatorAction,
   type ReplayOutcomes,
   recordActions,
+  recorded,
   type Subject,
   subjectText,
 } from './audit.ts';
@@ -54,7 +55,7 @@ export const ACTIONS = [
   /** Writes a note about a team, which stays until it is removed. */
   'note',
   'remove-note',
-] as const satisfies readonly RecordedAction['action'][];
+] as const satisfies readonly OperatorAction['action'][];
 export type Action = (typeof ACTIONS)[number];
 
 export type ActionRequest = {
@@ -100,10 +101,10 @@ export type Acted = {
 };
 
 /**
- * Performs actions, and records them with their results in the audit. What fails becomes the result
- * of its request, so that the others are still processed.
+ * Performs actions, and records them in the audit: before they begin, and with their results. What fails becomes the
+ * result of its request, so that the others are still processed.
  *
- * @throws the errors of the database if the audit can't be written
+ * @throws the errors of the database if the audit can't be written: before they begin, nothing is done then
  * @example
  * ```ts
  * import { act, openContext } from 'instep/operate';
@@ -134,21 +135,71 @@ export async function actInForm(
   formId: string,
 ): Promise<Acted> {
   const acting = actingAs(context, operator);
-  const afterChange = await readNewestChange(context.database.query);
-  const acted = await Promise.all(
-    requests.map(async (request): Promise<ActedOn[]> => {
+  const { query } = context.database;
+  const applicable = requests.filter((request) => applies(request, note));
+  const form = await beginActions(
+    query,
+    { formId, operator, note, until },
+    applicable.map(({ subject, action }) => ({ action, subject: subjectText(subject) })),
+  );
+  const results = await Promise.all(
+    applicable.map(async (request): Promise<ActedOn> => {
       const { subject, action } = request;
-      const outcome = await perform(request, acting, { note, until });
-      return outcome === null ? [] : [{ subject, action, ...outcome }];
+      try {
+        return { subject, action, ...(await perform(request, acting, { note, until })) };
+      } catch (error) {
+        if (!(error instanceof InstepError)) throw error;
+        const about = { action, subject: subjectText(subject) };
+        context.logger.warn({ err: error, ...about }, 'action failed');
+        return { subject, action, ...failed({ code: 'failed', error: error.code }) };
+      }
     }),
   );
-  const results = acted.flat();
   await recordActions(
-    context.database.query,
-    { formId, operator, note, until, afterChange },
+    query,
+    form,
     results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
   );
   return { formId, results, skipped: requests.length - results.length };
+}
+
+/** Performs one action in the same way, but throws what it failed with. */
+export async function actOrThrow(
+  context: OperateContext,
+  operator: Operator,
+  request: ActionRequest,
+  { note = null, until = null }: ActOptions = {},
+): Promise<void> {
+  const action = {
+    ...{ action: request.action, subject: subjectText(request.subject), note },
+    resultOf: ({ result }: Outcome) => result,
+    isDone: ({ isDone }: Outcome) => isDone,
+  };
+  const acting = actingAs(context, operator);
+  await recorded(context, operator, action, () => perform(request, acting, { note, until }));
+}
+
+const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
+
+/** What each action can be done about. */
+const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
+  link: ['team', 'customer'],
+  unlink: ['team'],
+  replay: ['customer', 'event'],
+  compare: ['team', 'subscription'],
+  repair: ['team'],
+  grant: ['team'],
+  'revoke-grant': ['team'],
+  'keep-as-grant': ['team'],
+  dismiss: EVERYTHING,
+  restore: EVERYTHING,
+  note: ['team'],
+  'remove-note': EVERYTHING,
+};
+
+function applies({ action, subject }: ActionRequest, note: string | null): boolean {
+  const isEmpty = action === 'note' && (note ?? '').trim() === '';
+  return SUBJECTS[action].includes(subject.kind) && !isEmpty;
 }
 
 type Outcome = Pick<ActedOn, 'isDone' | 'result'>;
@@ -156,68 +207,61 @@ type Outcome = Pick<ActedOn, 'isDone' | 'result'>;
 const done = (result: ActionResult): Outcome => ({ isDone: true, result });
 const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
-/** `null` when the action does not apply to the subject. */
+/** Performs an action that applies to its subject. */
 async function perform(
   request: ActionRequest,
   context: ActingContext,
   { note = null, until = null }: ActOptions,
-): Promise<Outcome | null> {
+): Promise<Outcome> {
   const { action, subject } = request;
-  try {
-    switch (action) {
-      case 'link':
-        return await link(request, context);
-      case 'unlink':
-        return subject.kind === 'team' ? await unlink(request, context) : null;
-      case 'replay':
-        if (subject.kind === 'customer') return replayed(await replayParked(subject.id, context));
-        return subject.kind === 'event' ? await replayEvent(Number(subject.id), context) : null;
-      case 'compare':
-        if (subject.kind === 'subscription') return await askForOrder(subject.id, context);
-        return subject.kind === 'team' ? await compare(subject.id, context, true) : null;
-      case 'repair':
-        return subject.kind === 'team' ? await compare(subject.id, context, false) : null;
-      case 'grant': {
-        if (subject.kind !== 'team') return null;
-        const { planName = '', productId = null } = request.grant ?? {};
-        await grantPlan(context, subject.id, { planName, productId, until, reason: note ?? '' });
-        return done({ code: 'granted', teamId: subject.id, planName });
-      }
-      case 'revoke-grant':
-        if (subject.kind !== 'team') return null;
-        await revokeGrant(context, subject.id);
-        return done({ code: 'grant-revoked', teamId: subject.id });
-      case 'keep-as-grant':
-        return subject.kind === 'team' ? await keep(subject.id, context, { note, until }) : null;
-      case 'note':
-        return subject.kind === 'team' ? await addNote(subject.id, context, note) : null;
-      case 'remove-note': {
-        const { noteId = '' } = request;
-        const isEmptied = await emptyNote(context.database.query, subjectText(subject), noteId);
-        return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
-      }
-      case 'dismiss':
-        return await dismiss(subject, context, until);
-      case 'restore':
-        return await restore(subject, context);
+  switch (action) {
+    case 'link':
+      return await link(request, context);
+    case 'unlink':
+      return await unlink(request, context);
+    case 'replay':
+      return subject.kind === 'customer'
+        ? replayed(await replayParked(subject.id, context))
+        : await replayEvent(Number(subject.id), context);
+    case 'compare':
+      return subject.kind === 'subscription'
+        ? await askForOrder(subject.id, context)
+        : await compare(subject.id, context, true);
+    case 'repair':
+      return await compare(subject.id, context, false);
+    case 'grant': {
+      const { planName = '', productId = null } = request.grant ?? {};
+      await grantPlan(context, subject.id, { planName, productId, until, reason: note ?? '' });
+      return done({ code: 'granted', teamId: subject.id, planName });
     }
-  } catch (error) {
-    if (!(error instanceof InstepError)) throw error;
-    context.logger.warn({ err: error, action, subject: subjectText(subject) }, 'action failed');
-    return failed({ code: 'failed', error: error.code });
+    case 'revoke-grant':
+      await revokeGrant(context, subject.id);
+      return done({ code: 'grant-revoked', teamId: subject.id });
+    case 'keep-as-grant':
+      return await keep(subject.id, context, { note, until });
+    case 'note':
+      return await addNote(subject.id, context);
+    case 'remove-note': {
+      const { noteId = '' } = request;
+      const isEmptied = await emptyNote(context.database.query, subjectText(subject), noteId);
+      return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
+    }
+    case 'dismiss':
+      return await dismiss(subject, context, until);
+    case 'restore':
+      return await restore(subject, context);
   }
 }
 
 async function link(
   { subject: { kind, id }, linkTo = '', canReplace = false }: ActionRequest,
   context: ActingContext,
-): Promise<Outcome | null> {
+): Promise<Outcome> {
   const { query } = context.database;
   if (kind === 'customer') {
     const found = await teamNamed(linkTo, context);
     return 'code' in found ? failed(found) : await linkAndReplay(found, id, canReplace, context);
   }
-  if (kind !== 'team') return null;
   if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
   const team = await readNamedTeam(query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
@@ -356,12 +400,7 @@ async function keep(
 }
 
 /** The audit stores the note. */
-async function addNote(
-  id: string,
-  { database }: ActingContext,
-  note: string | null,
-): Promise<Outcome | null> {
-  if (note === null || note.trim() === '') return null;
+async function addNote(id: string, { database }: ActingContext): Promise<Outcome> {
   const team = await readNamedTeam(database.query, id);
   return team === null ? failed({ code: 'no-such-team', text: id }) : done({ code: 'noted' });
 }

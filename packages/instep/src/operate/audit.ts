@@ -25,6 +25,8 @@ export function subjectText({ kind, id }: Subject): string {
 
 /** What an action has changed, or why it has changed nothing. */
 export type ActionResult =
+  /** It is going on, or its process ended before it did: what it has changed by then is in the history of plans. */
+  | { readonly code: 'begun' }
   /** `former`: the customer that the team had. `outcomes`: those of the customer's parked events. */
   | {
       readonly code: 'linked';
@@ -93,6 +95,8 @@ export type ActionResult =
   | { readonly code: 'change-replayed'; readonly changeId: number }
   /** `position`: the last change that the consumer had acknowledged. */
   | { readonly code: 'consumer-removed'; readonly position: number }
+  /** A team or a user was added by a command. */
+  | { readonly code: 'added' }
   /** What a bulk action has done so far: its form has a record for each subject too. */
   | ({ readonly code: 'bulk' } & BulkProgress)
   | { readonly code: 'failed'; readonly error: InstepErrorCode }
@@ -162,13 +166,14 @@ export type OperatorAction = {
     | 'note'
     | 'remove-note'
     | 'replay-change'
-    | 'remove-consumer';
+    | 'remove-consumer'
+    | 'add';
   readonly isDone: boolean;
   readonly result: ActionResult;
 };
 
 /** What the actions of one form have in common. */
-type Form = {
+export type Form = {
   readonly formId: string;
   readonly operator: Operator;
   readonly note: string | null;
@@ -205,7 +210,13 @@ const RECORD_ACTIONS = (tables: ApplicationTables) => `
                       ) as changed
                having count(*) > 0
              ) as made on true
-          on conflict do nothing`;
+          on conflict (form_id, subject, action) do update
+         set is_done            = excluded.is_done,
+             outcome            = excluded.outcome,
+             linked_team_id     = excluded.linked_team_id,
+             linked_customer_id = excluded.linked_customer_id,
+             dismissed_until    = excluded.dismissed_until,
+             acted_at           = now()`;
 
 /** The customer that an action is about. */
 const CUSTOMER = `
@@ -225,8 +236,8 @@ const CUSTOMER = `
         end`;
 
 /**
- * Records the actions of one form with the changes of plans that they made, and deletes those older than a year, except
- * notes.
+ * Records the actions of one form with the changes of plans that they made, in place of what was recorded when they
+ * began. Deletes those older than a year, except notes.
  */
 export async function recordActions(
   query: Query,
@@ -234,23 +245,31 @@ export async function recordActions(
   actions: readonly OperatorAction[],
 ): Promise<void> {
   const note = given ?? operator.reason ?? null;
-  const rows = actions.map(({ result, subject, ...action }) => {
+  const rows = new Map<string, RecordedRow>();
+  for (const { result, subject: given, action, isDone } of actions) {
+    const subject = storable(given).slice(0, MAX_SUBJECT_LENGTH);
     const { teamId, customerId } = result.code === 'linked' ? result : NOT_LINKED;
-    return {
-      ...action,
-      subject: storable(subject).slice(0, MAX_SUBJECT_LENGTH),
+    rows.set(`${action} ${subject}`, {
+      ...{ subject, action, isDone, customerId },
       outcome: JSON.stringify(result, (_, value) => (isText(value) ? storable(value) : value)),
       teamId: teamId === null ? null : String(teamId),
-      customerId,
-    };
-  });
+    });
+  }
   await query({
     name: 'record_actions',
     text: RECORD_ACTIONS,
     values: [
       ...[formId, operator.name, operator.how, note === null ? null : storable(note)],
-      ...columnArrays(rows, 'subject', 'action', 'isDone', 'outcome', 'teamId', 'customerId'),
-      ...[until, afterChange],
+      ...columnArrays(
+        [...rows.values()],
+        'subject',
+        'action',
+        'isDone',
+        'outcome',
+        'teamId',
+        'customerId',
+      ),
+      ...[until !== null && Number.isFinite(until.getTime()) ? until : null, afterChange],
     ],
   });
 }
@@ -258,24 +277,47 @@ export async function recordActions(
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
+type RecordedRow = Pick<OperatorAction, 'subject' | 'action' | 'isDone'> & {
+  readonly outcome: string;
+  readonly teamId: string | null;
+  readonly customerId: string | null;
+};
+
 type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
   /** The reason. */
-  readonly note?: string;
+  readonly note?: string | null;
   /** What was changed. */
   readonly resultOf: (result: Result) => ActionResult;
   /** By default, whatever returns is done. */
   readonly isDone?: (result: Result) => boolean;
 };
 
-/** Makes the call of an operator, and records its result in the audit. */
+/**
+ * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
+ * Returns the form to record their results with.
+ */
+export async function beginActions(
+  query: Query,
+  given: Form,
+  actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
+): Promise<Form> {
+  const form = { ...given, afterChange: await readNewestChange(query) };
+  const begun = actions.map(
+    (one) => ({ ...one, isDone: false, result: { code: 'begun' } }) as const,
+  );
+  await recordActions(query, form, begun);
+  return form;
+}
+
+/** Makes the call of an operator, and records it in the audit: that it begins, and its result. */
 export async function recorded<Result>(
   { database: { query }, nonce }: Pick<OperateContext, 'database' | 'nonce'>,
   operator: Operator,
   { action, subject, note, resultOf, isDone = () => true }: Recorded<Result>,
   call: () => Promise<Result>,
 ): Promise<Result> {
-  const afterChange = await readNewestChange(query);
-  const form = { formId: nonce(), operator, note: note ?? null, afterChange };
+  const given = { formId: nonce(), operator, note: note ?? null };
+  const form = await beginActions(query, given, [{ action, subject }]);
   try {
     const returned = await call();
     const result = resultOf(returned);
@@ -424,6 +466,7 @@ export async function readOperatorNotes(
        where subject = $1
          and action = 'note'
          and note is not null
+         and is_done
        order by acted_at desc
        limit $2`,
     values: [`team:${teamId}`, MAX_NOTES],

@@ -1,15 +1,13 @@
 import {
   GrantRefused,
   type GrantRequest,
-  grantPlan as grant,
   readGrants as read,
-  revokeGrant as revoke,
   type TeamGrant,
 } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { recorded } from './audit.ts';
-import { actingAs, type OperateContext, type Operator } from './context.ts';
+import { actOrThrow } from './act.ts';
+import type { OperateContext, Operator } from './context.ts';
 
 /**
  * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The team's row gets it
@@ -28,14 +26,11 @@ export async function grantPlan(
   teamId: ApplicationId,
   request: GrantRequest,
 ): Promise<TeamAccess> {
-  const { planName, reason: note } = request;
-  const resultOf = (access: TeamAccess) =>
-    ({ code: 'granted', teamId: access.teamId, planName }) as const;
-  const action = { action: 'grant', subject: `team:${teamId}`, note, resultOf } as const;
-  return await recorded(context, operator, action, async () => {
-    await grant(actingAs(context, operator), teamId, request);
-    return await accessOf(context, teamId);
-  });
+  const { planName, productId = null, until = null, reason: note } = request;
+  const subject = { kind: 'team', id: String(teamId) } as const;
+  const grant = { planName, productId };
+  await actOrThrow(context, operator, { action: 'grant', subject, grant }, { note, until });
+  return await accessOf(context, teamId);
 }
 
 /**
@@ -52,13 +47,9 @@ export async function revokeGrant(
   operator: Operator,
   teamId: ApplicationId,
 ): Promise<TeamAccess> {
-  const resultOf = (access: TeamAccess) =>
-    ({ code: 'grant-revoked', teamId: access.teamId }) as const;
-  const action = { action: 'revoke-grant', subject: `team:${teamId}`, resultOf } as const;
-  return await recorded(context, operator, action, async () => {
-    await revoke(actingAs(context, operator), teamId);
-    return await accessOf(context, teamId);
-  });
+  const subject = { kind: 'team', id: String(teamId) } as const;
+  await actOrThrow(context, operator, { action: 'revoke-grant', subject });
+  return await accessOf(context, teamId);
 }
 
 /** The access of a team that is there. */

@@ -5,19 +5,8 @@ import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents as redact } from '../event-log/redact.ts';
 import { type Replayed, replayEvents as replay } from '../event-log/replay.ts';
-import { readNewestChange } from '../postgres/statements/plan-changes.ts';
-import { type OperatorAction, recordActions } from './audit.ts';
+import { beginActions, recordActions, recorded } from './audit.ts';
 import { actingAs, type OperateContext, type Operator } from './context.ts';
-
-async function record(
-  { database, nonce }: OperateContext,
-  operator: Operator,
-  action: OperatorAction,
-  changes: { readonly afterChange?: number } = {},
-): Promise<void> {
-  const form = { formId: nonce(), operator, note: null, ...changes };
-  await recordActions(database.query, form, [action]);
-}
 
 /**
  * Processes logged events again, in this order, and yields what became of each. What was decided does not change.
@@ -37,26 +26,27 @@ export async function* replayEvents(
   events: AsyncIterable<EventRow> | readonly EventRow[],
 ): AsyncGenerator<Replayed> {
   const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  const positions: number[] = [];
   const { ingest } = actingAs(context, operator);
-  const afterChange = await readNewestChange(context.database.query);
+  const { query } = context.database;
+  const [only, other] = Array.isArray(events) ? events : [];
+  const isOne = only !== undefined && other === undefined;
+  const subject = isOne ? `event:${only.position}` : 'events:all';
+  const action = { subject, action: 'replay' } as const;
+  const form = await beginActions(query, formOf(context, operator), [action]);
   try {
-    for await (const replayed of replay(events, { ingest, query: context.database.query })) {
+    for await (const replayed of replay(events, { ingest, query })) {
       outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
-      if (positions.length < 2) positions.push(replayed.event.position);
       yield replayed;
     }
   } finally {
-    const [only, other] = positions;
-    if (only !== undefined) {
-      const subject = other === undefined ? `event:${only}` : 'events:all';
-      const isDone = outcomes.failed === undefined;
-      const result = { code: 'replayed', outcomes } as const;
-      const action = { subject, action: 'replay', isDone, result } as const;
-      await record(context, operator, action, { afterChange });
-    }
+    const isDone = outcomes.failed === undefined;
+    const result = { code: 'replayed', outcomes } as const;
+    await recordActions(query, form, [{ ...action, isDone, result }]);
   }
 }
+
+const formOf = ({ nonce }: OperateContext, operator: Operator) =>
+  ({ formId: nonce(), operator, note: null }) as const;
 
 /** Which parked events to dismiss: all that match every given member. */
 export type DismissRequest = Pick<ParkedFilter, 'customerId' | 'receivedBeforeMs'>;
@@ -79,11 +69,14 @@ export async function dismissEvents(
   signal: AbortSignal,
 ): Promise<number> {
   const filter = { customerId, receivedBeforeMs };
-  const parkedEvents = await dismissParkedEvents(context.database.query, filter, signal);
-  const subject = customerId === undefined ? 'events:all' : `customer:${customerId}`;
-  const result = { code: 'dismissed', parkedEvents } as const;
-  await record(context, operator, { subject, action: 'dismiss', isDone: true, result });
-  return parkedEvents;
+  const action = {
+    action: 'dismiss',
+    subject: customerId === undefined ? 'events:all' : `customer:${customerId}`,
+    resultOf: (parkedEvents: number) => ({ code: 'dismissed', parkedEvents }) as const,
+  } as const;
+  return await recorded(context, operator, action, () =>
+    dismissParkedEvents(context.database.query, filter, signal),
+  );
 }
 
 /**
@@ -104,11 +97,15 @@ export async function pruneEvents(
   signal: AbortSignal,
 ): Promise<number> {
   const { query } = context.database;
-  const events = await pruneLog({ query, cutoffMs: receivedBeforeMs }, signal);
-  const result = { code: 'pruned', events, receivedBeforeMs } as const;
-  const subject = 'events:all';
-  await record(context, operator, { subject, action: 'prune', isDone: !signal.aborted, result });
-  return events;
+  const action = {
+    action: 'prune',
+    subject: 'events:all',
+    resultOf: (events: number) => ({ code: 'pruned', events, receivedBeforeMs }) as const,
+    isDone: () => !signal.aborted,
+  } as const;
+  return await recorded(context, operator, action, () =>
+    pruneLog({ query, cutoffMs: receivedBeforeMs }, signal),
+  );
 }
 
 /**
@@ -127,11 +124,14 @@ export async function redactEvents(
 ): Promise<number> {
   // The key is discarded afterward.
   const pseudonymOf = pseudonymsWith(context.nonce());
-  const events = await redact(context.database.query, customerId, pseudonymOf);
-  const result = { code: 'redacted', events } as const;
-  const subject = `customer:${customerId}`;
-  await record(context, operator, { subject, action: 'redact', isDone: true, result });
-  return events;
+  const action = {
+    action: 'redact',
+    subject: `customer:${customerId}`,
+    resultOf: (events: number) => ({ code: 'redacted', events }) as const,
+  } as const;
+  return await recorded(context, operator, action, () =>
+    redact(context.database.query, customerId, pseudonymOf),
+  );
 }
 
 export type RebuildRequest = {
@@ -168,19 +168,20 @@ export async function* rebuildTeams(
   const reason = { cause: 'rebuild', operator: operator.name } as const;
   const options = { planSelection, teamId, isDryRun, reason };
   const failing = onFailure === undefined ? {} : { onFailure: countFailure };
-  const afterChange = await readNewestChange(database.query);
+  const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
+  const action = { subject, action: 'rebuild' } as const;
+  const given = formOf(context, operator);
+  const form = isDryRun ? null : await beginActions(database.query, given, [action]);
   try {
     for await (const difference of rebuild(database, { ...options, ...failing })) {
       counts[difference.isKept ? 'kept' : 'repaired'] += 1;
       yield difference;
     }
   } finally {
-    if (!isDryRun) {
-      const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
+    if (form !== null) {
       const result = { code: 'rebuilt', ...counts } as const;
       const isDone = counts.failed === 0;
-      const action = { subject, action: 'rebuild', isDone, result } as const;
-      await record(context, operator, action, { afterChange });
+      await recordActions(database.query, form, [{ ...action, isDone, result }]);
     }
   }
 }

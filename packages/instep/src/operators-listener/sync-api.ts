@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { ApplicationId } from '../core/application.ts';
 import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { acknowledgeChanges, readNewChanges } from '../operate/plan-changes.ts';
@@ -33,7 +32,11 @@ const STATUSES: Readonly<Partial<Record<InstepErrorCode, number>>> = {
   CHANGE_UNKNOWN: 404,
 };
 
-const bodyShape = v.object({
+/** Why, for the audit. */
+const reasonShape = v.object({ reason: v.optional(v.pipe(v.string(), v.maxLength(1_000))) });
+
+const checkoutShape = v.object({
+  ...reasonShape.entries,
   teamId: v.union([v.pipe(v.number(), v.safeInteger()), v.pipe(v.string(), v.maxLength(255))]),
 });
 
@@ -81,10 +84,12 @@ async function answer(
   if (customerId === undefined && sessionId === undefined) throw notFound();
   if (request.method !== 'POST') throw methodNotAllowed('POST');
   if (customerId !== undefined) {
-    return jsonResponse(await syncCustomer(context, operator, customerId));
+    const { reason } = await readBody(request, reasonShape, '{"reason": "asked by phone"}', '{}');
+    return jsonResponse(await syncCustomer(context, because(operator, reason), customerId));
   }
-  const teamId = await readTeamId(request);
-  return jsonResponse(await completeCheckout(context, operator, sessionId ?? '', { teamId }));
+  const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
+  const acting = because(operator, reason);
+  return jsonResponse(await completeCheckout(context, acting, sessionId ?? '', { teamId }));
 }
 
 /** The changes that a consumer has not acknowledged yet. */
@@ -98,16 +103,17 @@ async function answerChanges(request: HttpRequest, context: OperateContext): Pro
   return jsonResponse({ changes: await readNewChanges(context, parsed.output) });
 }
 
-async function readTeamId(request: HttpRequest): Promise<ApplicationId> {
-  return (await readBody(request, bodyShape, '{"teamId": 7}')).teamId;
-}
+const because = (operator: Operator, reason: string | undefined): Operator =>
+  reason === undefined ? operator : { ...operator, reason };
 
+/** @param otherwise the body in place of an empty one */
 async function readBody<Shape extends v.GenericSchema>(
   request: HttpRequest,
   shape: Shape,
   example: string,
+  otherwise = '',
 ): Promise<v.InferOutput<Shape>> {
-  const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString();
+  const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString() || otherwise;
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), text);
   if (parsed.success) return parsed.output;
   throw new Problem(400, `The body must be JSON, such as ${example}.`);

@@ -863,4 +863,15 @@ create table instep.session_cookies (
 ) with (fillfactor = 70);
 `,
   },
+  {
+    version: 19,
+    name: '0019_every_action',
+    compatibleFrom: 17,
+    sql: `
+-- One form can act twice on one subject.
+alter table instep.operator_actions
+  drop constraint operator_actions_pkey,
+  add primary key (form_id, subject, action);
+`,
+  },
 ];

@@ -248,6 +248,7 @@ const IS_RESTORED = `exists (
                        select
                          from instep.operator_actions as restored
                         where restored.action = 'restore'
+                          and restored.is_done
                           and restored.subject = dismissal.subject
                           and restored.acted_at >= dismissal.acted_at
                      )`;
@@ -258,6 +259,7 @@ export function isNotDismissed(subject: string, since: string): string {
                select
                  from instep.operator_actions as dismissal
                 where dismissal.action = 'dismiss'
+                  and dismissal.is_done
                   and dismissal.subject = ${subject}
                   and (dismissal.acted_at >= ${since} or dismissal.dismissed_until > now())
                   and not ${IS_RESTORED}
@@ -304,6 +306,7 @@ export async function readDismissals(
         join instep.operator_actions as dismissal
           on dismissal.subject = asked.subject
          and dismissal.action = 'dismiss'
+         and dismissal.is_done
        where (dismissed_until > now()
               or dismissed_until is null and exists (
                    select

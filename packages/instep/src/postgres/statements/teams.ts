@@ -291,7 +291,7 @@ export async function isIdOfAnother(
 }
 
 /** Leaves out the name if the table has no column for it. */
-const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
+export const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
   table: name,
   filled: [...(hasNames ? [column('name')] : []), column('providerCustomerId')],
 });

@@ -91,7 +91,7 @@ export async function readUser(query: Query, id: ApplicationId): Promise<User | 
 
 type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
-const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
+export const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
   table: name,
   filled: [column('name'), column('email'), column('passwordHash'), column('role')],
 });
