@@ -74,7 +74,7 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
       const access = await measureAccessOf({ ...context, options: short }, print);
       runs.push([...goalsOf(comparison), relativeAccessGoal(access)]);
     }
-    const head = `Measured on ${machine}, in ${RUNS} runs of ${rounds} rounds, with ${seconds} s for each measurement.`;
+    const head = `Measured on ${machine}, in ${RUNS} runs. Rounds in each: ${rounds}, with ${seconds} s for each measurement.`;
     const goals = [head, ...problems, goalsTableOfRuns(runs)].join('\n\n');
     return { report: { figures: null, goals }, chart: null, isValid: problems.length === 0 };
   },
