@@ -125,6 +125,12 @@ describe('a viewer', () => {
     expect(await audit()).toEqual(before);
   });
 
+  test('asks nothing of Stripe with a link', async () => {
+    const grace = await logIn(VIEWER_TOKEN);
+    expect(await htmlOf(grace, '/teams/1?compare=yes')).not.toContain('data-comparison');
+    expect((await grace.get('/teams/1/compare')).status).toBe(303);
+  });
+
   test('sees payloads without personal data', async () => {
     const [grace, ada] = [await logIn(VIEWER_TOKEN), await logIn(ADA)];
     expect(await htmlOf(ada, `/events/${position}`)).toContain('canaryMetadata');

@@ -111,7 +111,7 @@ describe('the reason for the plan', () => {
   test('says that Stripe does not know the customer, and links another one', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
-    await pages.get(`/teams/${teamId}?compare=yes`);
+    await pages.post(`/teams/${teamId}/compare`);
     const { html } = await pages.get(`/teams/${teamId}`);
     expect(html).toContain('data-issue="unknown-customer"');
     expect(html).toContain('href="#link"');
@@ -126,7 +126,7 @@ describe('the reason for the plan', () => {
     const received = 'No event of this customer has been received.';
     expect(await read()).toContain(`no events ${received} If Stripe shows a subscription,`);
     // Stripe does not know the customer.
-    await pages.get(`/teams/${teamId}?compare=yes`);
+    await pages.post(`/teams/${teamId}/compare`);
     expect(await read()).toContain(received);
     expect(await read()).not.toContain('If Stripe shows a subscription');
   });
@@ -343,7 +343,7 @@ describe('the comparison with Stripe', () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
-    const compared = await pages.get(`/teams/${teamId}?compare=yes`);
+    const compared = await pages.post(`/teams/${teamId}/compare`);
     expect(compared.html).toContain('data-comparison="out-of-sync"');
     expect(compared.html).toContain('data-issue="out-of-sync"');
     expect(compared.text).toMatch(/Pro → no plan \(canceled\)/);
@@ -354,13 +354,13 @@ describe('the comparison with Stripe', () => {
     expect(repaired.html).toContain('data-result="repaired"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
 
-    const again = await pages.get(`/teams/${teamId}?compare=yes`);
+    const again = await pages.post(`/teams/${teamId}/compare`);
     expect(again.html).toContain('data-comparison="in-sync"');
   });
 
   test('says that Stripe does not know the customer', async () => {
     const { teamId } = await arrange();
-    const { text } = await pages.get(`/teams/${teamId}?compare=yes`);
+    const { text } = await pages.post(`/teams/${teamId}/compare`);
     expect(text).toContain(`Stripe does not know customer cus_${count}`);
   });
 
@@ -368,7 +368,7 @@ describe('the comparison with Stripe', () => {
     const { teamId } = await arrange();
     account.fault = () => ({ status: 403 });
     try {
-      const { text } = await pages.post(`/teams/${teamId}/repair`);
+      const { text } = await pages.post(`/teams/${teamId}/compare`);
       expect(text).toContain('Comparison failed STRIPE_SECRET_KEY lacks permission');
     } finally {
       account.fault = undefined;
@@ -438,7 +438,7 @@ describe("a team's customer", () => {
     await happen(0, { status: 'active' });
     await happen(60, { status: 'canceled' }, 'missed');
     const path = `/teams/${teamId}`;
-    expect((await pages.get(`${path}?compare=yes`)).html).toContain(`action="${path}/dismiss"`);
+    expect((await pages.post(`${path}/compare`)).html).toContain(`action="${path}/dismiss"`);
     const dismissed = await pages.post(`${path}/dismiss`, { note: 'Partner deal', until: '' });
     expect(dismissed.text).toContain('Dismissed until it changes: Partner deal');
     const repaired = await pages.post(`${path}/repair`);

@@ -185,7 +185,13 @@ export const OTHER_SHOTS: readonly Shot[] = [
   at('teams-filtered', '/teams?status=canceled&plan=Pro'),
   at('teams-none', '/teams?search=unknown'),
   ofTeam('team-two-subscriptions', 'twoSubscriptions'),
-  ofTeam('team-compared', 'twoSubscriptions', '?compare=yes'),
+  {
+    name: 'team-compared',
+    async open(page, { demo }, problems) {
+      await page.goto(`${demo.url}/teams/${problems?.twoSubscriptions}`);
+      await press(page, 'Compare with Stripe');
+    },
+  },
   ofTeam('team-without-customer', 'withoutCustomer'),
   ofTeam('team-without-events', 'withoutEvents'),
   ofTeam('team-unknown-customer', 'unknownCustomer'),

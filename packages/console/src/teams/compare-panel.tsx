@@ -35,7 +35,7 @@ export function ComparePanel({
           </div>
         </>
       ) : (
-        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes nothing.</p>
+        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes no team.</p>
       )}
       <div class="row">
         {canRepair && (
@@ -43,15 +43,11 @@ export function ComparePanel({
             <Button kind="main">Repair this team</Button>
           </PostForm>
         )}
-        <form method="get" action={`${teamUrl(id)}#comparison`}>
-          <Button
-            kind={needsComparison && !isCompared ? 'main' : 'quiet'}
-            name="compare"
-            value="yes"
-          >
+        <PostForm action={`${teamUrl(id)}/compare`}>
+          <Button kind={needsComparison && !isCompared ? 'main' : 'quiet'}>
             {isCompared ? 'Compare again' : 'Compare with Stripe'}
           </Button>
-        </form>
+        </PostForm>
       </div>
       {canRepair && comparison.isDismissed !== true && (
         <PostForm action={`${teamUrl(id)}/dismiss`} class="row">

@@ -75,24 +75,36 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const { req, render } = context;
     const before = req.query('before');
     const part = partNamed(req.query('show'));
-    const page = { part, limit: PAGE_ITEMS };
     if (before !== undefined) {
       const team = await findTeam(context);
-      const timeline = await readTimeline(options, { teamId: team.id, before, ...page });
+      const timeline = await readTimeline(options, {
+        ...{ teamId: team.id, before, part },
+        limit: PAGE_ITEMS,
+      });
       const isNewest = false;
       return render(<OlderPage {...{ team, timeline: timeline ?? noTeam(), part, isNewest }} />);
     }
-    const isCompared = req.query('compare') !== undefined;
-    const comparison = isCompared ? await compareTeam(options, idOf(context)) : null;
-    // After the comparison, which stores what it finds.
+    return await showTeam(context, null);
+  });
+
+  /** @param comparison made for this page */
+  async function showTeam(context: Context<ConsoleEnv>, comparison: Comparison | null) {
+    const { req, render } = context;
+    const part = partNamed(req.query('show'));
+    const page = { part, limit: PAGE_ITEMS };
     const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
     const { team, issue } = explained;
     const acted = await findActions(options, { formId: queryText(req.query('done')) });
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
-    return render(<TeamPage {...{ explained, waiting, entered, comparison, acted, part }} />);
-  });
+    return await render(<TeamPage {...{ explained, waiting, entered, comparison, acted, part }} />);
+  }
+
+  // It stores what it finds, and makes calls to Stripe that all share.
+  app.post('/:id/compare', async (context) =>
+    showTeam(context, await compareTeam(options, idOf(context))),
+  );
 
   app.get('/:id/export', async (context) => {
     const explained = (await explainTeam(options, idOf(context))) ?? noTeam();
@@ -146,9 +158,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     );
     const parameters = new URLSearchParams({ done: formId });
     if (action === 'link') parameters.set('customer', linkTo);
-    if (action === 'repair') parameters.set('compare', 'yes');
-    const place = action === 'repair' ? '#comparison' : '';
-    return context.redirect(`${teamUrl(team.id)}?${parameters}${place}`, 303);
+    return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);
   });
 
   return app;
