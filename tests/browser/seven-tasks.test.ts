@@ -1,0 +1,264 @@
+import { readFile } from 'node:fs/promises';
+import { act } from 'instep/operate';
+import { createContext } from 'instep/src/operate/context.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectText, useBrowser } from '../support/browser/browser.ts';
+import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
+import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { recordComparison } from '../support/service/comparison.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const browser = useBrowser();
+const { database, url } = await createDatabase();
+const { query } = database;
+const ingest = openPipeline(database);
+let proxy: TcpProxy;
+let pages: ConsoleService;
+
+beforeAll(async () => {
+  await query(`
+    create table team_members (id serial, user_id integer, team_id integer, role text);
+    insert into instep.products (product_id, name) values ('prod_pro', 'Pro'), ('prod_basic', 'Basic')`);
+  proxy = await startProxy(url);
+  pages = await openConsole(connect(proxy.url));
+});
+afterAll(async () => await proxy.close());
+
+/** A person who works in the console. Each click and each entry, a text with or without Enter, is an action. */
+class Operator {
+  actions = 0;
+  readonly page: Page;
+
+  constructor(page: Page) {
+    this.page = page;
+  }
+
+  async click(target: Locator, options: Parameters<Locator['click']>[0] = {}): Promise<void> {
+    this.actions += 1;
+    await target.click(options);
+  }
+
+  async enter(target: Locator, text: string, key?: 'Enter'): Promise<void> {
+    this.actions += 1;
+    await target.fill(text);
+    if (key !== undefined) await target.press(key);
+  }
+
+  link = (name: string | RegExp) => this.page.getByRole('link', { name }).first();
+  button = (name: string | RegExp) => this.page.getByRole('button', { name }).first();
+  text = () => this.page.getByRole('main').innerText();
+
+  search = (text: string) => this.enter(this.page.locator('#search'), text, 'Enter');
+}
+
+const NOW_SECONDS = Math.floor(Date.now() / 1_000);
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+type Fields = Parameters<typeof eventBody>[0];
+const deliver = (fields: Fields, receivedAtMs = Date.now()) =>
+  ingest([received(eventBody({ productId: 'prod_pro', ...fields }), receivedAtMs)]);
+
+/** Parks an event, whose metadata can name a team. */
+async function park(customerId: string, teamId?: unknown): Promise<void> {
+  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
+  if (teamId !== undefined) event.data.object.metadata = { teamId: String(teamId) };
+  await ingest([received(JSON.stringify(event), Date.now() - 3_600_000)]);
+}
+
+const customerOf = async (teamId: unknown) =>
+  (await query('select provider_customer_id as id from teams where id = $1', [teamId]))[0];
+
+describe.each([
+  ['1440', { width: 1_440, height: 900 }],
+  ['390', { width: 390, height: 800 }],
+])('at %s px', (width, viewport) => {
+  async function open(path = '/'): Promise<Operator> {
+    const page = await browser.newPage({ viewport, reducedMotion: 'reduce' });
+    await page.goto(pages.url + path);
+    return new Operator(page);
+  }
+
+  test('1. "I paid, but have no plan", from an email address, takes at most 4 actions', async () => {
+    const email = `ada${width}@example.com`;
+    const teamId = await addTeam(query, { name: `Paid ${width}`, customerId: null });
+    const [user] = await query<{ id: number }>(
+      `insert into users (email, password_hash) values ($1, '') returning id`,
+      [email],
+    );
+    await query('insert into team_members (user_id, team_id) values ($1, $2)', [user?.id, teamId]);
+    await park(`cus_paid${width}`, teamId);
+    const ada = await open();
+    await ada.search(email);
+    await ada.page.waitForURL(`**/teams/${teamId}`);
+    expect(await ada.text()).toContain(`cus_paid${width}`);
+    const row = ada.page.getByRole('row').filter({ hasText: `cus_paid${width}` });
+    await ada.click(row.getByRole('button', { name: 'Link team' }));
+    await ada.page.locator('[data-status="has plan"]').waitFor();
+    expect(ada.actions).toBeLessThanOrEqual(4);
+  });
+
+  test('2. a waiting customer is linked with 2 actions if a team is suggested, else with 4', async () => {
+    const teamId = await addTeam(query, { name: `Suggested ${width}`, customerId: null });
+    await park(`cus_a_suggested${width}`, teamId);
+    const bob = await open();
+    await bob.click(bob.link('Resolve'));
+    const field = bob.page.getByLabel(`Team for customer:cus_a_suggested${width}`);
+    const row = bob.page.getByRole('row').filter({ has: field });
+    await bob.click(row.getByRole('button', { name: 'Link team' }));
+    await bob.page.locator('[data-result=linked]').waitFor();
+    expect(await customerOf(teamId)).toEqual({ id: `cus_a_suggested${width}` });
+    expect(bob.actions).toBe(2);
+
+    const other = await addTeam(query, { name: `Unsuggested ${width}`, customerId: null });
+    await park(`cus_a_alone${width}`);
+    const eve = await open();
+    await eve.click(eve.link('Resolve'));
+    const alone = eve.page.getByLabel(`Team for customer:cus_a_alone${width}`);
+    await eve.enter(alone, `Unsuggested ${width}`, 'Enter');
+    await eve.page.locator('[data-result=linked]').waitFor();
+    expect(await customerOf(other)).toEqual({ id: `cus_a_alone${width}` });
+    expect(eve.actions).toBeLessThanOrEqual(4);
+  });
+
+  test('4. the unpaid teams that were on Pro are exported with at most 4 actions', async () => {
+    for (const [name, productId] of Object.entries({ Kea: 'prod_pro', Moa: 'prod_basic' })) {
+      const customerId = `cus_${name}${width}`;
+      await addTeam(query, { name: `${name} ${width}`, customerId });
+      const event = { customerId, subscriptionId: `sub_${name}${width}`, productId };
+      await deliver({ ...event, createdSeconds: NOW_SECONDS - 600 });
+      await deliver({ ...event, createdSeconds: NOW_SECONDS - 60, status: 'unpaid' });
+    }
+    await countTeamsNow(query);
+    const kim = await open('/?live=off');
+    const counts = kim.page.getByRole('region', { name: 'Teams by status' });
+    await kim.click(counts.getByRole('link', { name: 'unpaid' }));
+    const filters = kim.page.getByRole('navigation', { name: 'Filters' });
+    await kim.click(filters.getByRole('link', { name: /^Pro \d/ }));
+    const downloading = kim.page.waitForEvent('download');
+    await kim.click(kim.link('CSV'));
+    const file = await readFile(await (await downloading).path(), 'utf8');
+    expect(file).toContain(`Kea ${width}`);
+    expect(file).not.toContain(`Moa ${width}`);
+    expect(kim.actions).toBeLessThanOrEqual(4);
+  });
+
+  test('6. what changed on a team, by whom, with the payload, takes at most 3 actions', async () => {
+    const context = createContext({
+      ...{ database, stripeApi: null, planSelection: 'newest', maxQueued: 100 },
+      ...{ logger: createLogger('silent'), now: Date.now, close: async () => undefined },
+    });
+    const teamId = await addTeam(query, { name: `Tango ${width}`, customerId: null });
+    const customerId = `cus_tango${width}`;
+    await deliver({ customerId, subscriptionId: `sub_tango${width}`, eventId: `evt_t${width}` });
+    const request = { action: 'link', subject: { kind: 'customer', id: customerId } } as const;
+    const by = { name: 'grace', how: 'console' } as const;
+    await act(context, by, [{ ...request, linkTo: String(teamId) }]);
+    const lou = await open();
+    await lou.search(`Tango ${width}`);
+    await lou.page.waitForURL(`**/teams/${teamId}`);
+    expect(await lou.text()).toContain('grace');
+    await lou.click(lou.link(`evt_t${width}`));
+    await lou.click(lou.page.getByText(/^All [\d,]+ bytes$/));
+    await expectText(lou.page).toContain(`"sub_tango${width}"`);
+    expect(lou.actions).toBeLessThanOrEqual(3);
+  });
+
+  test('7. the failures and the affected teams of yesterday at 14:00 take at most 3 actions', async () => {
+    const day = new Date(Date.now() - DAY_MS).toISOString().slice(0, 10);
+    const at = (time: string) => Date.parse(`${day}T${time}Z`);
+    const customerId = `cus_late${width}`;
+    await addTeam(query, { name: `Late ${width}`, customerId });
+    const createdSeconds = at('14:05:00') / 1_000;
+    const event = { customerId, subscriptionId: `sub_late${width}`, createdSeconds };
+    await deliver(event, at('14:45:00'));
+    await query(`insert into instep.responses values ($1, 503, $2, 7)`, [
+      new Date(at('14:10:00')),
+      `DATABASE_UNAVAILABLE${width}`,
+    ]);
+    const max = await open();
+    await max.click(max.link('Any period'));
+    await max.enter(max.page.getByLabel('From'), `${day}T14:00`);
+    await max.click(max.button('Show'));
+    await expectText(max.page).toContain(`7 responses 503: DATABASE_UNAVAILABLE${width}`);
+    expect(await max.text()).toContain(`Late ${width}`);
+    expect(max.actions).toBeLessThanOrEqual(3);
+  });
+
+  test('3. 20 chosen rows are resolved with at most 6 actions, and all that match with 3', async () => {
+    await query('truncate instep.events, instep.dismissed_events, instep.operator_actions');
+    const bodies = Array.from({ length: 1_326 }, (_, index) =>
+      eventBody({ customerId: `cus_many${index}`, subscriptionId: `sub_${index}` }),
+    );
+    await ingest(bodies.map((body) => received(body, Date.now() - 3_600_000)));
+    const sue = await open();
+    await sue.click(sue.link('Resolve'));
+    const boxes = sue.page.getByRole('checkbox');
+    await sue.click(boxes.nth(0));
+    await sue.click(boxes.nth(19), { modifiers: ['Shift'] });
+    await sue.click(sue.page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }));
+    await expectText(sue.page).toContain('20 done');
+    expect(sue.actions).toBeLessThanOrEqual(6);
+
+    const tom = await open();
+    await tom.click(tom.link('Resolve'));
+    await tom.click(tom.link('Select all 1,306 matching'));
+    await tom.click(tom.page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }));
+    await expect.poll(tom.text, { timeout: 60_000 }).toContain('1,306 of 1,306 done.');
+    await tom.page.reload();
+    expect(await tom.text()).toContain('1,306 of 1,306 done.');
+    expect(tom.actions).toBe(3);
+  }, 120_000);
+
+  test('5. whether all is in sync takes no action, and is never green without evidence', async () => {
+    await query(`truncate teams, instep.events, instep.dismissed_events, instep.responses,
+                          instep.failed_jobs, instep.operator_actions`);
+    await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+    await deliver({ customerId: 'cus_1', subscriptionId: 'sub_1' });
+    await recordComparison(query);
+    const ian = await open();
+    const verdict = async () =>
+      await ian.page.locator('[data-verdict]').getAttribute('data-verdict');
+    expect(await verdict()).toBe('in-sync');
+    expect(ian.actions).toBe(0);
+
+    await query(`insert into instep.responses values (now(), 400, 'signature-wrong', 60)`);
+    await ian.page.reload();
+    expect(await verdict()).toBe('failure');
+    await query('truncate instep.responses');
+
+    await query(`insert into instep.failed_jobs (job, code, since, failed_at, attempt_at)
+                 values ('reconcile', 'RECONCILIATION_FAILED', now() - interval '2 minutes', now(), now())`);
+    await ian.page.reload();
+    expect(await verdict()).toBe('warning');
+    await query('truncate instep.failed_jobs');
+
+    for (let number = 2; number <= 20; number += 1) {
+      await addTeam(query, { name: `New ${number}`, customerId: `cus_new_${number}` });
+    }
+    await countTeamsNow(query);
+    await ian.page.reload();
+    expect(await verdict()).toBe('warning');
+    await query(`delete from teams where name like 'New %'`);
+    await countTeamsNow(query);
+    await ian.page.reload();
+    expect(await verdict()).toBe('in-sync');
+  });
+});
+
+test('5. with the database frozen, the overview stops to be green', async () => {
+  const page = await browser.newPage();
+  await page.goto(pages.url);
+  await proxy.become('swallow');
+  const health = page.locator('[data-verdict]');
+  await expect
+    .poll(() => health.innerText(), { timeout: 40_000 })
+    .toContain('The current state is unknown.');
+  expect(await page.getByText('In sync.', { exact: true }).isVisible()).toBe(false);
+  browser.takeProblems();
+}, 60_000);
