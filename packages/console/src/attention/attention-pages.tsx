@@ -161,17 +161,10 @@ function Codes({ counts, current }: CodesProps) {
 }
 
 function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
-  if (isFiltered) {
-    return (
-      <Notice kind="empty" title="No more issues of this kind">
-        <a href={issuesUrl(null)}>All issues</a>
-      </Notice>
-    );
-  }
   return (
-    <Notice kind="empty" title="No team needs attention">
-      Teams are compared with their events continuously, and with Stripe by{' '}
-      <a href="/reconcile">reconciliation</a>.
+    <Notice kind="empty" title={isFiltered ? 'No more issues here' : 'No team needs attention'}>
+      {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events
+      continuously, and with Stripe by <a href="/reconcile">reconciliation</a>.
     </Notice>
   );
 }

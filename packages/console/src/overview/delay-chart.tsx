@@ -24,6 +24,8 @@ type DelayChartProps = Pick<ChartProps, 'slots' | 'range' | 'marks'> & {
 export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
   const worst = Math.max(LEAST_SECONDS, ...slots.map(({ p99Seconds }) => p99Seconds ?? 0));
   const top = TOPS_SECONDS.find((seconds) => seconds >= worst) ?? worst;
+  const isLate = (delays.p99Seconds ?? 0) > LATE_SECONDS;
+  const late = <Badge tone="warning">late</Badge>;
   return (
     <>
       <Legend
@@ -31,7 +33,11 @@ export function DelayChart({ slots, delays, range, marks }: DelayChartProps) {
         marks={LINES.map(({ name, secondsOf }) => ({
           drawing: <path class={`line-${name}`} d="M0 5H16" />,
           name,
-          value: <Delay seconds={secondsOf(delays)} isJudged={name === 'p99'} />,
+          value: (
+            <>
+              {boundText(secondsOf(delays))} {name === 'p99' && isLate && late}
+            </>
+          ),
         }))}
       />
       <Chart
@@ -67,17 +73,6 @@ const boundTexts = (delays: Delays) => LINES.map(({ secondsOf }) => boundText(se
 function textOf(delays: Delays): string {
   if (delays.p50Seconds === null) return 'no events';
   return LINES.map(({ name, secondsOf }) => `${name} ${boundText(secondsOf(delays))}`).join(', ');
-}
-
-type DelayProps = { readonly seconds: number | null; readonly isJudged: boolean };
-
-function Delay({ seconds, isJudged }: DelayProps) {
-  return (
-    <>
-      {boundText(seconds)}{' '}
-      {isJudged && seconds !== null && seconds > LATE_SECONDS && <Badge tone="warning">late</Badge>}
-    </>
-  );
 }
 
 function yOf(seconds: number, top: number): number {

@@ -1,11 +1,11 @@
 import { InstepError, type OperateContext, type Operator, reconcileTeams } from 'instep/operate';
 
 /** The reconciliation that was started in this process; what one has found is in the database. */
-export type RunState =
-  | { readonly kind: 'idle' }
-  | { readonly kind: 'running' }
-  /** `error`: its code. */
-  | { readonly kind: 'failed'; readonly error: string | null };
+export type RunState = {
+  readonly isRunning: boolean;
+  /** The code of the error of one that failed; `null`: another error. */
+  readonly error?: string | null;
+};
 
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
@@ -14,7 +14,7 @@ const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 export class ReconcileRun {
   #context: OperateContext;
   #stopping = new AbortController();
-  #state: RunState = { kind: 'idle' };
+  #state: RunState = { isRunning: false };
   #running = Promise.resolve();
 
   constructor(context: OperateContext) {
@@ -27,7 +27,7 @@ export class ReconcileRun {
 
   /** Starts a reconciliation, unless one is running. */
   start(operator: Operator): void {
-    if (this.#state.kind !== 'running') this.#running = this.#run(operator);
+    if (!this.#state.isRunning) this.#running = this.#run(operator);
   }
 
   /** Aborts the reconciliation, and waits until it has ended. */
@@ -38,18 +38,18 @@ export class ReconcileRun {
 
   async #run(operator: Operator): Promise<void> {
     const { logger } = this.#context;
-    this.#state = { kind: 'running' };
+    this.#state = { isRunning: true };
     try {
       const counts = await reconcileTeams(this.#context, operator, {
         isDryRun: true,
         signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
       });
       logger.info({ isDryRun: true, ...counts }, 'reconciled');
-      this.#state = { kind: 'idle' };
+      this.#state = { isRunning: false };
     } catch (err) {
       logger.warn({ isDryRun: true, err }, 'reconciliation failed');
       const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : codeOf(err);
-      this.#state = { kind: 'failed', error };
+      this.#state = { isRunning: false, error };
     }
   }
 }

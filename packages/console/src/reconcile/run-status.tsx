@@ -1,10 +1,4 @@
-import {
-  type Counts,
-  countText,
-  type IssueCounts,
-  type Progress,
-  type Reconciliation,
-} from 'instep/operate';
+import { countText, type IssueCounts, type Progress, type Reconciliation } from 'instep/operate';
 import { failureText } from '../actions/words.ts';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -29,8 +23,7 @@ const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
 
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
 export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
-  const isOwn = state.kind === 'running';
-  const isRunning = isOwn || last.isRunning;
+  const isRunning = state.isRunning || last.isRunning;
   const open = REPAIRED.filter((code) => counts[code].count > 0);
   return (
     <Live id="run" url={isRunning ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
@@ -46,14 +39,14 @@ export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
           </Button>
         </PostForm>
       </div>
-      {state.kind === 'failed' && (
+      {state.error !== undefined && (
         <Notice kind="error" title="Reconciliation failed">
           {state.error === null ? 'The server log has the reason.' : failureText(state.error)}
         </Notice>
       )}
       {isRunning ? (
         <Panel
-          title={isOwn ? 'Dry run in progress' : 'Running on another instance'}
+          title={state.isRunning ? 'Dry run in progress' : 'Running on another instance'}
           id="run-progress"
         >
           <p role="status">{progressText(last.progress)}</p>
@@ -86,7 +79,7 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
       </Notice>
     );
   }
-  const { isDryRun, startedAtMs, counts, phase } = progress;
+  const { startedAtMs, phase } = progress;
   return (
     <Panel title="Last reconciliation" id="last-run">
       <p role="status">
@@ -100,7 +93,7 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
           '. It did not finish.'
         )}
       </p>
-      <CountFacts {...{ counts, isDryRun }} />
+      <CountFacts {...progress} />
       <p class="quiet">
         <code>npx instep reconcile --dry-run --json</code> lists every difference.
       </p>
@@ -108,10 +101,8 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
   );
 }
 
-type CountFactsProps = { readonly counts: Counts; readonly isDryRun: boolean };
-
 /** The counts of a reconciliation. */
-function CountFacts({ counts, isDryRun }: CountFactsProps) {
+function CountFacts({ counts, isDryRun }: Progress) {
   const { drifts, repaired } = counts;
   return (
     <Facts

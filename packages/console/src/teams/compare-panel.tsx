@@ -58,11 +58,7 @@ export function ComparePanel({
             maxlength={500}
             required
           />
-          <div class="field">
-            <label>
-              Until the end of <input type="date" name="until" />
-            </label>
-          </div>
+          <Field label="Until the end of" name="until" id="dismissed-until" type="date" />
           <Button>Dismiss</Button>
         </PostForm>
       )}
@@ -100,13 +96,8 @@ function Differences({ is, shouldBe, sinceSeconds, cause, subscriptionIds }: Dif
   return (
     <>
       <p>
-        The team is out of sync with Stripe. {REASONS[cause]}
-        {subscriptionIds.length > 0 && (
-          <>
-            {' '}
-            It concerns <UntrustedText text={subscriptionIds.join(', ')} />.
-          </>
-        )}
+        The team is out of sync with Stripe. {REASONS[cause]}{' '}
+        <UntrustedText text={subscriptionIds.join(', ')} />
         {sinceSeconds !== null && (
           <>
             {' '}
