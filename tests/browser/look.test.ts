@@ -108,7 +108,7 @@ test('links are underlined in prose, and two kinds of buttons and badges are tol
   const page = await browser.newPage();
   await page.goto(`${instep.url}/events/${parked}`);
   const lineOf = (link: Locator) => styleOf(link, 'textDecorationLine');
-  expect(await lineOf(page.getByRole('link', { name: 'All events' }))).toBe('none');
+  expect(await lineOf(page.getByRole('link', { name: 'Teams' }))).toBe('none');
   const [main, quiet] = [
     page.locator('.button.main'),
     page.getByRole('button', { name: 'Dismiss' }),
