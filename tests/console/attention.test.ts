@@ -568,7 +568,11 @@ describe('a team whose customer Stripe does not know', () => {
 
   test.each([
     ['a text that is no id', 'Mistyped', "Enter the customer's id at Stripe."],
-    ['the customer of another team', 'cus_Acme', 'The database refused to change the customer of team'],
+    [
+      'the customer of another team',
+      'cus_Acme',
+      'The database refused to change the customer of team',
+    ],
   ])('is not linked to %s', async (_, customerId, message) => {
     await arrange('Acme');
     const teamId = await newTeam('Mistyped', 'cus_typo');

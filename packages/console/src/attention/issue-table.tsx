@@ -22,7 +22,7 @@ import { Id } from '../components/id.tsx';
 import { Changes, differingFields } from '../components/plan-step.tsx';
 import { stripeUrl } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
-import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import {
   CHOOSE_FIELD,
@@ -102,18 +102,13 @@ function issueCells(
       checked={areSelected}
       disabled={areAllMatching}
       data-actions={issue.remedies.join(' ')}
-      aria-label={`Row of ${labelOf(subject)}`}
+      aria-label={`Row of ${plainText(subject)}`}
     />,
     <Who issue={issue} />,
     <Time ms={issue.sinceMs} format="age" />,
     <Why issue={issue} />,
     <Resolution issue={issue} subject={subject} {...input} />,
   ];
-}
-
-/** For screen readers. */
-function labelOf(subject: string): string {
-  return subject.slice(0, 80).toWellFormed();
 }
 
 function Who({ issue }: { readonly issue: OpenIssue }) {
@@ -328,7 +323,7 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
           value={text ?? suggestedIdOf(issue)}
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
-          aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${labelOf(subject)}`}
+          aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${plainText(subject)}`}
           {...(isOfTeam ? { autocomplete: 'off' } : COMPLETED)}
           aria-describedby={isNotLinked ? `${id}-error` : undefined}
           aria-invalid={isNotLinked ? 'true' : undefined}
