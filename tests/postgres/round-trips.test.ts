@@ -79,6 +79,16 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     expect(await database.query(READ)).toEqual([FIRST]);
   });
 
+  test('a transaction with less time has it on the server', async () => {
+    const read = `select current_setting('statement_timeout') as statement,
+                         current_setting('lock_timeout') as lock`;
+    const options = { timeoutMs: 700 };
+    const short = await database.transaction((query) => query(read), options);
+    expect(short).toEqual([{ statement: '700ms', lock: '700ms' }]);
+    const usual = await database.transaction((query) => query(read));
+    expect(usual).toEqual([{ statement: '10s', lock: '5s' }]);
+  });
+
   test('work that goes on after a savepoint keeps what came before it', async () => {
     await database.transaction(async (query, atCommit) => {
       await query(add(2, '2026-01-01'));
