@@ -1,5 +1,6 @@
 import {
   act,
+  compareTeam,
   completeCheckout,
   dismissEvents,
   exportActions,
@@ -114,15 +115,16 @@ test('an action whose result is not recorded has begun in the audit', async () =
 });
 
 test('a dismissal that has only begun hides nothing', async () => {
-  const dismissal = { action: 'dismiss', subject: customer } as const;
+  const createdSeconds = Math.floor(Date.now() / 1_000);
+  const trial = { customerId: 'cus_9', status: 'trialing', productId: 'prod_pro' };
+  await account.happen({ ...trial, createdSeconds }, 'missed');
+  const missed = await insertTeam(query, { name: 'Missed', customerId: 'cus_9' });
+  expect((await compareTeam(context, missed)).code).toBe('out-of-sync');
   await refuseAudit('update');
-  await expect(act(context, operator, [dismissal])).rejects.toThrow();
-  await query(
-    `update instep.events set outcome = 'parked', received_at = now() - interval '1 hour'`,
-  );
-  await query(`truncate instep.dismissed_events`);
-  const issues = await findIssues(context, { code: 'parked-events' });
-  expect(issues.issues).toMatchObject([{ subject: customer }]);
+  const subject = { kind: 'team', id: `${missed}` } as const;
+  await expect(act(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
+  const { issues } = await findIssues(context, { code: 'out-of-sync' });
+  expect(issues).toMatchObject([{ subject }]);
 });
 
 test('a command that is killed has begun in the audit', async () => {
