@@ -1,3 +1,5 @@
+import { Facts } from './components/panels.tsx';
+
 import { currentRequest } from './request-context.ts';
 
 type CommandMenuProps = {
@@ -38,17 +40,8 @@ export function CommandMenu({ pages }: CommandMenuProps) {
       </dialog>
       <dialog class="keys" aria-labelledby="keys-title">
         <h2 id="keys-title">Keys</h2>
-        <dl>
-          {KEYS.map(([key, meaning]) => (
-            <div>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{meaning}</dd>
-            </div>
-          ))}
-        </dl>
-        <form method="dialog">
+        <Facts facts={KEYS} />
+        <form method="dialog" class="row">
           <label>
             <input type="checkbox" id="single-keys" /> Use keys without Ctrl
           </label>

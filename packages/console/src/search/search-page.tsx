@@ -151,7 +151,8 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
   const parkedIds = isSubscription ? await findParked(context, { subscriptionId: text }) : [];
-  const customers = await readCustomersWithEvents(context, [...customerIds, ...parkedIds], teams);
+  const all = await readTeamless(context, [...customerIds, ...parkedIds], teams);
+  const customers = all.filter(({ events }) => events.length > 0);
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
   // Its events may have had no effect so far, and no index covers them.
   if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
@@ -163,7 +164,7 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   if (exact.length === 0 && page.searchedTo !== null) return { url: teamsUrl({ search: text }) };
   const isCustomer = text.startsWith('cus_');
   const begun = isCustomer ? await findParked(context, { customerIdPrefix: text }) : [];
-  const waiting = await readCustomersWithEvents(context, begun, page.teams);
+  const waiting = await readTeamless(context, begun, page.teams);
   return openOnly({ teams: page.teams, customers: waiting }, exact.length > 0 ? exact : page.teams);
 }
 
@@ -200,13 +201,6 @@ async function findEvent(context: OperateContext, eventId: string): Promise<stri
   const isWhole = event?.eventId === eventId || searchedToMs === null;
   const isOnly = event !== undefined && others.length === 0 && isWhole;
   return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
-}
-
-/** The customers that have events but no team. */
-async function readCustomersWithEvents(
-  ...asked: Parameters<typeof readTeamless>
-): Promise<TeamlessCustomer[]> {
-  return (await readTeamless(...asked)).filter(({ events }) => events.length > 0);
 }
 
 /** The customers without a team, and their events. */
