@@ -175,7 +175,7 @@ describe('without scripts', () => {
     const page = await open(`/teams/${id}`);
     await page.getByRole('button', { name: 'Compare with Stripe' }).click();
     await page.getByRole('button', { name: 'Repair this team' }).click();
-    await page.locator('[data-comparison="in-sync"]').waitFor();
+    await done(page, 'repaired');
     await page.locator('[data-status="lost plan"]').waitFor();
   });
 
