@@ -39,7 +39,7 @@ test('the parked events of the chart are a link away', async () => {
   const page = await browser.newPage();
   await page.goto(instep.url);
   const chart = page.getByRole('region', { name: 'Events per minute' });
-  await chart.getByRole('link', { name: 'parked' }).click();
+  await chart.getByRole('link', { name: 'waiting for a team' }).click();
   await expectText(page.getByRole('row').nth(1)).toContain('cus_without_a_team');
   expect(await page.getByRole('row').count()).toBe(2);
 });

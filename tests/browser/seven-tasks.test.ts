@@ -107,7 +107,7 @@ describe.each([
     const teamId = await addTeam(query, { name: `Suggested ${width}`, customerId: null });
     await park(`cus_a_suggested${width}`, teamId);
     const bob = await open();
-    await bob.click(bob.link('Resolve'));
+    await bob.click(bob.link('Link team…'));
     const field = bob.page.getByLabel(`Team for customer:cus_a_suggested${width}`);
     const row = bob.page.getByRole('row').filter({ has: field });
     await bob.click(row.getByRole('button', { name: 'Link team' }));
@@ -118,7 +118,7 @@ describe.each([
     const other = await addTeam(query, { name: `Unsuggested ${width}`, customerId: null });
     await park(`cus_a_alone${width}`);
     const eve = await open();
-    await eve.click(eve.link('Resolve'));
+    await eve.click(eve.link('Link team…'));
     const alone = eve.page.getByLabel(`Team for customer:cus_a_alone${width}`);
     await eve.enter(alone, `Unsuggested ${width}`, 'Enter');
     await eve.page.locator('[data-result=linked]').waitFor();
@@ -197,7 +197,7 @@ describe.each([
     );
     await ingest(bodies.map((body) => received(body, Date.now() - 3_600_000)));
     const sue = await open();
-    await sue.click(sue.link('Resolve'));
+    await sue.click(sue.link('Link team…'));
     const boxes = sue.page.getByRole('checkbox');
     await sue.click(boxes.nth(0));
     await sue.click(boxes.nth(19), { modifiers: ['Shift'] });
@@ -206,7 +206,7 @@ describe.each([
     expect(sue.actions).toBeLessThanOrEqual(6);
 
     const tom = await open();
-    await tom.click(tom.link('Resolve'));
+    await tom.click(tom.link('Link team…'));
     await tom.click(tom.link('Select all 1,306 matching'));
     await tom.click(tom.page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }));
     await expect.poll(tom.text, { timeout: 60_000 }).toContain('1,306 of 1,306 done.');

@@ -26,6 +26,7 @@ test('what happened between two times of the day takes 3 actions, in the chosen 
   const page = await browser.newPage({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
   await page.goto(`${instep.url}/`);
   await page.getByRole('link', { name: 'Events', exact: true }).click();
+  await page.getByText('Time, outcome and type').click();
   await page.getByLabel('From (Asia/Tokyo)').fill(`${DAY}T23:00`);
   await page.getByLabel('Until (Asia/Tokyo)').fill(`${DAY}T23:10`);
   await page.getByRole('button', { name: 'Filter' }).click();
@@ -35,13 +36,14 @@ test('what happened between two times of the day takes 3 actions, in the chosen 
     .toEqual([6, 5, 4, 3, 2, 1, 0, -1, -2, -3].map((minutes) => `evt_${minutes}`));
   // The address means the same in every zone.
   expect(new URL(page.url()).searchParams.get('from')).toBe(`${DAY}T14:00`);
-  expect(await page.locator('td time').first().textContent()).toMatch(/, 23:09:00$/);
+  const exact = () => page.locator('td time').first().getAttribute('title');
+  expect(await exact()).toMatch(/, 23:09:00$/);
   expect(await axeViolations(page)).toEqual([]);
 
   await page.getByRole('button', { name: 'Use UTC' }).click();
   await expectText(page.getByRole('banner')).toContain('Times in UTC');
   expect(await page.getByLabel('From (UTC)').inputValue()).toBe(`${DAY}T14:00`);
-  expect(await page.locator('td time').first().textContent()).toMatch(/, 14:09:00$/);
+  expect(await exact()).toMatch(/, 14:09:00$/);
   await page.getByRole('button', { name: 'Filter' }).click();
   await expect.poll(() => ids.count()).toBe(10);
 
@@ -54,10 +56,11 @@ test('what happened between two times of the day takes 3 actions, in the chosen 
 test('without scripts all times are in UTC, also those that are entered', async () => {
   const page = await browser.newPage({ timezoneId: 'Asia/Tokyo', javaScriptEnabled: false });
   await page.goto(`${instep.url}/events`);
+  await page.getByText('Time, outcome and type').click();
   await page.getByLabel('From (UTC)').fill(`${DAY}T14:00`);
   await page.getByLabel('Until (UTC)').fill(`${DAY}T14:10`);
   await page.getByRole('button', { name: 'Filter' }).click();
   await expectText(page.getByRole('banner')).toContain('Times in UTC');
   expect(await page.locator('tbody tr').count()).toBe(10);
-  expect(await page.locator('td time').first().textContent()).toBe(`${DAY} 14:09:00 UTC`);
+  expect(await page.locator('td time').first().getAttribute('title')).toContain(`${DAY} 14:09:00`);
 });

@@ -37,6 +37,7 @@ function showTimes() {
     const name = element.getAttribute('class');
     const text = (name === 'age' && ageOf(at)) || formatIn(timeZone, name).format(at);
     element.textContent = text.replace(SPACES_AT_END, '\u00a0');
+    if (name === 'age') element.title = formatIn(timeZone, 'full').format(at);
   }
   for (const zone of document.querySelectorAll('.zone')) zone.textContent = timeZone;
 }
