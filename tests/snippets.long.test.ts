@@ -23,8 +23,13 @@ const settings = {
   extends: join(ROOT, 'tsconfig.json'),
   files: modules
     .map((_, index) => `snippet-${index}.ts`)
-    .concat(join(INSTEP, 'src/adapters/next-server.d.ts')),
+    .concat(join(INSTEP, 'src/adapters/next-server.d.ts'), 'fastify.d.ts'),
 };
+
+/** What a page extends of a framework that only the examples install. */
+const FASTIFY = `declare module 'fastify' {
+  interface FastifyInstance {}
+}`;
 
 test('every TypeScript module on a page compiles', async () => {
   expect(modules.length).toBeGreaterThan(5);
@@ -34,6 +39,7 @@ test('every TypeScript module on a page compiles', async () => {
     for (const [index, { page, code }] of modules.entries()) {
       writeFileSync(join(folder, `snippet-${index}.ts`), `// ${page}\n${code}`);
     }
+    writeFileSync(join(folder, 'fastify.d.ts'), FASTIFY);
     writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings));
     const tsc = join(ROOT, 'node_modules/.bin/tsc');
     // A failure shows the compiler's output.
