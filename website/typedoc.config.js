@@ -16,11 +16,11 @@ export default {
   intentionallyNotExported: [
     'AccessPolicy',
     'ActionContext',
-    'Begun',
     'CODE_OF_CAUSE',
     'CompleteCheckout',
     'Decided',
     'Effect',
+    'ExaminedInterruption',
     'INSTEP_ERROR_CODES',
     'ISSUE_CAUSES',
     'IngestResult',
