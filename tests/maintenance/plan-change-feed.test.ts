@@ -54,9 +54,10 @@ function openConsumer(
     holder: newName(),
     isOnDemand: true,
   });
-  consumers.start(name, handler, { from: 'beginning' });
+  const feed = consumers.start(name, handler, { from: 'beginning' });
   return {
     name,
+    stop: feed.stop,
     run: () => consumers.job.run(signal),
   };
 }
@@ -136,6 +137,35 @@ test('a new consumer starts with later changes, or with the oldest', async () =>
   expect(await addConsumer(store.database.query, now, 'now')).toBe(row?.id);
   expect(await addConsumer(store.database.query, now, 'beginning')).toBe(row?.id);
   expect(await addConsumer(store.database.query, newName(), 'beginning')).toBe(0);
+});
+
+test('a consumer that is stopped on demand ends after the call in progress', async () => {
+  const passed: number[] = [];
+  let isBlocked = false;
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { run, stop } = openConsumer(async ({ id }) => {
+    passed.push(id);
+    if (isBlocked) await released;
+  });
+  await run();
+  passed.length = 0;
+  isBlocked = true;
+  const [row] = await write([6, 7]);
+  const running = run();
+  await vi.waitFor(() => expect(passed).toEqual([row?.id]));
+  let hasStopped = false;
+  const stopping = stop().then(() => {
+    hasStopped = true;
+  });
+  await store.database.query('select 1');
+  expect(hasStopped).toBe(false);
+  release();
+  await stopping;
+  await running;
+  expect(passed).toEqual([row?.id]);
 });
 
 test('a new consumer is not added while a transaction that changes plans stays open', async () => {

@@ -283,12 +283,18 @@ type ConsumersOptions = {
   readonly isOnDemand: boolean;
 };
 
+type StartedFeed = Feed & {
+  readonly consumer: Consumer;
+  /** Aborted when it is stopped. */
+  readonly signal: AbortSignal;
+  /** What is passed on now. */
+  passing: Promise<unknown>;
+};
+
 /** The consumers of a process. */
 export class PlanChangeConsumers {
   #options: ConsumersOptions;
-  #feeds = new Map<string, Feed & { readonly consumer: Consumer }>();
-  /** What `job` does now. */
-  #passing: Promise<unknown> = Promise.resolve();
+  #feeds = new Map<string, StartedFeed>();
 
   constructor(options: ConsumersOptions) {
     this.#options = options;
@@ -301,15 +307,16 @@ export class PlanChangeConsumers {
     const former = this.#feeds.get(name)?.stop() ?? Promise.resolve();
     const stopping = new AbortController();
     const { signal } = stopping;
-    const loop = this.#options.isOnDemand
-      ? former
-      : former.then(() => this.#repeat(consumer, signal));
-    const feed = {
+    const feed: StartedFeed = {
       consumer,
+      signal,
+      passing: this.#options.isOnDemand
+        ? former
+        : former.then(() => this.#repeat(consumer, signal)),
       stop: async () => {
         stopping.abort();
         if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
-        await Promise.allSettled([loop, this.#passing]);
+        await Promise.allSettled([feed.passing]);
       },
     };
     this.#feeds.set(name, feed);
@@ -324,14 +331,16 @@ export class PlanChangeConsumers {
   readonly job: Job = {
     name: 'plan-changes',
     intervalMs: 0,
-    run: async (signal) => {
+    run: async (ending) => {
       const errors: unknown[] = [];
-      for (const { consumer } of [...this.#feeds.values()]) {
+      for (const feed of [...this.#feeds.values()]) {
+        const { consumer } = feed;
+        const signal = AbortSignal.any([ending, feed.signal]);
         try {
-          this.#passing = this.#lease(consumer, signal, (run) =>
+          feed.passing = this.#lease(consumer, signal, (run) =>
             this.#passAll(run, consumer, signal),
           );
-          await this.#passing;
+          await feed.passing;
         } catch (err) {
           this.#logFailure(consumer, err);
           errors.push(err);
