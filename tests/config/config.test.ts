@@ -349,6 +349,8 @@ test.each([
   ['DATABASE_URL', 'localhost:5432/app'],
   ['DATABASE_URL', 'mysql://localhost/app'],
   ['DATABASE_URL', 'postgres://a:1,b:port/app'],
+  ['DATABASE_URL', 'postgres://user:canary@canary#canary@localhost/app'],
+  ['DATABASE_URL', 'postgres://user:canary@canary/canary@localhost/app'],
   ['DATABASE_URL', 'postgres://a:1,,b:2/app'],
   ['DATABASE_URL', 'postgres://a:1,/app'],
   ['DATABASE_URL', 'postgres://a:1/app?target_session_attrs=standby'],

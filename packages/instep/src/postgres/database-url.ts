@@ -24,7 +24,9 @@ export function parseDatabaseUrl(text: string): readonly URL[] | null {
   const texts = names.map((host) => `${head}${host}${tail}`);
   if (!texts.every((one) => URL.canParse(one))) return null;
   const urls = texts.map((one) => new URL(one));
-  for (const { searchParams } of urls) {
+  for (const { searchParams, pathname, hash } of urls) {
+    // Of a password with `@` as well as `#` or `/`, the rest would be taken for a host, and be logged.
+    if (hash !== '' || pathname.includes('@')) return null;
     const asked = searchParams.get('target_session_attrs') ?? 'any';
     if (!SESSIONS.includes(asked)) return null;
     const sslMode = searchParams.get('sslmode');
