@@ -105,9 +105,9 @@ export async function startCluster({ folder, programs }) {
   return { nodes, haproxies, pgbouncer, insteps };
 }
 
-/** Creates the tables of the app that the bench does not have. */
+/** Creates the tables of the app that the bench does not have. Neither HAProxy nor PgBouncer runs yet. */
 async function createTables() {
-  const env = { PATH: process.env.PATH, ...instepEnvironment(1) };
+  const env = { PATH: process.env.PATH, ...instepEnvironment(0) };
   await promisify(execFile)(process.execPath, [INSTEP, 'migrate', '--create-tables'], { env });
 }
 
