@@ -15,7 +15,6 @@ export default {
   excludeExternals: true,
   intentionallyNotExported: [
     'AccessPolicy',
-    'ActionContext',
     'CODE_OF_CAUSE',
     'CompleteCheckout',
     'Decided',

@@ -1,25 +1,23 @@
 import { createHandler } from 'instep';
 import {
+  type ApplicationId,
   act,
+  type Difference,
   explainTeam,
   findActions,
   findIssues,
-  grantPlan,
+  type GrantRequest,
   openContext,
-  readGrants,
-  rebuildTeams,
-  reconcileTeams,
-  revokeGrant,
+  perform,
 } from 'instep/operate';
+import { readGrants } from 'instep/src/access/grants.ts';
 import { readAccess } from 'instep/src/access/team-access.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
 import { createGrantsJob } from 'instep/src/maintenance/jobs.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { collect } from '../support/collect.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -48,6 +46,12 @@ beforeEach(async () => {
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });
 
+const grantBy = (name: string, teamId: ApplicationId, request: GrantRequest) =>
+  perform(context, { ...operator, name }, { action: 'grant', teamId, ...request });
+const grantTo = (teamId: ApplicationId, request: GrantRequest) =>
+  grantBy('user:7', teamId, request);
+const revoke = (teamId: ApplicationId) =>
+  perform(context, operator, { action: 'revoke-grant', teamId });
 const newTeam = (customerId: string | null = null) => addTeam(query, { name: 'Acme', customerId });
 const planOf = async (id: ApplicationId) => (await readTeam(query, id))?.plan;
 const causes = async () =>
@@ -77,7 +81,7 @@ describe('a team without a subscription', () => {
   test('has the granted plan and access until the grant is revoked', async () => {
     const id = await newTeam();
     const until = new Date(Date.now() + DAY_MS);
-    const access = await grantPlan(context, operator, id, { ...PARTNER, until });
+    const access = await grantTo(id, { ...PARTNER, until });
     expect(access).toMatchObject({
       ...{ teamId: id, hasAccess: true, reason: 'granted', planName: 'Partner' },
       ...{ subscriptionId: null, status: null, endsAt: until },
@@ -87,7 +91,7 @@ describe('a team without a subscription', () => {
       kind: 'granted',
       grant: { reason: 'launch partner', grantedBy: 'user:7', endsAtMs: until.getTime() },
     });
-    const revoked = await revokeGrant(context, operator, id);
+    const revoked = await revoke(id);
     expect(revoked).toMatchObject({ hasAccess: false, reason: 'none', planName: null });
     expect(await planOf(id)).toEqual(NONE);
     expect(await causes()).toEqual(['grant', 'grant_ended']);
@@ -100,16 +104,16 @@ describe('a team without a subscription', () => {
     await happen('active', 1);
     await happen('canceled', 2);
     const request = { ...PARTNER, productId: 'prod_partner' };
-    await grantPlan(context, operator, id, request);
+    await grantTo(id, request);
     expect(await planOf(id)).toEqual({ ...GRANTED, providerProductId: 'prod_partner' });
-    await revokeGrant(context, operator, id);
+    await revoke(id);
     expect(await planOf(id)).toEqual({ ...NONE, subscriptionStatus: 'canceled' });
     expect(await readAccess(query, id)).toMatchObject({ hasAccess: false, reason: 'canceled' });
   });
 
   test('loses the access at the end by itself, and the plan by the job', async () => {
     const id = await newTeam();
-    await grantPlan(context, operator, id, { ...PARTNER, until: new Date(Date.now() + DAY_MS) });
+    await grantTo(id, { ...PARTNER, until: new Date(Date.now() + DAY_MS) });
     await runJob();
     expect(await planOf(id)).toEqual(GRANTED);
     await expire();
@@ -118,7 +122,7 @@ describe('a team without a subscription', () => {
     await Promise.all([runJob(), runJob()]);
     expect(await planOf(id)).toEqual(NONE);
     expect(await causes()).toEqual(['grant', 'grant_ended']);
-    const [grant] = await readGrants(context, id);
+    const [grant] = await readGrants(query, id);
     expect(grant).toMatchObject({ holds: false, revokedAtMs: null, revokedBy: null });
     await runJob();
     expect(await causes()).toHaveLength(2);
@@ -126,14 +130,14 @@ describe('a team without a subscription', () => {
 
   test('has one grant at a time, and all of them in its history', async () => {
     const id = await newTeam();
-    await grantPlan(context, operator, id, PARTNER);
-    await grantPlan(context, { ...operator, name: 'user:8' }, id, { ...PARTNER, planName: 'Gold' });
+    await grantTo(id, PARTNER);
+    await grantBy('user:8', id, { ...PARTNER, planName: 'Gold' });
     expect(await planOf(id)).toEqual({ ...GRANTED, planName: 'Gold' });
-    expect(await readGrants(context, id)).toMatchObject([
+    expect(await readGrants(query, id)).toMatchObject([
       { planName: 'Gold', grantedBy: 'user:8', holds: true, revokedBy: null },
       { planName: 'Partner', grantedBy: 'user:7', holds: false, revokedBy: 'user:8' },
     ]);
-    await revokeGrant(context, operator, id);
+    await revoke(id);
     expect(await planOf(id)).toEqual(NONE);
     const actions = await findActions(context);
     expect(actions.map(({ action, result, note }) => [action, result.code, note])).toEqual([
@@ -147,7 +151,7 @@ describe('a team without a subscription', () => {
 describe('a subscription', () => {
   test('takes precedence while it grants a plan, and the team falls back in its event', async () => {
     const id = await newTeam('cus_1');
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     await happen('active', 1);
     const pro = { planName: 'Pro', providerSubscriptionId: 'sub_1' };
     expect(await planOf(id)).toMatchObject(pro);
@@ -165,7 +169,7 @@ describe('a subscription', () => {
   test('keeps its plan when a grant begins or ends beside it', async () => {
     const id = await newTeam('cus_1');
     await happen('active', 1);
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     expect(await planOf(id)).toMatchObject({ planName: 'Pro' });
     await expire();
     await runJob();
@@ -179,7 +183,7 @@ describe('a subscription', () => {
     const id = await newTeam('cus_1');
     await happen('active', 1);
     await happen('canceled', 2);
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     await expire();
     await happen('incomplete', 3);
     expect(await planOf(id)).toEqual({ ...NONE, subscriptionStatus: 'canceled' });
@@ -195,9 +199,9 @@ describe('a subscription', () => {
     Object.assign(event.data.object, { cancel_at: NOW + 3_600 });
     await account.ingest([received(JSON.stringify(event))]);
     const until = new Date(Date.now() + DAY_MS);
-    await grantPlan(context, operator, id, { ...PARTNER, until });
+    await grantTo(id, { ...PARTNER, until });
     expect(await readAccess(query, id)).toMatchObject({ reason: 'active', endsAt: until });
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     expect(await readAccess(query, id)).toMatchObject({ reason: 'active', endsAt: null });
   });
 
@@ -206,9 +210,9 @@ describe('a subscription', () => {
     const own = { providerSubscriptionId: 'sub_new', planName: 'Base' };
     await query(`update teams set provider_subscription_id = 'sub_new', plan_name = 'Base',
                         subscription_status = 'active'`);
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     expect(await planOf(id)).toMatchObject(own);
-    await revokeGrant(context, operator, id);
+    await revoke(id);
     expect(await planOf(id)).toMatchObject(own);
   });
 });
@@ -216,7 +220,7 @@ describe('a subscription', () => {
 describe('the job', () => {
   test('gives the plan back after a link has cleared it, or the application has', async () => {
     const id = await newTeam('cus_1');
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     await act(context, operator, [{ action: 'unlink', subject: { kind: 'team', id: String(id) } }]);
     expect(await planOf(id)).toEqual(NONE);
     await runJob();
@@ -233,7 +237,7 @@ describe('the job', () => {
       await happen('active', 1);
       await query('truncate teams');
       const id = await newTeam();
-      await grantPlan(context, operator, id, PARTNER);
+      await grantTo(id, PARTNER);
       await query(`update teams set provider_customer_id = 'cus_1'`);
       await (job === 'grants' ? runJob() : fillEmptyTeams(database, 'newest', ['cus_1']));
       expect(await planOf(id)).toMatchObject({ planName: 'Pro', providerSubscriptionId: 'sub_1' });
@@ -242,8 +246,8 @@ describe('the job', () => {
 
   test('closes the grants of deleted teams, and leaves locked teams for later', async () => {
     const [gone, locked] = [await newTeam(), await newTeam()];
-    await grantPlan(context, operator, gone, PARTNER);
-    await grantPlan(context, operator, locked, PARTNER);
+    await grantTo(gone, PARTNER);
+    await grantTo(locked, PARTNER);
     await query('delete from teams where id = $1', [gone]);
     await expire();
     await database.transaction(async (lock) => {
@@ -264,14 +268,16 @@ describe('nothing calls it changed by hand', () => {
     account.customers.set({ id: 'cus_2' });
     await happen('active', 1);
     await happen('canceled', 2);
-    for (const id of [linked, ended]) await grantPlan(context, operator, id, PARTNER);
+    for (const id of [linked, ended]) await grantTo(id, PARTNER);
     if (when !== 'while it holds') await expire();
     await findByHand();
     expect((await findIssues(context)).issues).toEqual([]);
-    const counts = await reconcileTeams(context, operator);
+    const counts = await perform(context, operator, { action: 'reconcile' });
     expect(counts).toMatchObject({ teams: 2, drifts: 0 });
     const holds = when === 'while it holds';
-    const differences = await collect(rebuildTeams(context, operator));
+    const differences: Difference[] = [];
+    const onDifference = (one: Difference) => void differences.push(one);
+    await perform(context, operator, { action: 'rebuild', onDifference });
     expect(differences).toMatchObject(holds ? [] : [{ teamId: ended, isKept: false }]);
     await runJob();
     expect(await planOf(linked)).toEqual(holds ? GRANTED : NONE);
@@ -283,9 +289,12 @@ describe('nothing calls it changed by hand', () => {
   test('and a row that differs from its grant is repaired', async () => {
     const id = await newTeam('cus_2');
     account.customers.set({ id: 'cus_2' });
-    await grantPlan(context, operator, id, PARTNER);
+    await grantTo(id, PARTNER);
     await query(`update teams set provider_product_id = 'prod_by_hand'`);
-    expect(await reconcileTeams(context, operator)).toMatchObject({ drifts: 1, repaired: 1 });
+    expect(await perform(context, operator, { action: 'reconcile' })).toMatchObject({
+      drifts: 1,
+      repaired: 1,
+    });
     expect(await planOf(id)).toEqual(GRANTED);
   });
 });
@@ -313,13 +322,15 @@ describe('a plan that was written by hand', () => {
       }
       await byHand();
       await findByHand();
-      await reconcileTeams(context, operator, { isDryRun: true });
+      await perform(context, operator, { action: 'reconcile', isDryRun: true });
       const [issue] = (await findIssues(context)).issues;
       expect(issue?.remedies).toContain('keep-as-grant');
       expect(await keep(id)).toMatchObject({ code: 'granted', planName: 'Friends' });
       expect((await findIssues(context)).issues).toEqual([]);
-      expect(await readGrants(context, id)).toMatchObject([{ holds: true, reason: 'a friend' }]);
-      expect(await reconcileTeams(context, operator)).toMatchObject({ drifts: 0 });
+      expect(await readGrants(query, id)).toMatchObject([{ holds: true, reason: 'a friend' }]);
+      expect(await perform(context, operator, { action: 'reconcile' })).toMatchObject({
+        drifts: 0,
+      });
       expect(await planOf(id)).toEqual({ ...GRANTED, planName: 'Friends' });
     },
   );
@@ -330,7 +341,7 @@ describe('a plan that was written by hand', () => {
     await happen('active', 1);
     await byHand();
     expect(await keep(id)).toEqual({ code: 'failed', error: 'TEAM_HAS_SUBSCRIPTION' });
-    expect(await readGrants(context, id)).toEqual([]);
+    expect(await readGrants(query, id)).toEqual([]);
   });
 });
 
@@ -343,21 +354,21 @@ test.each([
   ['GRANT_INVALID', { ...PARTNER, until: new Date(Number.NaN) }],
 ] as const)('%s for %j, and nothing is changed', async (code, request) => {
   const id = await newTeam();
-  await expect(grantPlan(context, operator, id, request)).rejects.toMatchObject({ code });
-  expect(await readGrants(context, id)).toEqual([]);
+  await expect(grantTo(id, request)).rejects.toMatchObject({ code });
+  expect(await readGrants(query, id)).toEqual([]);
   expect(await planOf(id)).toEqual(NONE);
 });
 
 test.each(['4711', "1; drop table teams -- '"])('there is no team %j', async (id) => {
   const code = 'NOT_FOUND';
-  await expect(grantPlan(context, operator, id, PARTNER)).rejects.toMatchObject({ code });
-  await expect(revokeGrant(context, operator, id)).rejects.toMatchObject({ code });
-  expect(await readGrants(context, id)).toEqual([]);
+  await expect(grantTo(id, PARTNER)).rejects.toMatchObject({ code });
+  await expect(revoke(id)).rejects.toMatchObject({ code });
+  expect(await readGrants(query, id)).toEqual([]);
 });
 
 test('a team without a grant has none to revoke', async () => {
   const id = await newTeam();
-  const call = revokeGrant(context, operator, id);
+  const call = revoke(id);
   await expect(call).rejects.toMatchObject({ code: 'NO_GRANT' });
 });
 
@@ -365,9 +376,9 @@ test('a plan that the application refuses is not granted', async () => {
   const id = await newTeam();
   await query(`alter table teams add constraint few check (plan_name <> 'Partner')`);
   try {
-    const call = grantPlan(context, operator, id, PARTNER);
+    const call = grantTo(id, PARTNER);
     await expect(call).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
-    expect(await readGrants(context, id)).toEqual([]);
+    expect(await readGrants(query, id)).toEqual([]);
   } finally {
     await query('alter table teams drop constraint few');
   }
@@ -385,7 +396,7 @@ test('a handler grants and revokes as the author that it is told', async () => {
     const id = await newTeam();
     const access = await handler.grant(id, { ...PARTNER, by: 'admin:3' });
     expect(access).toMatchObject({ hasAccess: true, reason: 'granted', planName: 'Partner' });
-    expect(await readGrants(context, id)).toMatchObject([{ grantedBy: 'admin:3' }]);
+    expect(await readGrants(query, id)).toMatchObject([{ grantedBy: 'admin:3' }]);
     expect(await handler.revokeGrant(id)).toMatchObject({ hasAccess: false });
     const operators = (await findActions(context)).map(({ operator }) => operator);
     expect(operators).toEqual(['application', 'admin:3']);
@@ -403,11 +414,7 @@ test('grants and events at the same time leave the plan that the rule says', asy
       return account.ingest([received(eventBody({ customerId, status, createdSeconds }))]);
     };
     await event('active', 1);
-    await Promise.all([
-      grantPlan(context, operator, id, PARTNER),
-      event('canceled', 2),
-      event('past_due', 3),
-    ]);
+    await Promise.all([grantTo(id, PARTNER), event('canceled', 2), event('past_due', 3)]);
     expect(await planOf(id)).toEqual(GRANTED);
   }
 });

@@ -1,11 +1,4 @@
-import {
-  act,
-  type Operator,
-  openContext,
-  readPlanChanges,
-  rebuildTeams,
-  reconcileTeams,
-} from 'instep/operate';
+import { act, type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
@@ -13,7 +6,6 @@ import { linkTeam as link } from 'instep/src/postgres/statements/lock-teams.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, describe, expect, test } from 'vitest';
-import { collect } from '../support/collect.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -155,7 +147,7 @@ describe('what operators and maintenance change', async () => {
     const fields = { customerId: 'cus_1', subscriptionId: 'sub_1' };
     await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
     await query(`update teams set subscription_status = 'trialing' where id = $1`, [teamId]);
-    await reconcileTeams(context, operator, { customerId: 'cus_1' });
+    await perform(context, operator, { action: 'reconcile', customerId: 'cus_1' });
     await query(
       `update teams set provider_customer_id = null, subscription_status = null,
                         provider_subscription_id = null, provider_product_id = null, plan_name = null
@@ -168,7 +160,7 @@ describe('what operators and maintenance change', async () => {
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
-    await reconcileTeams(context, operator, { customerId: 'cus_1' });
+    await perform(context, operator, { action: 'reconcile', customerId: 'cus_1' });
     await act(context, operator, [{ action: 'unlink', subject }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
@@ -185,10 +177,10 @@ describe('what operators and maintenance change', async () => {
     const fields = { customerId: 'cus_3', subscriptionId: 'sub_3', productId: 'prod_pro' };
     await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
     await query(`update teams set plan_name = 'By hand' where id = $1`, [teamId]);
-    await reconcileTeams(context, operator, { customerId: 'cus_3', isDryRun: true });
+    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3', isDryRun: true });
     expect(await causes(teamId)).toHaveLength(1);
-    await reconcileTeams(context, operator, { customerId: 'cus_3' });
-    await reconcileTeams(context, operator, { customerId: 'cus_3' });
+    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3' });
+    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3' });
     const [repair, byHand, event] = await readPlanChanges(context, { teamId });
     expect(byHand).toMatchObject({
       cause: 'app',
@@ -204,7 +196,7 @@ describe('what operators and maintenance change', async () => {
     const teamId = await account.addTeam('cus_2');
     await account.ingest([receivedEvent({ customerId: 'cus_2', productId: 'prod_pro' })]);
     await query(`update teams set plan_name = 'Old' where id = $1`, [teamId]);
-    await collect(rebuildTeams(context, operator, { teamId }));
+    await perform(context, operator, { action: 'rebuild', teamId });
     expect((await causes(teamId)).at(-1)).toEqual(['rebuild', 'user:7']);
   });
 });

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import {
   addConsumer,
@@ -19,13 +18,6 @@ import { receivedEvent } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
 
 const store = useDatabase(embeddedServer);
-const context = {
-  get database() {
-    return store.database;
-  },
-  nonce: randomUUID,
-};
-const operator = { name: 'user:7', how: 'application' } as const;
 const logger = createLogger('silent');
 const { signal } = new AbortController();
 const NOTHING_KNOWN = { keyMode: null, areWritesCommitted: null, nowMs: Date.now() };
@@ -226,10 +218,10 @@ test('a change that fails holds up its team alone, in order, and is set aside af
   expect(await issues()).toContainEqual(
     expect.objectContaining({ code: 'changes-set-aside', count: 1 }),
   );
-  await expect(replayChange(context, operator, name, later?.id ?? 0)).rejects.toMatchObject({
+  await expect(replayChange(store.database.query, name, later?.id ?? 0)).rejects.toMatchObject({
     code: 'CHANGE_UNKNOWN',
   });
-  await replayChange(context, operator, name, failing?.id ?? 0);
+  await replayChange(store.database.query, name, failing?.id ?? 0);
   await run();
   expect(passed.at(-1)).toBe(`5 ${failing?.id}`);
   expect(await issues()).not.toContainEqual(expect.objectContaining({ code: 'changes-set-aside' }));
@@ -246,7 +238,7 @@ test('a consumer that is more than a day behind is an issue, until it is removed
   expect(await issues()).not.toContain('consumer-behind');
   await query("update instep.plan_changes set changed_at = now() - interval '25 hours'");
   expect(await issues()).toContain('consumer-behind');
-  await removeConsumer(context, operator, name);
+  await removeConsumer(query, name);
   expect(await issues()).not.toContain('consumer-behind');
   expect(
     await query("select name from instep.leased_jobs where name like 'plan changes%'"),

@@ -6,23 +6,18 @@ import {
   acknowledgeChanges,
   act,
   compareTeam,
-  dismissEvents,
+  type Difference,
   explainTeam,
   exportActions,
   exportEvents,
   findActions,
   type Operator,
   openContext,
-  pruneEvents,
+  perform,
+  type Replayed,
   readNewChanges,
   readPlanChanges,
   readTeam,
-  rebuildTeams,
-  reconcileTeams,
-  redactEvents,
-  removeConsumer,
-  replayChange,
-  replayEvents,
   type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/audit.ts';
@@ -148,15 +143,15 @@ test('records the plans before and after each action, and finds the actions of a
   await park('cus_1');
   await park('cus_2');
   const grace: Operator = { name: 'user:8', how: 'application' };
-  const [events, signal] = [exportEvents(context), new AbortController().signal];
+  const events = exportEvents(context);
   await act(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
   const second: Subject = { kind: 'customer', id: 'cus_2' };
   await act(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
   await act(context, grace, [{ action: 'unlink', subject: team(one) }]);
   await query('update teams set plan_name = null where id = $1', [other]);
-  await collect(rebuildTeams(context, grace, { teamId: other }));
-  await collect(replayEvents(context, grace, events));
-  await dismissEvents(context, operator, { customerId: 'cus_1' }, signal);
+  await perform(context, grace, { action: 'rebuild', teamId: other });
+  await perform(context, grace, { action: 'replay', events });
+  await perform(context, operator, { action: 'dismiss', customerId: 'cus_1' });
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
   const changesBy = async (name: string) => {
     const found = await collect(exportActions(context, { operator: name }));
@@ -299,10 +294,10 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
-  const found = await reconcileTeams(context, operator, { isDryRun: true });
+  const found = await perform(context, operator, { action: 'reconcile', isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
   expect(await findActions(context)).toEqual([]);
-  const counts = await reconcileTeams(context, operator);
+  const counts = await perform(context, operator, { action: 'reconcile' });
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   const actions = await collect(exportActions(context));
@@ -315,10 +310,14 @@ test('reports and repairs what differs from the event log', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   await park('cus_1');
   await query("update instep.subscriptions set status = 'canceled'");
-  const found = await collect(rebuildTeams(context, operator, { isDryRun: true }));
+  const found: Difference[] = [];
+  const onDifference = (one: Difference) => void found.push(one);
+  await perform(context, operator, { action: 'rebuild', isDryRun: true, onDifference });
   expect(found).toMatchObject([{ teamId }]);
-  expect(await collect(rebuildTeams(context, operator, { teamId }))).toHaveLength(1);
-  expect(await collect(rebuildTeams(context, operator))).toEqual([]);
+  const none = { repaired: 0, kept: 0, failed: 0 };
+  const repaired = await perform(context, operator, { action: 'rebuild', teamId });
+  expect(repaired).toEqual({ ...none, repaired: 1 });
+  expect(await perform(context, operator, { action: 'rebuild' })).toEqual(none);
   expect(await collect(exportActions(context))).toMatchObject([
     { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
     { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
@@ -327,14 +326,18 @@ test('reports and repairs what differs from the event log', async () => {
 
 test('records who replayed, redacted, pruned and dismissed logged events', async () => {
   await park('cus_1');
-  const signal = new AbortController().signal;
-  await collect(replayEvents(context, operator, exportEvents(context)));
+  await perform(context, operator, { action: 'replay', events: exportEvents(context) });
   const events = await collect(exportEvents(context));
-  const replayed = await collect(replayEvents(context, operator, events));
+  const replayed: Replayed[] = [];
+  const onReplayed = (one: Replayed) => replayed.push(one);
+  const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
+  expect(outcomes).toEqual({ parked: 1 });
   expect(replayed).toMatchObject([{ outcome: 'parked' }]);
-  expect(await redactEvents(context, operator, 'cus_1')).toBe(1);
-  expect(await pruneEvents(context, operator, Date.now() + 60_000, signal)).toBe(0);
-  expect(await dismissEvents(context, operator, { customerId: 'cus_1' }, signal)).toBe(1);
+  const customerId = 'cus_1';
+  expect(await perform(context, operator, { action: 'redact', customerId })).toBe(1);
+  const receivedBeforeMs = Date.now() + 60_000;
+  expect(await perform(context, operator, { action: 'prune', receivedBeforeMs })).toBe(0);
+  expect(await perform(context, operator, { action: 'dismiss', customerId })).toBe(1);
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
@@ -350,18 +353,21 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
 test('records who removed a consumer of changes, or passed a change to it again', async () => {
   await query(`truncate instep.plan_changes cascade`);
   await readNewChanges(context, { consumer: 'mailer', from: 'beginning' });
-  const codeOf = async (call: Promise<void>) => await call.catch(({ code }) => code);
-  expect(await codeOf(replayChange(context, operator, 'mailer', 7))).toBe('CHANGE_UNKNOWN');
+  const consumer = 'mailer';
+  const replay = () =>
+    perform(context, operator, { action: 'replay-change', consumer, changeId: 7 });
+  const remove = () => perform(context, operator, { action: 'remove-consumer', consumer });
+  await expect(replay()).rejects.toMatchObject({ code: 'CHANGE_UNKNOWN' });
   await query(
     `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'app')`,
   );
   await query(`
     insert into instep.waiting_plan_changes (consumer, change_id, team_id, retry_at, set_aside_at)
     values ('mailer', 7, 1, now(), now())`);
-  await replayChange(context, operator, 'mailer', 7);
+  await replay();
   await acknowledgeChanges(context, 'mailer', 7);
-  await removeConsumer(context, operator, 'mailer');
-  expect(await codeOf(removeConsumer(context, operator, 'mailer'))).toBe('CONSUMER_UNKNOWN');
+  expect(await remove()).toBe(7);
+  await expect(remove()).rejects.toMatchObject({ code: 'CONSUMER_UNKNOWN' });
   const by = { operator: 'user:7', how: 'application', subject: 'consumer:mailer' };
   expect(await collect(exportActions(context))).toMatchObject([
     { ...by, action: 'remove-consumer', isDone: false, result: { error: 'CONSUMER_UNKNOWN' } },

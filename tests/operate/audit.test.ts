@@ -1,22 +1,13 @@
 import {
   act,
   compareTeam,
-  completeCheckout,
-  dismissEvents,
   exportActions,
   findActions,
   findIssues,
-  grantPlan,
   type Operator,
   openContext,
-  pruneEvents,
+  perform,
   readTeam,
-  rebuildTeams,
-  reconcileTeams,
-  redactEvents,
-  replayEvents,
-  revokeGrant,
-  syncCustomer,
 } from 'instep/operate';
 import { addTeam, addUser } from 'instep/src/operate/add.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -52,22 +43,28 @@ async function refuseAudit(when: 'insert' | 'update'): Promise<void> {
        for each row execute function refuse()`);
 }
 
-const signal = new AbortController().signal;
 const customer = { kind: 'customer', id: 'cus_1' } as const;
 
 const CALLS: Record<string, () => Promise<unknown>> = {
   link: () => act(context, operator, [{ action: 'link', subject: customer, linkTo: `${teamId}` }]),
   dismiss: () => act(context, operator, [{ action: 'dismiss', subject: customer }]),
-  grant: () => grantPlan(context, operator, teamId, { planName: 'Pro', reason: 'partner' }),
-  'revoke-grant': () => revokeGrant(context, operator, teamId),
-  'complete checkout': () => completeCheckout(context, operator, 'cs_1', { teamId }),
-  sync: () => syncCustomer(context, operator, 'cus_1'),
-  reconcile: () => reconcileTeams(context, operator, { customerId: 'cus_1' }),
-  replay: () => collect(replayEvents(context, operator, [])),
-  redact: () => redactEvents(context, operator, 'cus_1'),
-  prune: () => pruneEvents(context, operator, Date.now() + 60_000, signal),
-  'dismiss parked': () => dismissEvents(context, operator, { customerId: 'cus_1' }, signal),
-  rebuild: () => collect(rebuildTeams(context, operator)),
+  grant: () =>
+    perform(context, operator, { action: 'grant', teamId, planName: 'Pro', reason: 'partner' }),
+  'revoke-grant': () => perform(context, operator, { action: 'revoke-grant', teamId }),
+  'complete checkout': () =>
+    perform(context, operator, { action: 'complete checkout', sessionId: 'cs_1', teamId }),
+  sync: () => perform(context, operator, { action: 'sync', customerId: 'cus_1' }),
+  reconcile: () => perform(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
+  replay: () => perform(context, operator, { action: 'replay', events: [] }),
+  redact: () => perform(context, operator, { action: 'redact', customerId: 'cus_1' }),
+  prune: () =>
+    perform(context, operator, { action: 'prune', receivedBeforeMs: Date.now() + 60_000 }),
+  'dismiss parked': () => perform(context, operator, { action: 'dismiss', customerId: 'cus_1' }),
+  rebuild: () => perform(context, operator, { action: 'rebuild' }),
+  'remove a consumer': () =>
+    perform(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
+  'replay a change': () =>
+    perform(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
   'add a team': () => addTeam(context, operator, { name: 'New', customerId: 'cus_1' }),
   'add a user': () => {
     const user = { email: 'ada@example.com', name: null, role: 'member', passwordHash: '!' };

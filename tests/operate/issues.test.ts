@@ -7,8 +7,8 @@ import {
   findIssues,
   ISSUES,
   openContext,
+  perform,
   readTeam,
-  reconcileTeams,
 } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { noteRun } from 'instep/src/maintenance/runs.ts';
@@ -173,7 +173,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   const fields = { subscriptionId: 'sub_1', productId, createdSeconds: secondsAgo(600) };
   await account.happen({ ...fields, customerId: 'cus_1' }, 'missed');
   await account.happen({ ...fields, customerId: 'cus_3', subscriptionId: 'sub_3' }, 'missed');
-  await reconcileTeams(context, operator, { isDryRun: true });
+  await perform(context, operator, { action: 'reconcile', isDryRun: true });
 
   expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
   const { issues } = await findIssues(context);
@@ -381,7 +381,7 @@ describe('a customer whose subscription names another team', () => {
     const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
     await subscribe('cus_own', own);
     await subscribe('cus_other', own);
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     const { issues } = await findIssues(context);
     expect(issues).toMatchObject([
@@ -392,11 +392,11 @@ describe('a customer whose subscription names another team', () => {
         evidence: { cause: 'another team named', otherTeam: { id: own, name: 'Own' } },
       },
     ]);
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     const subject = { kind: 'team', id: String(other) } as const;
     await act(context, operator, [{ action: 'dismiss', subject }], { note: 'two contracts' });
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 
@@ -409,7 +409,7 @@ describe('a customer whose subscription names another team', () => {
     await subscribe('cus_own', idle);
     await subscribe('cus_third', '4711');
     await subscribe('cus_ended', own, 'canceled');
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 
@@ -418,10 +418,10 @@ describe('a customer whose subscription names another team', () => {
     const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
     await subscribe('cus_own', own);
     await subscribe('cus_other', own);
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     await subscribe('cus_other', other);
-    await reconcileTeams(context, operator);
+    await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 });

@@ -339,12 +339,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
     onPlanChange: (...consumer) => consumers.start(...consumer),
     planChanges: (request) => readTeamChanges(query, request),
     async grant(teamId, { by, ...request }) {
-      const { grantPlan } = await import('./operate/grants.ts');
-      return await grantPlan(context, operatorOf(by), teamId, request);
+      const { perform } = await import('./operate/perform.ts');
+      return await perform(context, operatorOf(by), { action: 'grant', teamId, ...request });
     },
     async revokeGrant(teamId, { by } = {}) {
-      const { revokeGrant } = await import('./operate/grants.ts');
-      return await revokeGrant(context, operatorOf(by), teamId);
+      const { perform } = await import('./operate/perform.ts');
+      return await perform(context, operatorOf(by), { action: 'revoke-grant', teamId });
     },
     operateContext: async () => context,
     stopBeingReady() {

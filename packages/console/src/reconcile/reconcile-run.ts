@@ -1,4 +1,4 @@
-import { InstepError, type OperateContext, type Operator, reconcileTeams } from 'instep/operate';
+import { InstepError, type OperateContext, type Operator, perform } from 'instep/operate';
 
 /** The reconciliation that was started in this process; what one has found is in the database. */
 export type RunState = {
@@ -40,7 +40,8 @@ export class ReconcileRun {
     const { logger } = this.#context;
     this.#state = { isRunning: true };
     try {
-      const counts = await reconcileTeams(this.#context, operator, {
+      const counts = await perform(this.#context, operator, {
+        action: 'reconcile',
         isDryRun: true,
         signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
       });

@@ -3,13 +3,12 @@ import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
+import { perform } from '../operate/perform.ts';
 import {
   acknowledgeChanges,
   findConsumers,
   readNewChanges,
   readPlanChanges,
-  removeConsumer,
-  replayChange,
 } from '../operate/plan-changes.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
@@ -107,11 +106,14 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
   if (consumer === undefined)
     command.error("error: required option '--consumer <name>' not specified");
   if (replay !== undefined || options.remove) {
-    return await withContext(async (context, operator) =>
-      replay === undefined
-        ? await removeConsumer(context, operator, consumer)
-        : await replayChange(context, operator, consumer, replay),
-    );
+    return await withContext(async (context, operator) => {
+      if (replay === undefined) {
+        await perform(context, operator, { action: 'remove-consumer', consumer });
+      } else {
+        const task = { action: 'replay-change', consumer, changeId: replay } as const;
+        await perform(context, operator, task);
+      }
+    });
   }
   await withContext(async (context) => {
     if (typeof ack === 'number') return await acknowledgeChanges(context, consumer, ack);

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
-import { rebuildTeams } from '../operate/log-actions.ts';
+import { perform } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, planChanges, printMessage } from './output.ts';
@@ -23,25 +23,23 @@ export function rebuildCommand(): Command {
 }
 
 async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
-  let [repaired, kept, failed] = [0, 0, 0];
-  const options = {
+  const task = {
+    action: 'rebuild',
     teamId: team,
     isDryRun: dryRun,
+    onDifference(difference: Difference) {
+      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
+    },
     onFailure({ customerId, error: { code, message } }: RebuildFailure) {
-      failed += 1;
       const line = json
         ? JSON.stringify({ customerId, error: { code, message } })
         : `customer ${customerId}: not rebuilt: ${message}`;
       process.stdout.write(`${line}\n`);
     },
-  };
-  await withContext(async (context, operator) => {
-    for await (const difference of rebuildTeams(context, operator, options)) {
-      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
-      if (difference.isKept) kept += 1;
-      else repaired += 1;
-    }
-  });
+  } as const;
+  const { repaired, kept, failed } = await withContext((context, operator) =>
+    perform(context, operator, task),
+  );
   const counts = [
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]

@@ -6,7 +6,7 @@ import {
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
-import { reconcileTeams } from '../operate/compare.ts';
+import { perform } from '../operate/perform.ts';
 import { counted, countText, durationOf } from '../runtime/amounts.ts';
 import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
@@ -34,19 +34,20 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   const signal = stopSignal();
   const counts = await withStripe(async (context, operator) => {
     const bars = createBars();
-    const request = {
+    const task = {
+      action: 'reconcile',
       customerId: customer,
       isDryRun: dryRun,
-      resume: resume ? ('required' as const) : ('no' as const),
+      resume: resume ? 'required' : 'no',
       signal,
       onIssue(issue: ReconciliationIssue) {
         bars.clear();
         process.stdout.write(`${json ? JSON.stringify(issue) : describeIssue(issue)}\n`);
       },
       onProgress: bars.show,
-    };
+    } as const;
     try {
-      return await reconcileTeams(context, operator, request);
+      return await perform(context, operator, task);
     } catch (error) {
       throw customer === undefined ? withHint(error) : error;
     } finally {

@@ -4,11 +4,10 @@ import type { ApplicationId } from '../core/application.ts';
 import { act } from '../operate/act.ts';
 import { addTeam } from '../operate/add.ts';
 import type { ActionResult } from '../operate/audit.ts';
-import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { exportTeams, findCustomers, readTeam } from '../operate/find-teams.ts';
-import { grantPlan, revokeGrant } from '../operate/grants.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
+import { perform } from '../operate/perform.ts';
 import type { Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
@@ -243,14 +242,16 @@ type GrantArguments = { plan: string; reason: string; product?: string; until?: 
 async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
   await withContext(async (context, operator) => {
     const { plan: planName, product: productId = null, until = null, reason } = given;
-    const request = { planName, productId, until, reason };
-    printAccess(await grantPlan(context, operator, id, request), given);
+    const grant = { planName, productId, until, reason };
+    const task = { action: 'grant', teamId: id, ...grant } as const;
+    printAccess(await perform(context, operator, task), given);
   });
 }
 
 async function revoke(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async (context, operator) => {
-    printAccess(await revokeGrant(context, operator, id), options);
+    const task = { action: 'revoke-grant', teamId: id } as const;
+    printAccess(await perform(context, operator, task), options);
   });
 }
 
@@ -271,7 +272,7 @@ async function sync(id: ApplicationId, options: Json): Promise<void> {
         `team ${id} has no customer: use \`instep team link\``,
       );
     }
-    await syncCustomer(context, operator, customerId);
+    await perform(context, operator, { action: 'sync', customerId });
     await print(context, id, options);
   });
 }
@@ -281,7 +282,7 @@ async function complete(
   { team: teamId, ...options }: { team: ApplicationId } & Json,
 ): Promise<void> {
   await withStripe(async (context, operator) => {
-    await completeCheckout(context, operator, sessionId, { teamId });
+    await perform(context, operator, { action: 'complete checkout', sessionId, teamId });
     await print(context, teamId, options);
   });
 }

@@ -88,7 +88,7 @@ const PAUSE_MS = 50;
 export async function dismissParkedEvents(
   query: Query,
   filter: ParkedFilter,
-  signal: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<number> {
   let dismissed = 0;
   while (!signal.aborted) {

@@ -20,7 +20,7 @@ const SHARE = 0.05;
  */
 export async function pruneLog(
   { query, cutoffMs, onProgress }: PruneOptions,
-  signal: AbortSignal,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<number> {
   let pruned = 0;
   let step: PruneStep = { afterPosition: 0, cutoffMs };

@@ -22,7 +22,6 @@ import {
   type OperatorAction,
   type ReplayOutcomes,
   recordActions,
-  recorded,
   type Subject,
   subjectText,
 } from './audit.ts';
@@ -161,22 +160,6 @@ export async function actInForm(
     results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
   );
   return { formId, results, skipped: requests.length - results.length };
-}
-
-/** Performs one action in the same way, but throws what it failed with. */
-export async function actOrThrow(
-  context: OperateContext,
-  operator: Operator,
-  request: ActionRequest,
-  { note = null, until = null }: ActOptions = {},
-): Promise<void> {
-  const action = {
-    ...{ action: request.action, subject: subjectText(request.subject), note },
-    resultOf: ({ result }: Outcome) => result,
-    isDone: ({ isDone }: Outcome) => isDone,
-  };
-  const acting = actingAs(context, operator);
-  await recorded(context, operator, action, () => perform(request, acting, { note, until }));
 }
 
 const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;

@@ -283,7 +283,7 @@ type RecordedRow = Pick<OperatorAction, 'subject' | 'action' | 'isDone'> & {
   readonly customerId: string | null;
 };
 
-type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
+export type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
   /** The reason. */
   readonly note?: string | null;
   /** What was changed. */

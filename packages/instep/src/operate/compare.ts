@@ -1,22 +1,15 @@
 import type { ApplicationId } from '../core/application.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import {
-  type Counts,
-  type Progress,
-  type Resume,
-  readProgress,
-  type StepProgress,
-} from '../maintenance/reconcile/progress.ts';
+import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import {
   ReconciliationFailed,
-  reconcile,
   reconcileCustomer,
   StripeKeyForbidden,
 } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
-import { type ActionResult, recorded } from './audit.ts';
-import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
+import type { ActionResult } from './audit.ts';
+import type { ActingContext, OperateContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
@@ -87,69 +80,6 @@ export async function compareOrRepair(
   if (isRepaired) return { code: 'repaired', is, shouldBe, cause };
   const plans = { is, shouldBe, cause, isDismissed };
   return { code: 'out-of-sync', ...plans, subscriptionIds, sinceSeconds };
-}
-
-export type ReconcileRequest = {
-  /** Only the teams of this customer; all by default. */
-  readonly customerId?: string | undefined;
-  /** Reports drift without repairing it. */
-  readonly isDryRun?: boolean;
-  /** Whether to continue an interrupted reconciliation of all teams; `no` by default. */
-  readonly resume?: Resume;
-  readonly onIssue?: (issue: ReconciliationIssue) => void;
-  readonly onProgress?: (progress: StepProgress) => void;
-  readonly signal?: AbortSignal;
-};
-
-/**
- * Compares all teams with Stripe, or those of one customer, and repairs them. It can take hours; only one runs
- * at a time.
- *
- * @throws InstepError: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED`, `STRIPE_KEY_FORBIDDEN` or
- * `NOTHING_TO_RESUME`
- * @example
- * ```ts
- * import { openContext, reconcileTeams } from 'instep/operate';
- * import { startFakeStripeApi } from 'instep/testing';
- *
- * const stripe = await startFakeStripeApi();
- * const environment = { ...process.env, STRIPE_API_BASE: stripe.url };
- * const context = await openContext({ environment });
- * const operator = { name: 'user:7', how: 'application' } as const;
- * const counts = await reconcileTeams(context, operator, { isDryRun: true });
- * console.log(counts.teams, counts.drifts); // 0 0
- * await context.close();
- * await stripe.close();
- * ```
- */
-export async function reconcileTeams(
-  context: OperateContext,
-  operator: Operator,
-  {
-    customerId,
-    resume = 'no',
-    isDryRun = false,
-    onIssue = () => undefined,
-    onProgress,
-    signal = new AbortController().signal,
-  }: ReconcileRequest = {},
-): Promise<Counts> {
-  const { database } = context;
-  const api = limitRate(context.api, database.query);
-  const acting = actingAs(context, operator);
-  const services = { ...acting, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
-  const run = async () =>
-    customerId === undefined
-      ? await reconcile({ ...services, resume }, signal)
-      : await reconcileCustomer(customerId, services, signal);
-  if (isDryRun) return await run();
-  const action = {
-    action: 'reconcile',
-    subject: customerId === undefined ? 'teams:all' : `customer:${customerId}`,
-    resultOf: (counts: Counts) => ({ code: 'reconciled', ...counts }) as const,
-    isDone: ({ drifts, repaired }: Counts) => drifts === repaired,
-  } as const;
-  return await recorded(context, operator, action, run);
 }
 
 /** The last reconciliation of all teams, in whichever process it runs. */

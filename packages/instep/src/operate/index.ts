@@ -122,14 +122,11 @@ export {
   type MatchingSubjects,
   readBulk,
 } from './bulk-run.ts';
-export { completeCheckout, syncCustomer } from './checkout.ts';
 export {
   type Comparison,
   compareTeam,
-  type ReconcileRequest,
   type Reconciliation,
   readReconciliation,
-  reconcileTeams,
 } from './compare.ts';
 export {
   type Check,
@@ -189,7 +186,6 @@ export {
   readTeam,
   type TeamsStart,
 } from './find-teams.ts';
-export { grantPlan, readGrants, revokeGrant } from './grants.ts';
 export {
   checkHealth,
   examineInstallation,
@@ -204,26 +200,16 @@ export {
   type Period,
   readIncident,
 } from './incident.ts';
-export {
-  type DismissRequest,
-  dismissEvents,
-  pruneEvents,
-  type RebuildRequest,
-  rebuildTeams,
-  redactEvents,
-  replayEvents,
-} from './log-actions.ts';
 export { type CustomersAtStripe, findCustomersAtStripe, readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
+export { perform, type Task, type TaskResults } from './perform.ts';
 export {
   acknowledgeChanges,
   findConsumers,
   type NewChangesRequest,
   readNewChanges,
   readPlanChanges,
-  removeConsumer,
-  replayChange,
 } from './plan-changes.ts';
 export {
   type Delays,

@@ -9,6 +9,7 @@ import {
   readPosition,
   readSettledId,
 } from '../maintenance/plan-change-feed.ts';
+import type { Query } from '../postgres/database.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
@@ -17,8 +18,7 @@ import {
   readTeamChanges,
   type TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
-import { recorded } from './audit.ts';
-import type { OperateContext, Operator } from './context.ts';
+import type { OperateContext } from './context.ts';
 
 /**
  * The changes of a team's plan, the newest first.
@@ -96,10 +96,7 @@ export async function acknowledgeChanges(
 }
 
 /** How far the consumer is. */
-async function requireConsumer(
-  query: OperateContext['database']['query'],
-  consumer: string,
-): Promise<number> {
+async function requireConsumer(query: Query, consumer: string): Promise<number> {
   const position = await readPosition(query, consumer);
   if (position !== null) return position;
   throw new ConsumerUnknown(
@@ -119,78 +116,43 @@ export async function findConsumers({ database }: OperateContext): Promise<Consu
   return await readConsumers(database.query);
 }
 
-/**
- * Forgets a consumer, and what waits for it. If a process still runs it, it begins again as a new one. The audit keeps
- * who did it.
- *
- * @throws InstepError: `CONSUMER_UNKNOWN`
- * @example
- * ```ts
- * const call = removeConsumer(context, operator, 'none');
- * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
- * ```
- */
-export async function removeConsumer(
-  context: ActionContext,
-  operator: Operator,
-  consumer: string,
-): Promise<void> {
-  const resultOf = (position: number) => ({ code: 'consumer-removed', position }) as const;
-  const action = { action: 'remove-consumer', subject: `consumer:${consumer}`, resultOf } as const;
-  await recorded(context, operator, action, async () => {
-    const position = await requireConsumer(context.database.query, consumer);
-    await context.database.query({
-      name: 'remove_consumer',
-      text: `
-        with lease as (
-          delete from instep.leased_jobs
-           where name = $2
-        )
-        delete from instep.plan_change_consumers
-         where name = $1`,
-      values: [consumer, jobOf(consumer)],
-    });
-    return position;
+/** Forgets a consumer, and what waits for it. Returns how far it was. If a process still runs it, it begins again. */
+export async function removeConsumer(query: Query, consumer: string): Promise<number> {
+  const position = await requireConsumer(query, consumer);
+  await query({
+    name: 'remove_consumer',
+    text: `
+      with lease as (
+        delete from instep.leased_jobs
+         where name = $2
+      )
+      delete from instep.plan_change_consumers
+       where name = $1`,
+    values: [consumer, jobOf(consumer)],
   });
+  return position;
 }
 
-type ActionContext = Pick<OperateContext, 'database' | 'nonce'>;
-
-/**
- * Passes a change that was set aside to its consumer again. Later changes of the same team have been passed already.
- * The audit keeps who did it.
- *
- * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` if no change with this id was set aside
- * @example
- * ```ts
- * const call = replayChange(context, operator, 'none', 1);
- * console.log(await call.catch(({ code }) => code)); // CONSUMER_UNKNOWN
- * ```
- */
+/** Passes a change that was set aside to its consumer again. */
 export async function replayChange(
-  context: ActionContext,
-  operator: Operator,
+  query: Query,
   consumer: string,
   changeId: number,
 ): Promise<void> {
-  const resultOf = () => ({ code: 'change-replayed', changeId }) as const;
-  const action = { action: 'replay-change', subject: `consumer:${consumer}`, resultOf } as const;
-  await recorded(context, operator, action, async () => {
-    await requireConsumer(context.database.query, consumer);
-    const rows = await context.database.query({
-      name: 'replay_change',
-      text: `
-        update instep.waiting_plan_changes
-           set failures     = 0,
-               retry_at     = now(),
-               set_aside_at = null
-         where consumer = $1
-           and change_id = $2
-           and set_aside_at is not null
-        returning change_id`,
-      values: [consumer, changeId],
-    });
-    if (rows.length > 0) return;
-    throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
+  await requireConsumer(query, consumer);
+  const rows = await query({
+    name: 'replay_change',
+    text: `
+      update instep.waiting_plan_changes
+         set failures     = 0,
+             retry_at     = now(),
+             set_aside_at = null
+       where consumer = $1
+         and change_id = $2
+         and set_aside_at is not null
+      returning change_id`,
+    values: [consumer, changeId],
   });
+  if (rows.length === 0)
+    throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { completeCheckout, syncCustomer } from '../operate/checkout.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
+import { perform } from '../operate/perform.ts';
 import { acknowledgeChanges, readNewChanges } from '../operate/plan-changes.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
@@ -85,11 +85,12 @@ async function answer(
   if (request.method !== 'POST') throw methodNotAllowed('POST');
   if (customerId !== undefined) {
     const { reason } = await readBody(request, reasonShape, '{"reason": "asked by phone"}', '{}');
-    return jsonResponse(await syncCustomer(context, because(operator, reason), customerId));
+    const sync = { action: 'sync', customerId } as const;
+    return jsonResponse(await perform(context, because(operator, reason), sync));
   }
   const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
-  const acting = because(operator, reason);
-  return jsonResponse(await completeCheckout(context, acting, sessionId ?? '', { teamId }));
+  const complete = { action: 'complete checkout', sessionId: sessionId ?? '', teamId } as const;
+  return jsonResponse(await perform(context, because(operator, reason), complete));
 }
 
 /** The changes that a consumer has not acknowledged yet. */

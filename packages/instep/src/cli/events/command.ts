@@ -4,12 +4,7 @@ import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import type { Replayed } from '../../event-log/replay.ts';
 import type { OperateContext, Operator } from '../../operate/context.ts';
 import { exportEvents } from '../../operate/events.ts';
-import {
-  dismissEvents,
-  pruneEvents,
-  redactEvents,
-  replayEvents,
-} from '../../operate/log-actions.ts';
+import { perform } from '../../operate/perform.ts';
 import { counted } from '../../runtime/amounts.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
 import { CommandFailed, printable, printData, printMessage, writeLine } from '../output.ts';
@@ -55,10 +50,8 @@ function eventsDismissCommand(): Command {
     }
     const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
     const filter = { customerId: customer, receivedBeforeMs };
-    const signal = stopSignal();
-    const dismissed = await withContext((context, operator) =>
-      dismissEvents(context, operator, filter, signal),
-    );
+    const task = { action: 'dismiss', ...filter, signal: stopSignal() } as const;
+    const dismissed = await withContext((context, operator) => perform(context, operator, task));
     printData({ dismissed }, { json });
   });
 }
@@ -78,12 +71,11 @@ function eventsPruneCommand(): Command {
     if (retentionMs === null) {
       return command.error('error: EVENT_RETENTION is off. Set an age: --older-than 90d');
     }
-    const cutoffMs = Date.now() - retentionMs;
+    const receivedBeforeMs = Date.now() - retentionMs;
     const signal = stopSignal();
-    const pruned = await withContext((context, operator) =>
-      pruneEvents(context, operator, cutoffMs, signal),
-    );
-    printData({ pruned, receivedBefore: shownTime(cutoffMs) }, { json });
+    const task = { action: 'prune', receivedBeforeMs, signal } as const;
+    const pruned = await withContext((context, operator) => perform(context, operator, task));
+    printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, { json });
     if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
 }
@@ -103,7 +95,7 @@ function eventsRedactCommand(): Command {
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
   const redacted = await withContext((context, operator) =>
-    redactEvents(context, operator, customer),
+    perform(context, operator, { action: 'redact', customerId: customer }),
   );
   printData({ customer, redacted }, { json });
 }
@@ -139,19 +131,17 @@ async function replay(
     id === undefined
       ? exportEvents(context, { outcome, sinceMs: since }, 'oldest first')
       : [await findEvent(context, id)];
-  const counts = new Map<string, number>();
-  for await (const replayed of replayEvents(context, operator, events)) {
-    counts.set(replayed.outcome, (counts.get(replayed.outcome) ?? 0) + 1);
-    await writeLine(json ? replayJson(replayed) : replayLine(replayed));
-  }
-  const summary = [...counts].map(([name, count]) => `${count} ${name}`).join(', ');
-  printMessage(summary === '' ? 'no events' : summary);
-  if (counts.has('duplicate')) {
+  const onReplayed = (replayed: Replayed) =>
+    writeLine(json ? replayJson(replayed) : replayLine(replayed));
+  const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
+  const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
+  printMessage(summary.join(', ') || 'no events');
+  if (outcomes.duplicate !== undefined) {
     printMessage(
       'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.',
     );
   }
-  const failed = counts.get('failed') ?? 0;
+  const { failed = 0 } = outcomes;
   if (failed > 0)
     throw new CommandFailed(
       'REPLAY_FAILED',
