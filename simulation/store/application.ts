@@ -1,4 +1,4 @@
-import { GrantRefused, grantPlan, revokeGrant } from 'instep/src/access/grants.ts';
+import { GrantRefused, setGrant } from 'instep/src/access/grants.ts';
 import { completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
@@ -116,17 +116,19 @@ export class Application {
     const record = grantedRecord(hasProduct);
     const { planName, providerProductId: productId } = record;
     const request = { planName: planName ?? '', productId, reason: 'simulated' };
-    await untilAvailable(() => grantPlan(this.#grantOptions(), this.#teamId, request));
+    await untilAvailable(() => setGrant(this.#grantOptions(), this.#teamId, request));
     this.granted.set(this.#teamId, record);
   }
 
   async #endGrant(isRevoked: boolean): Promise<void> {
     this.granted.delete(this.#teamId);
     if (isRevoked) {
-      await untilAvailable(() => revokeGrant(this.#grantOptions(), this.#teamId)).catch((error) => {
-        // There is none, or a revocation was committed although its answer was lost.
-        if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
-      });
+      await untilAvailable(() => setGrant(this.#grantOptions(), this.#teamId, null)).catch(
+        (error) => {
+          // There is none, or a revocation was committed although its answer was lost.
+          if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
+        },
+      );
       return;
     }
     const end = 'update instep.grants set ends_at = now() where team_id = $1 and closed_at is null';

@@ -10,7 +10,7 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { readGrants } from 'instep/src/access/grants.ts';
+import { readGrants, readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import { readAccess } from 'instep/src/access/team-access.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
@@ -217,17 +217,65 @@ describe('a subscription', () => {
   });
 });
 
-describe('the job', () => {
-  test('gives the plan back after a link has cleared it, or the application has', async () => {
+describe('a team that gets another customer or none', () => {
+  const link = (id: ApplicationId, customerId: string | null) => {
+    const subject = { kind: 'team', id: String(id) } as const;
+    const linking = { action: 'link', linkTo: customerId ?? '', canReplace: true } as const;
+    const request = customerId === null ? ({ action: 'unlink' } as const) : linking;
+    return act(context, operator, [{ ...request, subject }]);
+  };
+
+  test.each([null, 'cus_2'])('keeps the granted plan, without a change (%s)', async (other) => {
     const id = await newTeam('cus_1');
     await grantTo(id, PARTNER);
-    await act(context, operator, [{ action: 'unlink', subject: { kind: 'team', id: String(id) } }]);
-    expect(await planOf(id)).toEqual(NONE);
+    await link(id, other);
+    expect(await planOf(id)).toEqual(GRANTED);
+    expect(await causes()).toEqual(['grant']);
+  });
+
+  test.each([null, 'cus_2'])('falls back to its grant in one change (%s)', async (other) => {
+    const id = await newTeam('cus_1');
+    await happen('active', 1);
+    await grantTo(id, PARTNER);
+    await link(id, other);
     await runJob();
     expect(await planOf(id)).toEqual(GRANTED);
-    await query(`update teams set plan_name = null, subscription_status = 'canceled'`);
-    await runJob();
+    expect(await causes()).toEqual(['event', 'grant']);
+  });
+});
+
+describe('the job', () => {
+  test('gives the plan back after the application has cleared it', async () => {
+    const id = await newTeam('cus_1');
+    await grantTo(id, PARTNER);
+    for (const status of ["'canceled'", 'null']) {
+      await query(`update teams set plan_name = null, subscription_status = ${status}`);
+      await runJob();
+      expect(await planOf(id)).toEqual(GRANTED);
+    }
+  });
+
+  test('reads no team whose row is right', async () => {
+    const id = await newTeam('cus_1');
+    await happen('active', 1);
+    await happen('canceled', 3);
+    const other = { customerId: 'cus_1', subscriptionId: 'sub_2', createdSeconds: NOW - 998 };
+    await account.happen(other);
+    await grantTo(id, PARTNER);
     expect(await planOf(id)).toEqual(GRANTED);
+    const due = { limit: 10, exceptIds: [] };
+    expect(await readTeamsOfDueGrants(query, 'newest', due)).toEqual([]);
+    // The older subscription is still active, and decides with the other setting.
+    expect(await readTeamsOfDueGrants(query, 'best', due)).toEqual([String(id)]);
+    const withoutId = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: NOW }));
+    delete withoutId.data.object.id;
+    await account.ingest([received(JSON.stringify(withoutId))]);
+    await query(`update instep.grants set product_id = 'prod_1'`);
+    expect(await planOf(id)).toMatchObject({
+      providerSubscriptionId: null,
+      providerProductId: 'prod_1',
+    });
+    expect(await readTeamsOfDueGrants(query, 'newest', due)).toEqual([]);
   });
 
   test.each(['empty-teams', 'grants'])(

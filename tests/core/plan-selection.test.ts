@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import {
   type Customer,
-  canBeFromInstep,
   NO_SUBSCRIPTIONS,
+  originOf,
   selectedEvent,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
@@ -143,11 +143,11 @@ describe('a grant', () => {
   test("gives a plan that is Instep's own, also after its end and with another name", () => {
     const over = { ...grant, isOver: true };
     const renamed = { ...granted, planName: 'Renamed' };
-    expect(canBeFromInstep(granted, NO_SUBSCRIPTIONS, grant)).toBe(true);
-    expect(canBeFromInstep(renamed, NO_SUBSCRIPTIONS, over)).toBe(true);
-    expect(canBeFromInstep(granted, NO_SUBSCRIPTIONS)).toBe(false);
+    expect(originOf(granted, NO_SUBSCRIPTIONS, grant)).toBe('instep');
+    expect(originOf(renamed, NO_SUBSCRIPTIONS, over)).toBe('instep');
+    expect(originOf(granted, NO_SUBSCRIPTIONS)).toBe('by hand');
     const other = { ...granted, providerProductId: 'prod_other' };
-    expect(canBeFromInstep(other, NO_SUBSCRIPTIONS, grant)).toBe(false);
+    expect(originOf(other, NO_SUBSCRIPTIONS, grant)).toBe('by hand');
   });
 });
 
@@ -159,13 +159,13 @@ describe("a team's plan is Instep's own", () => {
   const own = planAfter(example) ?? NO_PLAN;
 
   test("when it is the customer's plan under either setting, whatever its name", () => {
-    expect(canBeFromInstep(own, customer)).toBe(true);
-    expect(canBeFromInstep({ ...own, planName: 'Renamed' }, customer)).toBe(true);
-    expect(canBeFromInstep(planAfter(end) ?? NO_PLAN, customer)).toBe(true);
+    expect(originOf(own, customer)).toBe('instep');
+    expect(originOf({ ...own, planName: 'Renamed' }, customer)).toBe('instep');
+    expect(originOf(planAfter(end) ?? NO_PLAN, customer)).toBe('instep');
   });
 
   test('but not when it is that of another known subscription', () => {
-    expect(canBeFromInstep(planAfter(trial) ?? NO_PLAN, customer)).toBe(false);
+    expect(originOf(planAfter(trial) ?? NO_PLAN, customer)).toBe('by hand');
   });
 
   test('when it is empty', () => {
@@ -175,14 +175,16 @@ describe("a team's plan is Instep's own", () => {
       planName: null,
       subscriptionStatus: null,
     };
-    expect(canBeFromInstep(empty, NO_SUBSCRIPTIONS)).toBe(true);
+    expect(originOf(empty, NO_SUBSCRIPTIONS)).toBe('instep');
   });
 
   test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(
     'but not with another %s',
     (field) => {
-      expect(canBeFromInstep({ ...own, [field]: 'another' }, customer)).toBe(false);
-      expect(canBeFromInstep(own, NO_SUBSCRIPTIONS)).toBe(false);
+      const isUnknown = field === 'providerSubscriptionId';
+      const origin = isUnknown ? 'unknown subscription' : 'by hand';
+      expect(originOf({ ...own, [field]: 'another' }, customer)).toBe(origin);
+      expect(originOf(own, NO_SUBSCRIPTIONS)).toBe('unknown subscription');
     },
   );
 });

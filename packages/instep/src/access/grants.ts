@@ -3,6 +3,7 @@ import {
   type Grant,
   isGrantedPlan,
   NO_SUBSCRIPTIONS,
+  originOf,
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
@@ -11,7 +12,7 @@ import { hasPlan, isSamePlan, NO_PLAN } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
 import { noteNamelessProducts } from '../postgres/statements/products.ts';
-import { IS_OVER, readCustomers } from '../postgres/statements/subscriptions.ts';
+import { IS_OVER, readCustomers, readOpenGrant } from '../postgres/statements/subscriptions.ts';
 import { readTeam, type Team, writePlans } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
@@ -84,6 +85,9 @@ export async function readGrants(query: Query, teamId: ApplicationId): Promise<T
   });
 }
 
+/** What to grant; without a name, the plan that the row has and that no event gave it is kept. */
+type GivenGrant = Omit<GrantRequest, 'planName'> & { readonly planName?: string };
+
 type GrantOptions = {
   readonly database: Database;
   readonly planSelection: PlanSelection;
@@ -93,68 +97,41 @@ type GrantOptions = {
 };
 
 /**
- * Gives a team a plan, in place of an earlier grant. The team's row gets it while no subscription grants a plan.
+ * Gives a team a plan, in place of an earlier grant; `null` only ends that one. The team's row gets the plan that it has
+ * with the new grant, or without any. Resolves with the name of the granted plan.
  *
  * @throws GrantRefused, or DatabaseRefused when the application refuses the plan; then nothing was changed
  */
-export async function grantPlan(
-  { database, ...options }: GrantOptions,
+export async function setGrant(
+  { database, now, operator, planSelection }: GrantOptions,
   teamId: ApplicationId,
-  request: GrantRequest,
-): Promise<void> {
-  check(request, options.now());
-  await database.transaction(async (query) => {
-    await replaceGrant(query, await requireTeam(query, teamId), request, options);
-  });
-}
-
-/**
- * Keeps the plan that a team has and that no event gave it, as a grant.
- *
- * @throws GrantRefused when it has none, or a subscription grants a plan
- */
-export async function keepAsGrant(
-  { database, ...options }: GrantOptions,
-  teamId: ApplicationId,
-  given: Pick<GrantRequest, 'reason' | 'until'>,
-): Promise<GrantRequest> {
+  given: GivenGrant | null,
+): Promise<string | null> {
   return await database.transaction(async (query) => {
-    const team = await requireTeam(query, teamId);
-    const { planName, providerProductId: productId } = team.plan;
-    if (planName === null || !hasPlan(team.plan)) {
-      throw new GrantRefused('NOTHING_TO_KEEP', 'the team has no plan with a name');
+    const team = await lockTeam(query, teamId);
+    if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
+    const request = given && checked(given, team, now());
+    const before = await readOpenGrant(query, team.id);
+    if (request === null && before === null) {
+      throw new GrantRefused('NO_GRANT', 'the team has no grant');
     }
-    const request = { planName, productId, ...given };
-    check(request, options.now());
-    await replaceGrant(query, team, request, { ...options, isKept: true });
-    return request;
-  });
-}
-
-/**
- * Ends a team's grant. The team's row gets the plan that it would have without it.
- *
- * @throws GrantRefused when the team has none
- */
-export async function revokeGrant(
-  { database, planSelection, operator }: GrantOptions,
-  teamId: ApplicationId,
-): Promise<void> {
-  await database.transaction(async (query) => {
-    const team = await requireTeam(query, teamId);
-    const grant = await closeGrant(query, team, operator);
-    if (grant === null) throw new GrantRefused('NO_GRANT', 'the team has no grant');
-    await follow(query, team, { before: grant, after: null, planSelection, operator });
+    await closeGrant(query, team.id, operator);
+    const after = request && (await addGrant(query, team.id, request, operator));
+    const isKept = given !== null && given.planName === undefined;
+    await follow(query, team, { before, after, planSelection, operator, isKept });
+    return request?.planName ?? null;
   });
 }
 
 const MAX_LENGTH = 1_000;
 
 /** @throws GrantRefused */
-function check(
-  { planName, productId = null, until = null, reason }: GrantRequest,
-  nowMs: number,
-): void {
+function checked(given: GivenGrant, { plan }: Team, nowMs: number): Required<GrantRequest> {
+  const { productId = null, until = null, reason, planName = plan.planName } = given;
+  const isKept = given.planName === undefined;
+  if (planName === null || (isKept && !hasPlan(plan))) {
+    throw new GrantRefused('NOTHING_TO_KEEP', 'the team has no plan with a name');
+  }
   const isText = (text: string) =>
     text.trim() !== '' && text.length <= MAX_LENGTH && text.isWellFormed() && !text.includes('\0');
   const problem =
@@ -163,108 +140,97 @@ function check(
     (!isText(reason) && 'a grant needs a reason') ||
     (until !== null && !(until.getTime() > nowMs) && 'the end must be in the future');
   if (problem !== false) throw new GrantRefused('GRANT_INVALID', problem);
+  return { planName, productId: isKept ? plan.providerProductId : productId, until, reason };
 }
 
-async function requireTeam(query: Query, teamId: ApplicationId): Promise<Team> {
-  const team = await lockTeam(query, teamId);
-  if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
-  return team;
-}
-
-async function replaceGrant(
+async function addGrant(
   query: Query,
-  team: Team,
-  { planName, productId = null, until = null, reason }: GrantRequest,
-  rules: Rules & Pick<GrantOptions, 'operator'>,
-): Promise<void> {
-  const { operator } = rules;
-  const before = await closeGrant(query, team, operator);
+  teamId: ApplicationId,
+  { planName, productId, until, reason }: Required<GrantRequest>,
+  operator: string,
+): Promise<Grant> {
   await query({
     name: 'add_grant',
     text: `
       insert into instep.grants (team_id, plan_name, product_id, ends_at, reason, granted_by)
       values ($1, $2, $3, $4, $5, $6)`,
-    values: [String(team.id), planName, productId, until, reason, operator],
+    values: [String(teamId), planName, productId, until, reason, operator],
   });
-  const after = { planName, productId, isOver: false };
-  await follow(query, team, { before, after, ...rules });
+  return { planName, productId, isOver: false };
 }
 
-/** Revokes the open grant of a locked team. */
-async function closeGrant(query: Query, { id }: Team, operator: string): Promise<Grant | null> {
-  const [grant = null] = await query<Grant>({
-    name: 'revoke_grant',
+/** Closes the open grant of a locked team, which an operator revokes unless its end has come. */
+async function closeGrant(query: Query, teamId: ApplicationId, operator: string | null) {
+  await query({
+    name: 'close_grant',
     text: `
       update instep.grants as open_grant
          set revoked_at = case when not ${IS_OVER} then now() end,
              revoked_by = case when not ${IS_OVER} then $2 end,
              closed_at  = now()
        where team_id = $1
-         and closed_at is null
-      returning plan_name as "planName", product_id as "productId", ${IS_OVER} as "isOver"`,
-    values: [String(id), operator],
+         and closed_at is null`,
+    values: [String(teamId), operator],
   });
-  return grant;
 }
 
-type Rules = Pick<GrantOptions, 'planSelection'> & {
+type Followed = {
+  /** The grant whose plan the row can have. */
+  readonly before: Grant | null;
+  /** The grant that it should follow. */
+  readonly after: Grant | null;
+  readonly planSelection: PlanSelection;
   /** Whose change it is; nobody's by default, as when the end of a grant has come. */
   readonly operator?: string;
   /** Whether the row's own plan becomes that of the grant. */
   readonly isKept?: boolean;
 };
 
-/** The grant that the row can have the plan of, and the one that it should follow. */
-type Followed = { readonly before: Grant | null; readonly after: Grant | null };
-
 /**
- * Writes the plan that a locked team has with another grant, and returns whether that changed the row. A plan that
- * the application wrote is replaced by a granted one, except that of a subscription without any event, which only the
- * application knows.
+ * Writes the plan that a locked team has with another grant. Returns whether that changed the row. A granted plan
+ * replaces one that the application wrote, except for a subscription that only the application knows.
  *
  * @throws GrantRefused when a plan can't be kept, because a subscription grants one
  */
 async function follow(
   query: Query,
   team: Team,
-  { before, after, planSelection, operator, isKept = false }: Followed & Rules,
+  { before, after, planSelection, operator, isKept = false }: Followed,
 ): Promise<boolean> {
   const { id, customerId, plan } = team;
-  const customerIds = customerId === null ? [] : [customerId];
-  const { customers, names } = await readCustomers(query, customerIds);
+  const { customers, names } = await readCustomers(query, customerId === null ? [] : [customerId]);
   const customer = customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const shouldBe = teamPlan(customer, planSelection, names, after) ?? NO_PLAN;
-  const { providerSubscriptionId: rowId } = plan;
-  const isOfUnknownSubscription = rowId !== null && !customer.has(rowId);
-  const isOfInstep = isSamePlan(plan, NO_PLAN) || isGrantedPlan(plan, before);
   const isGranted = isGrantedPlan(shouldBe, after);
   if (isKept && !isGranted) {
     const message = "a subscription of the team's customer grants a plan: repair the team";
     throw new GrantRefused('TEAM_HAS_SUBSCRIPTION', message);
   }
-  const isWritten = isOfInstep || isKept || (isGranted && !isOfUnknownSubscription);
-  if (!isWritten) return false;
-  const isChanged = !isSamePlan(plan, shouldBe);
+  const origin = originOf(plan, customer, before);
+  const isReplaced = isGranted ? origin !== 'unknown subscription' : origin === 'instep';
+  if (!isReplaced && !isKept) return false;
+  // What a comparison found about the plan was about the row without the grant.
+  await query({
+    name: 'forget_issues_about_plan',
+    text: 'delete from instep.findings where team_id = $1 and plan is not null',
+    values: [String(id)],
+  });
+  if (isSamePlan(plan, shouldBe)) return false;
   // The row can lose the granted plan, too: to a subscription of the customer that the application linked.
   const cause = after === null ? 'grant_ended' : isGranted ? 'grant' : 'link';
-  const reason = { cause, operator: operator ?? null } as const;
-  if (isChanged) await writePlans(query, [{ team, shouldBe, reason }]);
+  await writePlans(query, [{ team, shouldBe, reason: { cause, operator: operator ?? null } }]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await noteNamelessProducts(query, [providerProductId]);
   }
-  // What a comparison found about the plan was about the row without the grant.
-  await query({
-    name: 'forget_issues_about_plan',
-    text: `delete from instep.findings where team_id = $1 and plan is not null`,
-    values: [String(id)],
-  });
-  return isChanged;
+  return true;
 }
 
+const GRANTS = `status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})`;
+
 /**
- * What is open about grants: the end has come; the row lost the granted plan, as when the team was linked to another
- * customer; or the row has it although a subscription grants a plan, as when the application linked the team. Grants
+ * What is open about grants: the end has come; the row lacks a plan, as when the application has cleared it; or it has
+ * the granted one although the customer's deciding event grants a plan, as when the application linked the team. Grants
  * are few beside the teams, so the teams are read one by one.
  */
 const READ_DUE = ({ teams }: ApplicationTables) => `
@@ -276,34 +242,40 @@ const READ_DUE = ({ teams }: ApplicationTables) => `
                 where id = ${idFrom(teams.idType, 'open_grant.team_id')}
                offset 0
              ) as teams on true
+        left join lateral (
+               select subscription_id, ${GRANTS} as grants
+                 from instep.subscriptions as state
+                where customer_id = teams.provider_customer_id
+                  and status is not null
+                order by $3 = 'best' and ${GRANTS} desc, created_at desc, ${GRANTS} desc
+                limit 1
+             ) as deciding on true
        where closed_at is null
          and team_id <> all ($2::text[])
          and (ends_at <= now()
-              or teams.provider_subscription_id is null
-                 and teams.provider_product_id is null
-                 and teams.plan_name is null
-                 and teams.id is not null
-              or teams.provider_subscription_id is null
-                 and teams.provider_product_id is not distinct from open_grant.product_id
-                 and (
-                       select true
-                         from instep.subscriptions as state
-                        where state.customer_id = teams.provider_customer_id
-                          and state.status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})
-                        limit 1
-                     ))
+              or teams.id is not null
+                 and teams.provider_subscription_id is null
+                 and case
+                       when deciding.grants then
+                         -- One without an id also leaves the column empty.
+                         deciding.subscription_id <> ''
+                         and teams.subscription_status = 'active'
+                         and teams.provider_product_id is not distinct from open_grant.product_id
+                       else teams.provider_product_id is null and teams.plan_name is null
+                     end)
        order by ends_at
        limit $1`;
 
-/** The teams whose row possibly does not follow their grant, by id as text, except some. */
+/** The teams whose row does not follow their grant, by id as text, except some. */
 export async function readTeamsOfDueGrants(
   query: Query,
+  planSelection: PlanSelection,
   { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
 ): Promise<string[]> {
   const rows = await query<{ teamId: string }>({
     name: 'read_teams_of_due_grants',
     text: READ_DUE,
-    values: [limit, exceptIds],
+    values: [limit, exceptIds, planSelection],
   });
   return rows.map(({ teamId }) => teamId);
 }
@@ -318,29 +290,14 @@ export async function settleGrant(
   planSelection: PlanSelection,
 ): Promise<boolean> {
   return await database.transaction(async (query) => {
-    const team = await lockTeam(query, teamId, 'skip locked');
+    const team = await lockTeam(query, teamId, 'no key update skip locked');
     if (team === null && (await readTeam(query, teamId)) !== null) return false;
-    const [open] = await query<Grant>({
-      name: 'close_grant_that_is_over',
-      text: `
-        with closed as (
-          update instep.grants as open_grant
-             set closed_at = now()
-           where team_id = $1
-             and closed_at is null
-             and ${IS_OVER}
-        )
-        select plan_name as "planName", product_id as "productId", ${IS_OVER} as "isOver"
-          from instep.grants as open_grant
-         where team_id = $1
-           and closed_at is null`,
-      values: [teamId],
-    });
-    if (open === undefined) return false;
-    if (team === null) return open.isOver;
-    if (hasPlan(team.plan) && !isGrantedPlan(team.plan, open)) return open.isOver;
-    const after = open.isOver ? null : open;
-    const isChanged = await follow(query, team, { before: open, after, planSelection });
-    return open.isOver || isChanged;
+    const before = await readOpenGrant(query, teamId);
+    if (before === null) return false;
+    if (before.isOver) await closeGrant(query, teamId, null);
+    const after = before.isOver ? null : before;
+    const isChanged =
+      team !== null && (await follow(query, team, { before, after, planSelection }));
+    return before.isOver || isChanged;
   });
 }

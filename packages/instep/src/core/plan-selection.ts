@@ -109,21 +109,24 @@ export function grantCauseOf(
 }
 
 /**
- * Whether Instep could have written this plan last: it is empty, or it is the customer's plan under either
- * setting, since the setting can have changed, or that of the team's grant. The name is ignored, because it can
- * arrive later or change. Any other plan is the application's own.
+ * Who wrote a row's plan last. `instep`: Instep could have, because the plan is empty, or the customer's under either
+ * setting, since the setting can have changed, or that of the team's grant. The name is ignored, because it can arrive
+ * later or change. Any other plan is the application's own: `unknown subscription`, if no event of its subscription is
+ * known, so that only the application can tell whether it is right; or else `by hand`.
  */
-export function canBeFromInstep(
+export function originOf(
   plan: TeamPlan,
   customer: Customer,
   grant: Grant | null = null,
-): boolean {
+): 'instep' | 'unknown subscription' | 'by hand' {
   const deciding = (['newest', 'best'] as const).map((one) => selectedEvent(customer, one));
-  return (
+  const isFromInstep =
     isSamePlan(plan, NO_PLAN) ||
     isGrantedPlan(plan, grant) ||
-    deciding.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)))
-  );
+    deciding.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)));
+  if (isFromInstep) return 'instep';
+  const { providerSubscriptionId: id } = plan;
+  return id !== null && !customer.has(id) ? 'unknown subscription' : 'by hand';
 }
 
 /**

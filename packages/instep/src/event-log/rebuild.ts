@@ -9,11 +9,11 @@ import {
 import { customerAfter } from '../core/ordering-rule.ts';
 import {
   type Customer,
-  canBeFromInstep,
   grantOf,
   isGrantedPlan,
   isSameDecision,
   NO_SUBSCRIPTIONS,
+  originOf,
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
@@ -119,7 +119,7 @@ async function rebuildCustomer(
   const isKept = ({ id, plan }: LinkedTeam) =>
     dismissals.has(String(id)) ||
     (!(wrongPlan && isSamePlan(plan, wrongPlan)) &&
-      !canBeFromInstep(plan, before, grantOf(grants, id)));
+      originOf(plan, before, grantOf(grants, id)) !== 'instep');
   const subscriptionIds = new Set([
     ...states.map(({ deciding }) => deciding.subscriptionId),
     ...latestStates.map(({ latest }) => latest.subscriptionId),

@@ -15,6 +15,7 @@ import {
   isGrantedPlan,
   isSameDecision,
   NO_SUBSCRIPTIONS,
+  originOf,
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
@@ -201,18 +202,13 @@ function newPlans(
     const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
     const plan = teamPlan(customer, planSelection, names, grantOf(grants, team.id));
     if (plan === null || isSamePlan(plan, team.plan)) continue;
-    if (planSelection === 'best' && isApplicationPlan(team, plan, customer))
+    // The end of another subscription says nothing about one that only the application knows.
+    const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
+    if (isEnd && originOf(team.plan, customer) === 'unknown subscription')
       withApplicationPlan.push(team);
     else plans.set(team.id, plan);
   }
   return { plans, withApplicationPlan };
-}
-
-/** The end of another subscription says nothing about one that only the application knows. */
-function isApplicationPlan(team: LinkedTeam, plan: TeamPlan, customer: Customer): boolean {
-  const { providerSubscriptionId: rowId } = team.plan;
-  const isEnd = plan.providerSubscriptionId === null;
-  return isEnd && rowId !== null && !customer.has(rowId);
 }
 
 function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]): IngestResult {

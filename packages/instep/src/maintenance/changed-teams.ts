@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { canBeFromInstep, grantOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import { grantOf, originOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
@@ -65,12 +65,13 @@ function issueOf(
   planSelection: PlanSelection,
 ): FoundIssue[] {
   const customer = customers.get(customerId);
-  const { providerSubscriptionId: rowId } = plan;
-  if (customer === undefined || (rowId !== null && !customer.has(rowId))) return [];
+  if (customer === undefined) return [];
   const grant = grantOf(grants, teamId);
+  const origin = originOf(plan, customer, grant);
+  if (origin === 'unknown subscription') return [];
   const shouldBe = teamPlan(customer, planSelection, names, grant);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
-  if (!canBeFromInstep(plan, customer, grant)) return [{ ...found, cause: 'changed by hand' }];
+  if (origin === 'by hand') return [{ ...found, cause: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;
   const isAnotherName = plan.planName !== null && name !== null && plan.planName !== name;
   return isAnotherName && shouldBe?.planName === name

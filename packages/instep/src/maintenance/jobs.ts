@@ -273,7 +273,8 @@ export function createGrantsJob(options: DueTeamsOptions): Job['run'] {
   const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
   return async (signal) => {
     const due = { limit: BATCH, exceptIds: later.ids() };
-    const teamIds = (await inTurn(() => readTeamsOfDueGrants(database.query, due))) ?? [];
+    const read = () => readTeamsOfDueGrants(database.query, planSelection, due);
+    const teamIds = (await inTurn(read)) ?? [];
     for (const teamId of teamIds) {
       if (signal.aborted) return;
       const settle = () => settleGrant(database, teamId, planSelection);

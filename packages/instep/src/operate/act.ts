@@ -1,4 +1,4 @@
-import { type GrantRequest, grantPlan, keepAsGrant, revokeGrant } from '../access/grants.ts';
+import { type GrantRequest, setGrant } from '../access/grants.ts';
 import {
   dismissParkedEvents,
   type ParkedFilter,
@@ -212,16 +212,10 @@ async function perform(
         : await compare(subject.id, context, true);
     case 'repair':
       return await compare(subject.id, context, false);
-    case 'grant': {
-      const { planName = '', productId = null } = request.grant ?? {};
-      await grantPlan(context, subject.id, { planName, productId, until, reason: note ?? '' });
-      return done({ code: 'granted', teamId: subject.id, planName });
-    }
+    case 'grant':
     case 'revoke-grant':
-      await revokeGrant(context, subject.id);
-      return done({ code: 'grant-revoked', teamId: subject.id });
     case 'keep-as-grant':
-      return await keep(subject.id, context, { note, until });
+      return await changeGrant(request, context, { note, until });
     case 'note':
       return await addNote(subject.id, context);
     case 'remove-note': {
@@ -372,14 +366,20 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
   }
 }
 
-async function keep(
-  id: string,
+async function changeGrant(
+  { action, subject: { id: teamId }, grant }: ActionRequest,
   context: ActingContext,
   { note, until = null }: ActOptions,
 ): Promise<Outcome> {
-  const reason = note ?? 'it was written by hand';
-  const { planName } = await keepAsGrant(context, id, { reason, until });
-  return done({ code: 'granted', teamId: id, planName });
+  if (action === 'revoke-grant') {
+    await setGrant(context, teamId, null);
+    return done({ code: 'grant-revoked', teamId });
+  }
+  const isKept = action === 'keep-as-grant';
+  const reason = note ?? (isKept ? 'it was written by hand' : '');
+  const plan = isKept ? {} : { planName: '', ...grant };
+  const planName = (await setGrant(context, teamId, { ...plan, until, reason })) ?? '';
+  return done({ code: 'granted', teamId, planName });
 }
 
 /** The audit stores the note. */

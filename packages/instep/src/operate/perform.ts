@@ -1,4 +1,4 @@
-import { GrantRefused, type GrantRequest, grantPlan, revokeGrant } from '../access/grants.ts';
+import { GrantRefused, type GrantRequest, setGrant } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
@@ -167,7 +167,7 @@ const CALLS: {
     subject: `team:${teamId}`,
     note: request.reason,
     run: async () => {
-      await grantPlan(context, teamId, request);
+      await setGrant(context, teamId, request);
       return await accessOf(context, teamId);
     },
     resultOf: () => ({ code: 'granted', teamId, planName: request.planName }),
@@ -175,7 +175,7 @@ const CALLS: {
   'revoke-grant': (context, { teamId }) => ({
     subject: `team:${teamId}`,
     run: async () => {
-      await revokeGrant(context, teamId);
+      await setGrant(context, teamId, null);
       return await accessOf(context, teamId);
     },
     resultOf: () => ({ code: 'grant-revoked', teamId }),

@@ -1,12 +1,13 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { PLAN_FIELDS } from '../../core/transition.ts';
+import { isGrantedPlan, planWithoutSubscription } from '../../core/plan-selection.ts';
+import { isSamePlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
-import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
+import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { columnOfPlan, columnsOfPlan, recordChanges } from './plan-changes.ts';
-import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam } from './teams.ts';
+import { readOpenGrant } from './subscriptions.ts';
+import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam, writePlans } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
 type Otherwise = '' | 'skip locked' | 'nowait';
@@ -114,18 +115,20 @@ export async function lockAvailableTeams(
 const LOCK_TEAM = ({ teams }: ApplicationTables) => `
       select ${TEAM}
         from ${teams.rows} as teams
-       where id = ${idFrom(teams.idType, '$1::text')}
-         for no key update`;
+       where id = ${idFrom(teams.idType, '$1::text')}`;
 
-/** The team with this id, locked until the transaction ends; `null` if there is none that can be locked. */
+/**
+ * The team with this id, locked until the transaction ends; `null` if there is none that can be locked. `update` is to
+ * link it, because the column has a unique index in most applications.
+ */
 export async function lockTeam(
   query: Query,
   id: ApplicationId,
-  otherwise: Exclude<Otherwise, 'nowait'> = '',
+  lock: 'update' | 'no key update' | 'no key update skip locked' = 'no key update',
 ): Promise<Team | null> {
   const [row] = await query<TeamRow>({
-    name: `lock_team ${otherwise}`,
-    text: (tables) => `${LOCK_TEAM(tables)} ${otherwise}`,
+    name: `lock_team for ${lock}`,
+    text: (tables) => `${LOCK_TEAM(tables)} for ${lock}`,
     values: [id],
   });
   return row === undefined ? null : toTeam(row);
@@ -161,42 +164,29 @@ const hiddenTeam = () =>
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
 
-// The row is locked until the update that clears it, so that nothing else changes the plan between.
-const RECORD_CLEARED = ({ teams: { rows, idType } }: ApplicationTables) => `
-      with former as (
-        select *
-          from ${rows} as teams
-         where id = ${idFrom(idType, '$1::text')}
-           and (provider_customer_id = $2) = $3
-           for update
-      ),
-      cleared as (
-        select id::text as team_id, provider_customer_id as customer_id, 'link' as cause, null as event_id,
-               null::timestamptz as event_created_at, $4 as operator,
-               ${PLAN_FIELDS.map((field) => `${contractColumn(field)}::text as ${columnOfPlan(field, 'before')}`).join(', ')},
-               ${columnsOfPlan('after')
-                 .map((column) => `null::text as ${column}`)
-                 .join(', ')}
-          from former
-      )
-      ${recordChanges('cleared')}`;
-
-/** Linking to another customer clears the plan of the former one. */
-const LINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
-  const customer = column('providerCustomerId');
-  const plan = PLAN_FIELDS.map(column).map(
-    (one) => `${one} = case when coalesce(${customer}, $2) = $2 then ${one} end`,
-  );
-  return `
+const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name}
-         set ${customer} = $2, ${plan.join(', ')}${setUpdatedAt}
+         set ${column('providerCustomerId')} = $2${setUpdatedAt}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
-         and ($3 or coalesce(${customer}, $2) = $2)
       returning ${column('id')} as id`;
-};
 
 const notWritten = () =>
   new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
+
+/** Takes the customer's plan away from a locked team that gets another customer or none. Its grant stays. */
+async function clearPlan(query: Query, team: Team, operator: string | null): Promise<void> {
+  const grant = await readOpenGrant(query, team.id);
+  const shouldBe = planWithoutSubscription(grant);
+  const cause = isGrantedPlan(shouldBe, grant) ? 'grant' : 'link';
+  if (isSamePlan(team.plan, shouldBe)) return;
+  await writePlans(query, [{ team, shouldBe, reason: { cause, operator } }]);
+}
+
+async function setCustomer(query: Query, id: ApplicationId, customerId: string | null) {
+  const values = [id, customerId];
+  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values });
+  if (rows.length === 0) throw notWritten();
+}
 
 /**
  * Links a team to a customer in a transaction, unless it has another customer that must not be replaced. Returns
@@ -210,15 +200,14 @@ export async function linkTeam(
   customerId: string,
   { canReplace = true, operator = null }: { canReplace?: boolean; operator?: string | null } = {},
 ): Promise<boolean> {
-  const values = [id, customerId, canReplace];
-  if (canReplace) {
-    const cleared = [id, customerId, false, operator];
-    await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
+  const team = await lockTeam(query, id, 'update');
+  if (team === null) throw notWritten();
+  if (team.customerId !== null && team.customerId !== customerId) {
+    if (!canReplace) return false;
+    await clearPlan(query, team, operator);
   }
-  const rows = await query({ name: 'link_team', text: LINK_TEAM, values });
-  // A change that was not made must not stay recorded.
-  if (rows.length === 0 && canReplace) throw notWritten();
-  return rows.length > 0;
+  await setCustomer(query, id, customerId);
+  return true;
 }
 
 /** Why a team can't be linked to a customer. */
@@ -303,20 +292,9 @@ export async function linkAvailableTeam(
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';
   if (team.hasOtherTeam) return 'customer has another team';
-  if (await linkTeam(query, id, customerId, { canReplace: false })) return 'linked';
-  throw notWritten();
+  await setCustomer(query, id, customerId);
+  return 'linked';
 }
-
-const UNLINK_TEAM = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => {
-  const customer = column('providerCustomerId');
-  const emptied = [customer, ...PLAN_FIELDS.map(column)].map((one) => `${one} = null`);
-  return `
-      update ${name}
-         set ${emptied.join(', ')}${setUpdatedAt}
-       where ${column('id')} = ${idFrom(idType, '$1::text')}
-         and ${customer} = $2
-      returning ${column('id')} as id`;
-};
 
 /**
  * Takes the customer away from a team in a transaction, and with it the plan.
@@ -329,8 +307,8 @@ export async function unlinkTeam(
   customerId: string,
   operator: string | null = null,
 ): Promise<void> {
-  const cleared = [id, customerId, true, operator];
-  await query({ name: 'record_cleared', text: RECORD_CLEARED, values: cleared });
-  const unlink = { name: 'unlink_team', text: UNLINK_TEAM, values: [id, customerId] };
-  if ((await query(unlink)).length === 0) throw notWritten();
+  const team = await lockTeam(query, id, 'update');
+  if (team?.customerId !== customerId) throw notWritten();
+  await clearPlan(query, team, operator);
+  await setCustomer(query, id, null);
 }

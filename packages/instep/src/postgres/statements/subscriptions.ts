@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../../core/application.ts';
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
@@ -69,6 +70,20 @@ const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
                 where teams.provider_customer_id = asked.customer_id
                   and (select exists (select from instep.grants where closed_at is null))
              ) as granted on true`;
+
+/** The grant of a team that was not closed; the lock on the team guards it. */
+export async function readOpenGrant(query: Query, teamId: ApplicationId): Promise<Grant | null> {
+  const [grant = null] = await query<Grant>({
+    name: 'read_open_grant',
+    text: `
+      select plan_name as "planName", product_id as "productId", ${IS_OVER} as "isOver"
+        from instep.grants as open_grant
+       where team_id = $1
+         and closed_at is null`,
+    values: [String(teamId)],
+  });
+  return grant;
+}
 
 /**
  * The stored subscriptions of these customers, and the grants of their teams. The lock on a customer's team guards them.
