@@ -1,6 +1,5 @@
 import { ISSUE_CAUSES, type IssueCause } from '../postgres/statements/issues.ts';
-import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
-import type { Health } from './health.ts';
+import type { Mode } from '../stripe/key-kind.ts';
 
 /**
  * `failure`: events are lost or refused, users are signed out, or a team has a wrong plan. `warning`: an operator must decide, or
@@ -43,144 +42,44 @@ export type IssueKind = {
   readonly remedies: readonly Remedy[];
 };
 
-const DRIFTED = {
-  severity: 'failure',
-  concerns: 'team',
-  remedies: ['repair', 'compare', 'dismiss'],
-} as const;
-
 /** After this time, a team that keeps its plan although a payment is due needs attention. */
 export const PAYMENT_DUE_DAYS = 14;
 
+const kind = <Concerned extends Concern>(
+  severity: Severity,
+  concerns: Concerned,
+  ...remedies: readonly Remedy[]
+) => ({ severity, concerns, remedies }) as const;
+
 /** Everything that can be wrong, in the order in which it should be looked at. */
 export const ISSUES = {
-  'writes-not-committed': {
-    severity: 'failure',
-    concerns: 'service',
-    remedies: ['check-database'],
-  },
-  'deliveries-refused': {
-    severity: 'failure',
-    concerns: 'service',
-    remedies: ['check-signing-secret'],
-  },
-  'sessions-refused': {
-    severity: 'failure',
-    concerns: 'service',
-    remedies: ['check-session-secret'],
-  },
-  'parked-events': {
-    severity: 'warning',
-    concerns: 'customer',
-    remedies: ['link', 'replay', 'dismiss'],
-  },
-  'second-customer': {
-    severity: 'warning',
-    concerns: 'customer',
-    remedies: ['link', 'dismiss'],
-  },
-  'unreadable-event': {
-    severity: 'warning',
-    concerns: 'event',
-    remedies: ['replay', 'dismiss', 'upgrade'],
-  },
-  'nothing-delivered': {
-    severity: 'failure',
-    concerns: 'service',
-    remedies: ['check-endpoint'],
-  },
-  'events-in-other-mode': {
-    severity: 'failure',
-    concerns: 'service',
-    remedies: ['match-key-and-secret'],
-  },
-  'events-in-both-modes': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['separate-modes', 'match-key-and-secret'],
-  },
-  'events-of-other-accounts': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['register-own-account'],
-  },
-  'unknown-order': {
-    severity: 'warning',
-    concerns: 'subscription',
-    remedies: ['compare', 'dismiss', 'check-key-permissions'],
-  },
-  'products-without-name': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['check-key-permissions'],
-  },
-  'catch-up-too-long': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['check-key-permissions'],
-  },
-  'different-policies': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['match-variables'],
-  },
-  'job-failed': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['check-log'],
-  },
-  'changes-set-aside': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['replay-changes'],
-  },
-  'consumer-behind': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['run-consumer'],
-  },
-  'teams-not-compared': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['compare-all'],
-  },
-  'comparison-overdue': {
-    severity: 'warning',
-    concerns: 'service',
-    remedies: ['compare-all', 'check-log'],
-  },
-  'out-of-sync': DRIFTED,
-  'changed-by-hand': {
-    severity: 'failure',
-    concerns: 'team',
-    remedies: ['repair', 'compare', 'keep-as-grant', 'dismiss'],
-  },
-  'plan-refused': DRIFTED,
-  'customer-without-team': {
-    severity: 'warning',
-    concerns: 'customer',
-    remedies: ['link', 'dismiss'],
-  },
-  'unknown-customer': {
-    severity: 'warning',
-    concerns: 'team',
-    remedies: ['link', 'compare', 'dismiss'],
-  },
-  'payment-due': {
-    severity: 'warning',
-    concerns: 'team',
-    remedies: ['dismiss', 'collect-payment'],
-  },
-  'double-billed': {
-    severity: 'warning',
-    concerns: 'customer',
-    remedies: ['dismiss', 'cancel-subscription'],
-  },
-  'other-team-named': {
-    severity: 'warning',
-    concerns: 'team',
-    remedies: ['dismiss', 'cancel-subscription'],
-  },
+  'writes-not-committed': kind('failure', 'service', 'check-database'),
+  'deliveries-refused': kind('failure', 'service', 'check-signing-secret'),
+  'sessions-refused': kind('failure', 'service', 'check-session-secret'),
+  'parked-events': kind('warning', 'customer', 'link', 'replay', 'dismiss'),
+  'second-customer': kind('warning', 'customer', 'link', 'dismiss'),
+  'unreadable-event': kind('warning', 'event', 'replay', 'dismiss', 'upgrade'),
+  'nothing-delivered': kind('failure', 'service', 'check-endpoint'),
+  'events-in-other-mode': kind('failure', 'service', 'match-key-and-secret'),
+  'events-in-both-modes': kind('warning', 'service', 'separate-modes', 'match-key-and-secret'),
+  'events-of-other-accounts': kind('warning', 'service', 'register-own-account'),
+  'unknown-order': kind('warning', 'subscription', 'compare', 'dismiss', 'check-key-permissions'),
+  'products-without-name': kind('warning', 'service', 'check-key-permissions'),
+  'catch-up-too-long': kind('warning', 'service', 'check-key-permissions'),
+  'different-policies': kind('warning', 'service', 'match-variables'),
+  'job-failed': kind('warning', 'service', 'check-log'),
+  'changes-set-aside': kind('warning', 'service', 'replay-changes'),
+  'consumer-behind': kind('warning', 'service', 'run-consumer'),
+  'teams-not-compared': kind('warning', 'service', 'compare-all'),
+  'comparison-overdue': kind('warning', 'service', 'compare-all', 'check-log'),
+  'out-of-sync': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
+  'changed-by-hand': kind('failure', 'team', 'repair', 'compare', 'keep-as-grant', 'dismiss'),
+  'plan-refused': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
+  'customer-without-team': kind('warning', 'customer', 'link', 'dismiss'),
+  'unknown-customer': kind('warning', 'team', 'link', 'compare', 'dismiss'),
+  'payment-due': kind('warning', 'team', 'dismiss', 'collect-payment'),
+  'double-billed': kind('warning', 'customer', 'dismiss', 'cancel-subscription'),
+  'other-team-named': kind('warning', 'team', 'dismiss', 'cancel-subscription'),
 } as const satisfies Record<string, IssueKind>;
 
 export type IssueCode = keyof typeof ISSUES;
@@ -294,229 +193,30 @@ export type ModeEvidence = {
   readonly keyMode: Mode | null;
 };
 
-/** Something that is wrong, with the number of its subjects. */
-export type Issue = {
-  [Code in IssueCode]: IssueKind & {
-    readonly code: Code;
-    /** The number of subjects; 1 if the issue concerns the service. */
-    readonly count: number;
-    /** Whether counting stopped at `count`. */
-    readonly isMore: boolean;
-    readonly evidence: Code extends keyof Evidence
-      ? Evidence[Code]
-      : Readonly<Record<never, never>>;
-  };
-}[IssueCode];
+type EvidenceOf<Code extends IssueCode> = Code extends keyof Evidence
+  ? Evidence[Code]
+  : Readonly<Record<never, never>>;
 
-/** The state from which the issues follow. */
-export type SyncState = {
-  readonly health: Health;
-  readonly counts: IssueCounts;
-  /** The last run of catch-up; `null`: none, or unknown. */
-  readonly catchUp: {
-    readonly startedAtMs: number | null;
-    readonly endedAtMs: number | null;
-  } | null;
-  /** The access policies of the instances that are running, each once. */
-  readonly policies: readonly string[];
-  /** The origins of the last events, the newest first. */
-  readonly origins: readonly EventOrigin[];
-  /** The mode of the API key; `null` when its prefix does not show it. */
-  readonly keyMode: Mode | null;
-  /** `null`: not tried. */
-  readonly areWritesCommitted: boolean | null;
-  readonly compared: Compared;
-  readonly failedJobs: readonly FailedJob[];
-  readonly consumers: readonly ConsumerProgress[];
-  /** `null`: no delivery was refused lately. */
-  readonly refusals: Refusals | null;
-  /** `null`: most session cookies have a signature of `AUTH_SECRET`, or there were none. */
-  readonly refusedSessions: Refusals | null;
+type IssueOf<Code extends IssueCode> = IssueKind & {
+  readonly code: Code;
+  /** The number of subjects; 1 if the issue concerns the service. */
+  readonly count: number;
+  /** Whether counting stopped at `count`. */
+  readonly isMore: boolean;
+  readonly evidence: EvidenceOf<Code>;
 };
 
-/** Older events of the other mode can be from before the key was changed. */
-const WRONG_MODE_MS = 60 * 60_000;
+/** Something that is wrong, with the number of its subjects. */
+export type Issue = { [Code in IssueCode]: IssueOf<Code> }[IssueCode];
 
-/** An event often arrives before its team is linked, so it can be parked for this long. */
-const PARKED_LONG_MS = 10 * 60_000;
-
-/** Stripe can deliver an event after catch-up has found it; the event then counts as delivered. */
-const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
-
-/** Catching up on 30 days of events takes a fraction of this. */
-const CATCH_UP_LONG_MS = 60 * 60_000;
-
-/** A browser also sends the cookie of another app on the same host. */
-const LEAST_SESSIONS = 5;
-
-/** A consumer that is behind for so long is probably not used any more. */
-const CONSUMER_LATE_MS = 24 * 60 * 60_000;
-
-/** Derives everything that is wrong from the state, the most severe first. Pure. */
-export function issuesOf(state: SyncState, nowMs: number): Issue[] {
-  const found = [...serviceIssues(state, nowMs), ...subjectIssues(state, nowMs)];
-  const codes = Object.keys(ISSUES);
-  const orderOf = ({ code }: Issue) => codes.indexOf(code);
-  return found.sort((one, other) => bySeverity(one, other) || orderOf(one) - orderOf(other));
-}
-
-const ONE = { count: 1, isMore: false } as const;
-
-function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { health, areWritesCommitted, catchUp, policies } = state;
-  if (areWritesCommitted === false) {
-    const code = 'writes-not-committed';
-    yield { code, ...ISSUES[code], ...ONE, evidence: {} };
-  }
-  if (state.refusals !== null) {
-    const code = 'deliveries-refused';
-    yield { code, ...ISSUES[code], ...ONE, evidence: state.refusals };
-  }
-  if (state.refusedSessions !== null) {
-    const code = 'sessions-refused';
-    const { severity, ...kind } = ISSUES[code];
-    const evidence = state.refusedSessions;
-    // Anyone can send forged ones.
-    const areAll = evidence.accepted === 0 && evidence.refused >= LEAST_SESSIONS;
-    yield { code, ...kind, ...ONE, severity: areAll ? severity : 'warning', evidence };
-  }
-  const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
-  if (undeliveredSinceMs !== null && nowMs - undeliveredSinceMs > UNDELIVERED_LONG_MS) {
-    const code = 'nothing-delivered';
-    yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: undeliveredSinceMs } };
-  }
-  yield* originIssues(state, nowMs);
-  if (unresolvedProducts > 0) {
-    const code = 'products-without-name';
-    yield { code, ...ISSUES[code], ...ONE, evidence: { products } };
-  }
-  const startedAtMs = catchUp?.startedAtMs ?? null;
-  const isRunning = catchUp?.endedAtMs === null;
-  if (isRunning && startedAtMs !== null && nowMs - startedAtMs > CATCH_UP_LONG_MS) {
-    const code = 'catch-up-too-long';
-    yield { code, ...ISSUES[code], ...ONE, evidence: { sinceMs: startedAtMs } };
-  }
-  if (policies.length > 1) {
-    const code = 'different-policies';
-    yield { code, ...ISSUES[code], ...ONE, evidence: { policies } };
-  }
-  const { failedJobs: jobs } = state;
-  if (jobs.length > 0) {
-    const code = 'job-failed';
-    yield { code, ...ISSUES[code], count: jobs.length, isMore: false, evidence: { jobs } };
-  }
-  const withSetAside = state.consumers.filter(({ setAside }) => setAside > 0);
-  if (withSetAside.length > 0) {
-    const code = 'changes-set-aside';
-    const count = withSetAside.reduce((sum, { setAside }) => sum + setAside, 0);
-    const evidence = { consumers: withSetAside };
-    yield { code, ...ISSUES[code], count, isMore: false, evidence };
-  }
-  const late = state.consumers.filter(
-    ({ behindSinceMs }) => behindSinceMs !== null && nowMs - behindSinceMs > CONSUMER_LATE_MS,
-  );
-  if (late.length > 0) {
-    const code = 'consumer-behind';
-    const evidence = { consumers: late };
-    yield { code, ...ISSUES[code], count: late.length, isMore: false, evidence };
-  }
-  yield* comparisonIssues(state.compared, nowMs);
-}
-
-/** Teams are compared daily unless configured otherwise. */
-const INTERVAL_MS = 24 * 60 * 60_000;
-
-/** A comparison waits for the lease, and for the answers of Stripe. */
-const SLACK_MS = 10 * 60_000;
-
-function* comparisonIssues(compared: Compared, nowMs: number): Generator<Issue> {
-  const { completed, intervalMs, teams, isFollowing } = compared;
-  // The whole interval counts from the start, and the next comparison can take as long as the last one.
-  const tookMs = completed === null ? 0 : completed.endedAtMs - completed.startedAtMs;
-  const dueAtMs = completed === null ? null : completed.startedAtMs + (intervalMs ?? INTERVAL_MS);
-  const nextAtMs = intervalMs === null ? null : dueAtMs;
-  if (teams !== null && teams.uncompared > 0) {
-    const code = 'teams-not-compared';
-    const { severity, ...kind } = ISSUES[code];
-    const isSoonOver = completed !== null && isFollowing;
-    const evidence = { ...teams, nextAtMs };
-    yield { code, ...kind, ...ONE, severity: isSoonOver ? 'notice' : severity, evidence };
-  }
-  const hasTeams = teams !== null && teams.linked > 0;
-  if (
-    completed !== null &&
-    dueAtMs !== null &&
-    hasTeams &&
-    nowMs > dueAtMs + 2 * tookMs + SLACK_MS
-  ) {
-    const code = 'comparison-overdue';
-    const { endedAtMs } = completed;
-    yield { code, ...ISSUES[code], ...ONE, evidence: { endedAtMs, nextAtMs } };
-  }
-}
-
-/**
- * `in-sync`: every team was compared with Stripe, recently enough, and Stripe delivers events. `unproven`: nothing is
- * known to be wrong.
- */
-export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
-
-/** What the issues and the evidence amount to. Unknown is never in sync. Pure. */
-export function verdictOf(
-  issues: readonly Issue[],
-  { compared: { completed, teams }, health }: Pick<SyncState, 'compared' | 'health'>,
-): Verdict {
-  const severities = new Set(issues.map(({ severity }) => severity));
-  if (severities.has('failure')) return 'failure';
-  if (severities.has('warning')) return 'warning';
-  const isCompared =
-    completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
-  return isCompared && health.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
-}
-
-/** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
-function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): Generator<Issue> {
-  const of = origins.length;
-  const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
-  const [live, test] = [inMode('live'), inMode('test')];
-  const mode: Mode = keyMode === 'live' ? 'test' : 'live';
-  const events = mode === 'live' ? live : test;
-  const evidence = { events, of, mode, keyMode };
-  if (live > 0 && test > 0) {
-    const code = 'events-in-both-modes';
-    yield { code, ...ISSUES[code], ...ONE, evidence };
-  } else if (keyMode !== null && events > 0) {
-    const code = 'events-in-other-mode';
-    const { severity, ...kind } = ISSUES[code];
-    const isNew = nowMs - (health.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
-    yield { code, ...kind, severity: isNew ? severity : 'warning', ...ONE, evidence };
-  }
-  const others = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
-  if (others.length === 0) return;
-  const code = 'events-of-other-accounts';
-  const accounts = [...new Set(others.flatMap(({ account }) => account ?? []))];
-  yield { code, ...ISSUES[code], ...ONE, evidence: { events: others.length, of, accounts } };
-}
-
-function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
-  const { parkedEvents: events, parkedSinceMs: sinceMs } = health;
-  const parked = counts['parked-events'];
-  if (parked.count > 0) {
-    const code = 'parked-events';
-    const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
-    const { severity, ...kind } = ISSUES[code];
-    const evidence = { events, sinceMs };
-    yield { code, ...kind, severity: isYoung ? 'notice' : severity, ...parked, evidence };
-  }
-  const { charged, ...second } = counts['second-customer'];
-  if (second.count > 0) {
-    const code = 'second-customer';
-    yield { code, ...ISSUES[code], ...second, evidence: { charged } };
-  }
-  for (const code of SUBJECT_ISSUES) {
-    if (code === 'parked-events' || code === 'second-customer') continue;
-    if (counts[code].count > 0) yield { code, ...ISSUES[code], ...counts[code], evidence: {} };
-  }
+/** An issue with one subject, unless told otherwise, and of the usual severity. */
+export function issue<Code extends IssueCode>(
+  code: Code,
+  evidence: EvidenceOf<Code>,
+  others: Partial<Pick<Issue, 'severity' | 'count' | 'isMore'>> = {},
+): IssueOf<Code> {
+  const kind: IssueKind = ISSUES[code];
+  return { code, ...kind, count: 1, isMore: false, ...others, evidence };
 }
 
 const isOfSubject = (code: string): code is SubjectIssueCode =>

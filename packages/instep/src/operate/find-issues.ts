@@ -4,21 +4,21 @@ import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
 import {
-  bySeverity,
   CODE_OF_CAUSE,
   COMPARISON_ISSUES,
   type ComparisonIssueCode,
   ISSUES,
   type IssueCounts,
+  type IssueKind,
   type Remedy,
   type Severity,
+  SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from '../health/issues.ts';
 import { readNewestNaming } from '../maintenance/reconcile/other-team-named.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type ChargedSubscription,
-  type DoubleBilled,
   readDoubleBilled,
 } from '../postgres/statements/double-billing.ts';
 import {
@@ -35,10 +35,8 @@ import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
-  type AffectedSubscription,
   countListedIssues,
   LISTED_ISSUES,
-  type ListedIssueCode,
   MAX_COUNTED_ISSUES,
   type ParkedCustomer,
   readAffected,
@@ -47,10 +45,43 @@ import {
   readUnreadablePositions,
 } from './open-issues.ts';
 
-/** Something that is wrong with one team, customer, subscription or event. */
-export type OpenIssue = {
-  readonly severity: Severity;
-  readonly remedies: readonly Remedy[];
+/** What is known about an issue with one subject, by its code. */
+export type IssueEvidence = {
+  readonly [Code in ComparisonIssueCode]: {
+    readonly cause: IssueCause;
+    /** What the team has and should have; `null` if the issue is about the customer. */
+    readonly is: TeamPlan | null;
+    readonly shouldBe: TeamPlan | null;
+    /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
+    readonly refusedBy: string | null;
+    /** The team that the customer's subscription names, if it is another one; in a list of issues only. */
+    readonly otherTeam?: NamedTeam;
+  };
+} & {
+  readonly 'parked-events': ParkedEvidence & {
+    /** The team that the metadata of the newest event's subscription names; it can have another customer. */
+    readonly suggestedTeam: NamedTeam | null;
+  };
+  /** No team has the customer, and the metadata of its newest event's subscription names a team with another one. */
+  readonly 'second-customer': ParkedEvidence & {
+    /** The named team, with its customer and the plan of that customer's subscription. */
+    readonly suggestedTeam: NamedTeam;
+  };
+  readonly 'unknown-order': { readonly subscriptionId: string };
+  readonly 'payment-due': { readonly subscriptionId: string; readonly planName: string | null };
+  /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
+  readonly 'double-billed': { readonly subscriptions: readonly ChargedSubscription[] };
+  readonly 'unreadable-event': { readonly event: EventRow; readonly reason: Reason };
+};
+
+type ParkedEvidence = {
+  /** At most 100 events are counted. */
+  readonly events: number;
+  /** The newest of them, and so what the customer has subscribed to: see `subscriptionOf`. */
+  readonly newest: EventRow | null;
+};
+
+type IssueSubject = {
   /** What an action on the issue is about. */
   readonly subject: Subject;
   readonly sinceMs: number;
@@ -58,57 +89,17 @@ export type OpenIssue = {
   readonly customerId: string | null;
   /** The team that the issue is about; `null` if it is about a customer or an event. */
   readonly team: NamedTeam | null;
-} & IssueEvidence;
+};
 
-export type IssueEvidence =
-  | {
-      readonly code: ComparisonIssueCode;
-      /** What the team has and should have; `null` if the issue is about the customer. */
-      readonly evidence: {
-        readonly cause: IssueCause;
-        readonly is: TeamPlan | null;
-        readonly shouldBe: TeamPlan | null;
-        /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
-        readonly refusedBy: string | null;
-        /** The team that the customer's subscription names, if it is another one; in a list of issues only. */
-        readonly otherTeam?: NamedTeam;
-      };
-    }
-  /** At most 100 events are counted. */
-  | {
-      readonly code: 'parked-events';
-      readonly evidence: {
-        readonly events: number;
-        readonly newest: EventRow | null;
-        /** The team that the metadata of the newest event's subscription names; it can have another customer. */
-        readonly suggestedTeam: NamedTeam | null;
-      };
-    }
-  /** No team has the customer, and the metadata of its newest event's subscription names a team with another one. */
-  | {
-      readonly code: 'second-customer';
-      readonly evidence: {
-        readonly events: number;
-        /** What the customer has subscribed to: see `subscriptionOf`. */
-        readonly newest: EventRow | null;
-        /** The named team, with its customer and the plan of that customer's subscription. */
-        readonly suggestedTeam: NamedTeam;
-      };
-    }
-  | { readonly code: 'unknown-order'; readonly evidence: { readonly subscriptionId: string } }
-  | {
-      readonly code: 'payment-due';
-      readonly evidence: { readonly subscriptionId: string; readonly planName: string | null };
-    }
-  /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
-  | {
-      readonly code: 'double-billed';
-      readonly evidence: { readonly subscriptions: readonly ChargedSubscription[] };
-    }
-  | {
-      readonly code: 'unreadable-event';
-      readonly evidence: { readonly event: EventRow; readonly reason: Reason };
-    };
+type OpenIssueOf<Code extends SubjectIssueCode> = IssueSubject & {
+  readonly code: Code;
+  readonly severity: Severity;
+  readonly remedies: readonly Remedy[];
+  readonly evidence: IssueEvidence[Code];
+};
+
+/** Something that is wrong with one team, customer, subscription or event. */
+export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[SubjectIssueCode];
 
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
@@ -121,7 +112,36 @@ export type PageOfIssues = {
   readonly next: IssueCursor | null;
 };
 
-const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
+function openIssue<Code extends SubjectIssueCode>(
+  code: Code,
+  subject: IssueSubject,
+  evidence: IssueEvidence[Code],
+): OpenIssueOf<Code> {
+  const { severity, remedies }: IssueKind = ISSUES[code];
+  return { code, severity, remedies, ...subject, evidence };
+}
+
+const subjectOf = (kind: Subject['kind'], id: string | number): Subject => ({
+  kind,
+  id: String(id),
+});
+
+/** The issue that a comparison found about one of these teams, or about a customer without a team. */
+export function issueOf(
+  found: StoredIssue,
+  teams: readonly NamedTeam[],
+  otherTeam?: NamedTeam,
+): ComparisonIssue {
+  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
+  const subject = teamId === null ? subjectOf('customer', customerId) : subjectOf('team', teamId);
+  const team = teams.find(({ id }) => id === teamId) ?? null;
+  const evidence = { cause, is, shouldBe, refusedBy, ...(otherTeam && { otherTeam }) };
+  const about = { subject, sinceMs, customerId, team };
+  const issue = openIssue(CODE_OF_CAUSE[cause], about, evidence);
+  // Without a subscription, only the application can have written the plan.
+  const canKeep = cause === 'no subscription';
+  return canKeep ? { ...issue, remedies: [...issue.remedies, 'keep-as-grant'] } : issue;
+}
 
 type Row = { readonly key: string; readonly issue: OpenIssue };
 
@@ -133,38 +153,13 @@ type SourcePage = {
   readonly limit: number;
 };
 
-type Source = {
-  readonly codes: readonly [SubjectIssueCode, ...SubjectIssueCode[]];
-  /** The rows after a key; those of one customer stay together, so there can be more than asked for. */
-  readonly read: (query: Query, page: SourcePage) => Promise<Row[]>;
-};
+/** Reads the rows after a key; those of one customer stay together, so there can be more than asked for. */
+type ReadRows = (query: Query, page: SourcePage) => Promise<Row[]>;
 
-const READ_LISTED: Readonly<Record<ListedIssueCode, Source['read']>> = {
-  async 'unknown-order'(query, { after: afterCustomerId, limit }) {
-    const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
-    return await withTeams(query, found, orderIssue);
-  },
-  async 'unreadable-event'(query, { after, limit }) {
-    const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
-    const positions = await readUnreadablePositions(query, { before, limit });
-    const events = await readEventsAt(query, {}, positions, ALL);
-    return events.map((event) => ({
-      key: String(event.position),
-      issue: unreadableIssue(event),
-    }));
-  },
-  async 'payment-due'(query, { after: afterCustomerId, limit }) {
-    const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
-    return await withTeams(query, found, paymentIssue);
-  },
-  async 'double-billed'(query, { after: afterCustomerId, limit }) {
-    const found = await readDoubleBilled(query, { afterCustomerId, limit });
-    return await withTeams(query, found, billingIssue);
-  },
-};
+const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 
 const readCompared =
-  (code: ComparisonIssueCode): Source['read'] =>
+  (code: ComparisonIssueCode): ReadRows =>
   async (query, { teamKey, after: afterCustomerId, limit }) => {
     const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
     const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
@@ -174,47 +169,58 @@ const readCompared =
     );
   };
 
-const readParked: Source['read'] = async (query, page) => {
-  if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
-  const { after: afterCustomerId, limit } = page;
-  const customers = await readParkedCustomers(query, { afterCustomerId, limit });
-  return await parkedIssues(query, customers, page);
+const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadRows>> = {
+  ...byCode(COMPARISON_ISSUES, readCompared),
+  async 'parked-events'(query, page) {
+    if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
+    const { after: afterCustomerId, limit } = page;
+    const customers = await readParkedCustomers(query, { afterCustomerId, limit });
+    return await parkedIssues(query, customers, page);
+  },
+  async 'unknown-order'(query, { after: afterCustomerId, limit }) {
+    const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
+    return await withTeams(query, found, ({ subscriptionId, ...one }, [team = null]) => {
+      const subject = subjectOf('subscription', subscriptionId);
+      return openIssue('unknown-order', { ...one, subject, team }, { subscriptionId });
+    });
+  },
+  async 'unreadable-event'(query, { after, limit }) {
+    const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
+    const positions = await readUnreadablePositions(query, { before, limit });
+    const events = await readEventsAt(query, {}, positions, ALL);
+    return events.map((event) => {
+      const subject = subjectOf('event', event.position);
+      const about = { subject, sinceMs: event.receivedAtMs, customerId: null, team: null };
+      const evidence = { event, reason: whyUnreadable(event) };
+      return { key: subject.id, issue: openIssue('unreadable-event', about, evidence) };
+    });
+  },
+  async 'payment-due'(query, { after: afterCustomerId, limit }) {
+    const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
+    return await withTeams(query, found, ({ subscriptionId, ...one }, teams) => {
+      const isOwn = ({ plan }: NamedTeam) => plan.providerSubscriptionId === subscriptionId;
+      const team = teams.find(isOwn) ?? null;
+      const subject =
+        team === null ? subjectOf('customer', one.customerId) : subjectOf('team', team.id);
+      const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
+      return openIssue('payment-due', { ...one, subject, team }, evidence);
+    });
+  },
+  async 'double-billed'(query, { after: afterCustomerId, limit }) {
+    const found = await readDoubleBilled(query, { afterCustomerId, limit });
+    return await withTeams(query, found, ({ subscriptions, ...one }, [team = null]) => {
+      const subject = subjectOf('customer', one.customerId);
+      return openIssue('double-billed', { ...one, subject, team }, { subscriptions });
+    });
+  },
 };
 
-const ALL_SOURCES: readonly Source[] = [
-  { codes: ['parked-events', 'second-customer'], read: readParked },
-  ...COMPARISON_ISSUES.map((code): Source => ({ codes: [code], read: readCompared(code) })),
-  ...LISTED_ISSUES.map((code): Source => ({ codes: [code], read: READ_LISTED[code] })),
-];
-
 /** The most severe first. Each has an index in which a page begins. */
-const SOURCES = ALL_SOURCES.toSorted((one, other) =>
-  bySeverity(ISSUES[one.codes[0]], ISSUES[other.codes[0]]),
-);
-
-/** The issue that a comparison found about one of these teams, or about a customer without a team. */
-export function issueOf(
-  found: StoredIssue,
-  teams: readonly NamedTeam[],
-  otherTeam?: NamedTeam,
-): ComparisonIssue {
-  const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
-  const code = CODE_OF_CAUSE[cause];
-  const { severity, remedies } = kindOf(code);
-  // Without a subscription, only the application can have written the plan.
-  const canKeep = cause === 'no subscription';
-  return {
-    code,
-    severity,
-    remedies: canKeep ? [...remedies, 'keep-as-grant'] : remedies,
-    subject:
-      teamId === null ? { kind: 'customer', id: customerId } : { kind: 'team', id: String(teamId) },
-    sinceMs,
-    customerId,
-    team: teams.find(({ id }) => id === teamId) ?? null,
-    evidence: { cause, is, shouldBe, refusedBy, ...(otherTeam && { otherTeam }) },
-  };
-}
+const SOURCES = SUBJECT_ISSUES.flatMap((code) => {
+  if (code === 'second-customer') return [];
+  const codes: SubjectIssueCode[] = code === 'parked-events' ? [code, 'second-customer'] : [code];
+  return { codes, read: READERS[code] };
+});
 
 /** The teams that customers name instead of their own, by customer. */
 async function readOtherTeams(
@@ -250,15 +256,11 @@ async function parkedIssues(
     const team = teams[0] ?? null;
     const newest = rows.find(({ position }) => position === newestPosition) ?? null;
     const suggestedTeam = suggested.get(newestPosition) ?? null;
-    const subject = { kind: 'customer', id: customerId } as const;
-    const common = { subject, sinceMs, customerId, team };
+    const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
     const isSecond = team === null && suggestedTeam !== null && suggestedTeam.customerId !== null;
-    if (isSecond && code !== 'parked-events') {
-      const evidence = { events, newest, suggestedTeam };
-      return { code: 'second-customer', ...kindOf('second-customer'), ...common, evidence };
-    }
-    const evidence = { events, newest, suggestedTeam };
-    return { code: 'parked-events', ...kindOf('parked-events'), ...common, evidence };
+    return isSecond && code !== 'parked-events'
+      ? openIssue('second-customer', about, { events, newest, suggestedTeam })
+      : openIssue('parked-events', about, { events, newest, suggestedTeam });
   });
 }
 
@@ -296,55 +298,6 @@ function isChargedTwice(issue: OpenIssue): boolean {
   const status = changeOf(issue.evidence.newest)?.subscription.status ?? '';
   const { plan } = issue.evidence.suggestedTeam;
   return CHARGED_STATUSES.includes(status) && plan.providerSubscriptionId !== null;
-}
-
-function orderIssue(
-  { customerId, subscriptionId, sinceMs }: AffectedSubscription,
-  teams: readonly NamedTeam[],
-): OpenIssue {
-  const team = teams[0] ?? null;
-  const code = 'unknown-order';
-  const subject = { kind: 'subscription', id: subscriptionId } as const;
-  const evidence = { subscriptionId };
-  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
-}
-
-function paymentIssue(
-  { customerId, subscriptionId, sinceMs }: AffectedSubscription,
-  teams: readonly NamedTeam[],
-): OpenIssue {
-  const isOwn = ({ plan }: NamedTeam) => plan.providerSubscriptionId === subscriptionId;
-  const team = teams.find(isOwn) ?? null;
-  const code = 'payment-due';
-  const subject =
-    team === null
-      ? ({ kind: 'customer', id: customerId } as const)
-      : ({ kind: 'team', id: String(team.id) } as const);
-  const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
-  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence };
-}
-
-function billingIssue(
-  { customerId, sinceMs, subscriptions }: DoubleBilled,
-  teams: readonly NamedTeam[],
-): OpenIssue {
-  const code = 'double-billed';
-  const subject = { kind: 'customer', id: customerId } as const;
-  const team = teams[0] ?? null;
-  return { code, ...kindOf(code), subject, sinceMs, customerId, team, evidence: { subscriptions } };
-}
-
-function unreadableIssue(event: EventRow): OpenIssue {
-  const code = 'unreadable-event';
-  const subject = { kind: 'event', id: String(event.position) } as const;
-  const evidence = { event, reason: whyUnreadable(event) };
-  const { receivedAtMs: sinceMs } = event;
-  return { code, ...kindOf(code), subject, sinceMs, customerId: null, team: null, evidence };
-}
-
-function kindOf(code: SubjectIssueCode) {
-  const { severity, remedies } = ISSUES[code];
-  return { severity, remedies };
 }
 
 async function withTeams<Found extends { readonly customerId: string }>(

@@ -1,13 +1,7 @@
 import { readRunningPolicies } from '../access/team-access.ts';
+import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
-import {
-  type Compared,
-  type Issue,
-  issuesOf,
-  type SyncState,
-  type Verdict,
-  verdictOf,
-} from '../health/issues.ts';
+import type { Compared, Issue } from '../health/issues.ts';
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';

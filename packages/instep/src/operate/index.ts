@@ -26,6 +26,7 @@ export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/r
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
+export type { Verdict } from '../health/derive-issues.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
 export { ADVICE, issueText } from '../health/issue-text.ts';
 export {
@@ -48,7 +49,6 @@ export {
   type SubjectIssueCode,
   TEAM_ISSUES,
   type TeamIssueCode,
-  type Verdict,
 } from '../health/issues.ts';
 export type {
   ConsumerState,

@@ -1,0 +1,177 @@
+import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
+import type { Health } from './health.ts';
+import {
+  bySeverity,
+  type Compared,
+  type ConsumerProgress,
+  type FailedJob,
+  ISSUES,
+  type Issue,
+  type IssueCounts,
+  issue,
+  type Refusals,
+  SUBJECT_ISSUES,
+} from './issues.ts';
+
+/** The state from which the issues follow. */
+export type SyncState = {
+  readonly health: Health;
+  readonly counts: IssueCounts;
+  /** The last run of catch-up; `null`: none, or unknown. */
+  readonly catchUp: {
+    readonly startedAtMs: number | null;
+    readonly endedAtMs: number | null;
+  } | null;
+  /** The access policies of the instances that are running, each once. */
+  readonly policies: readonly string[];
+  /** The origins of the last events, the newest first. */
+  readonly origins: readonly EventOrigin[];
+  /** The mode of the API key; `null` when its prefix does not show it. */
+  readonly keyMode: Mode | null;
+  /** `null`: not tried. */
+  readonly areWritesCommitted: boolean | null;
+  readonly compared: Compared;
+  readonly failedJobs: readonly FailedJob[];
+  readonly consumers: readonly ConsumerProgress[];
+  /** `null`: no delivery was refused lately. */
+  readonly refusals: Refusals | null;
+  /** `null`: most session cookies have a signature of `AUTH_SECRET`, or there were none. */
+  readonly refusedSessions: Refusals | null;
+};
+
+/** Older events of the other mode can be from before the key was changed. */
+const WRONG_MODE_MS = 60 * 60_000;
+
+/** An event often arrives before its team is linked, so it can be parked for this long. */
+const PARKED_LONG_MS = 10 * 60_000;
+
+/** Stripe can deliver an event after catch-up has found it; the event then counts as delivered. */
+const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
+
+/** Catching up on 30 days of events takes a fraction of this. */
+const CATCH_UP_LONG_MS = 60 * 60_000;
+
+/** A browser also sends the cookie of another app on the same host. */
+const LEAST_SESSIONS = 5;
+
+/** A consumer that is behind for so long is probably not used any more. */
+const CONSUMER_LATE_MS = 24 * 60 * 60_000;
+
+/** Derives everything that is wrong from the state, the most severe first. Pure. */
+export function issuesOf(state: SyncState, nowMs: number): Issue[] {
+  const found = [...serviceIssues(state, nowMs), ...subjectIssues(state, nowMs)];
+  const codes = Object.keys(ISSUES);
+  const orderOf = ({ code }: Issue) => codes.indexOf(code);
+  return found.sort((one, other) => bySeverity(one, other) || orderOf(one) - orderOf(other));
+}
+
+function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
+  const { health, catchUp, policies, refusals, refusedSessions, failedJobs: jobs } = state;
+  const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
+  if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
+  if (refusals !== null) yield issue('deliveries-refused', refusals);
+  if (refusedSessions !== null) {
+    // Anyone can send forged ones.
+    const { accepted, refused } = refusedSessions;
+    const areAll = accepted === 0 && refused >= LEAST_SESSIONS;
+    yield issue('sessions-refused', refusedSessions, areAll ? {} : { severity: 'warning' });
+  }
+  const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
+  if (undeliveredSinceMs !== null && isLongSince(undeliveredSinceMs, UNDELIVERED_LONG_MS)) {
+    yield issue('nothing-delivered', { sinceMs: undeliveredSinceMs });
+  }
+  yield* originIssues(state, nowMs);
+  if (unresolvedProducts > 0) yield issue('products-without-name', { products });
+  const startedAtMs = catchUp?.endedAtMs === null ? catchUp.startedAtMs : null;
+  if (startedAtMs !== null && isLongSince(startedAtMs, CATCH_UP_LONG_MS)) {
+    yield issue('catch-up-too-long', { sinceMs: startedAtMs });
+  }
+  if (policies.length > 1) yield issue('different-policies', { policies });
+  if (jobs.length > 0) yield issue('job-failed', { jobs }, { count: jobs.length });
+  const failing = state.consumers.filter(({ setAside }) => setAside > 0);
+  if (failing.length > 0) {
+    const count = failing.reduce((sum, { setAside }) => sum + setAside, 0);
+    yield issue('changes-set-aside', { consumers: failing }, { count });
+  }
+  const late = state.consumers.filter((one) => isLongSince(one.behindSinceMs, CONSUMER_LATE_MS));
+  if (late.length > 0) yield issue('consumer-behind', { consumers: late }, { count: late.length });
+  yield* comparisonIssues(state.compared, nowMs);
+}
+
+/** Teams are compared daily unless configured otherwise. */
+const INTERVAL_MS = 24 * 60 * 60_000;
+
+/** A comparison waits for the lease, and for the answers of Stripe. */
+const SLACK_MS = 10 * 60_000;
+
+function* comparisonIssues(compared: Compared, nowMs: number): Generator<Issue> {
+  const { completed, intervalMs, teams, isFollowing } = compared;
+  if (teams === null) return;
+  const dueAtMs = completed === null ? null : completed.startedAtMs + (intervalMs ?? INTERVAL_MS);
+  const nextAtMs = intervalMs === null ? null : dueAtMs;
+  if (teams.uncompared > 0) {
+    const isSoonOver = completed !== null && isFollowing;
+    const evidence = { ...teams, nextAtMs };
+    yield issue('teams-not-compared', evidence, isSoonOver ? { severity: 'notice' } : {});
+  }
+  if (completed === null || dueAtMs === null || teams.linked === 0) return;
+  // The whole interval counts from the start, and the next comparison can take as long as the last one.
+  const tookMs = completed.endedAtMs - completed.startedAtMs;
+  if (nowMs > dueAtMs + 2 * tookMs + SLACK_MS) {
+    yield issue('comparison-overdue', { endedAtMs: completed.endedAtMs, nextAtMs });
+  }
+}
+
+/**
+ * `in-sync`: every team was compared with Stripe, recently enough, and Stripe delivers events. `unproven`: nothing is
+ * known to be wrong.
+ */
+export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
+
+/** What the issues and the evidence amount to. Unknown is never in sync. Pure. */
+export function verdictOf(
+  issues: readonly Issue[],
+  { compared: { completed, teams }, health }: Pick<SyncState, 'compared' | 'health'>,
+): Verdict {
+  const severities = new Set(issues.map(({ severity }) => severity));
+  if (severities.has('failure')) return 'failure';
+  if (severities.has('warning')) return 'warning';
+  const isCompared =
+    completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
+  return isCompared && health.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
+}
+
+/** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
+function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): Generator<Issue> {
+  const of = origins.length;
+  const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
+  const [live, test] = [inMode('live'), inMode('test')];
+  const mode: Mode = keyMode === 'live' ? 'test' : 'live';
+  const events = mode === 'live' ? live : test;
+  const evidence = { events, of, mode, keyMode };
+  if (live > 0 && test > 0) yield issue('events-in-both-modes', evidence);
+  else if (keyMode !== null && events > 0) {
+    const isNew = nowMs - (health.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
+    yield issue('events-in-other-mode', evidence, isNew ? {} : { severity: 'warning' });
+  }
+  const others = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
+  if (others.length === 0) return;
+  const accounts = [...new Set(others.flatMap(({ account }) => account ?? []))];
+  yield issue('events-of-other-accounts', { events: others.length, of, accounts });
+}
+
+function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
+  const { parkedEvents: events, parkedSinceMs: sinceMs } = health;
+  for (const code of SUBJECT_ISSUES) {
+    const counted = counts[code];
+    if (counted.count === 0) continue;
+    if (code === 'parked-events') {
+      const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
+      const severity = isYoung ? ({ severity: 'notice' } as const) : {};
+      yield issue(code, { events, sinceMs }, { ...severity, ...counted });
+    } else if (code === 'second-customer') {
+      const { charged, ...others } = counts[code];
+      yield issue(code, { charged }, others);
+    } else yield issue(code, {}, counted);
+  }
+}
