@@ -92,6 +92,29 @@ function teamLists(teams: number): ConsolePage[] {
     { name: '… of a plan and with a problem', path: '/teams?plan=Pro&issue=unknown-order' },
     { name: '… by all filters', path: `/teams?${ALL_FILTERS}` },
     { name: '… by all filters, from the end', path: `/teams?${ALL_FILTERS}&sort=-id` },
+    { name: '… with a due payment', path: '/teams?due=7' },
+    { name: '… with a due payment, by its time', path: '/teams?due=1&sort=due' },
+    { name: '… with a due payment, the newest first', path: '/teams?due=1&sort=-due' },
+    {
+      name: '… with a due payment, after the middle',
+      path: `/teams?due=1&sort=due&after=${middle - (middle % 40) + 7}`,
+    },
+    {
+      name: '… with a due payment, before the middle',
+      path: `/teams?due=1&sort=due&before=${middle - (middle % 40) + 7}`,
+    },
+    { name: '… with a due payment, of a status', path: '/teams?due=1&sort=due&status=unpaid' },
+    {
+      name: '… with a due payment, of an unknown plan',
+      path: '/teams?due=1&sort=due&plan=unknown',
+    },
+    { name: '… with a long due payment, by name', path: '/teams?due=80&sort=name' },
+    { name: '… with a long due payment, by plan', path: '/teams?due=80&sort=-plan' },
+    {
+      name: '… with a due payment, as a file',
+      path: '/teams?due=1&sort=due&format=csv',
+      isFile: true,
+    },
     { name: '… by id', path: `/teams?search=${teams}` },
     { name: '… by customer', path: `/teams?search=cus_Bench${count(teams)}` },
     { name: '… by subscription', path: `/teams?search=${subscription}` },
@@ -276,7 +299,7 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
 
 /** The sorted lists, with as many teams as the console can sort. */
 export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]> {
-  const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id'];
+  const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id', 'due'];
   return [
     ...orders.map((order, index) => ({
       name: `${index === 0 ? 'sorted teams' : '…'} ${nameOfOrder(order)}`,

@@ -75,11 +75,11 @@ const COUNTED = `
   select
     from instep.leased_jobs
    where name = 'team-counts'
-     and progress is not null`;
+     and progress ? 'groups'`;
 
 /** The list of teams shows these counts, and can be sorted only if they are small enough. */
 async function untilTeamsCounted(ask: Ask): Promise<void> {
-  const deadlineMs = performance.now() + 60_000;
+  const deadlineMs = performance.now() + 120_000;
   while (performance.now() < deadlineMs) {
     const [counted] = await ask(COUNTED);
     if (counted !== undefined) return;

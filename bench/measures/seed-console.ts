@@ -69,6 +69,9 @@ const PRODUCTS = `
          now()
     from generate_series(0, 2) as number`;
 
+/** Some hour of the last 90 days. */
+const SINCE = `now() - (right(customer_id, 9)::integer / 40 % 2160) * interval '1 hour'`;
+
 /** Many of the oldest teams have lost their plans, and some of the others. */
 const LOST_PLANS = `
   with lost as (
@@ -82,9 +85,18 @@ const LOST_PLANS = `
     returning provider_customer_id, subscription_status
   )
   update instep.subscriptions
-     set status = subscription_status
+     set status        = subscription_status,
+         latest_status = subscription_status,
+         latest_since  = ${SINCE}
     from lost
    where customer_id = provider_customer_id`;
+
+/** One team in forty has a payment that failed. */
+const PAST_DUE = `
+  update instep.subscriptions
+     set latest_status = 'past_due',
+         latest_since  = ${SINCE}
+   where right(customer_id, 9)::integer % 40 = 7`;
 
 /** The most findings that Instep stores. */
 const FINDINGS = `
@@ -130,6 +142,7 @@ export async function seedConsole(
   const history = { events, teams, firstSeconds, eventsPerSecond: events / seconds };
   await seedHistory(ask, history, onLogged, realisticLog(RECEIVED_AT));
   await ask(PRODUCTS);
-  for (const statement of [LOST_PLANS, FINDINGS, AMBIGUOUS, ACTIONS]) await ask(statement);
+  for (const statement of [LOST_PLANS, PAST_DUE, FINDINGS, AMBIGUOUS, ACTIONS])
+    await ask(statement);
   await ask('vacuum analyze');
 }

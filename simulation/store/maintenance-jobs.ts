@@ -89,7 +89,8 @@ export async function settle(jobs: readonly Job[], query: Query): Promise<void> 
       }
     }
     const ambiguous = await readAmbiguousSubscriptions(query, 1);
-    const parked = await readCustomersOfParkedEvents(query, { limit: 1, exceptIds: [] });
+    const first = { afterId: null, limit: 1, exceptIds: [] };
+    const { found: parked } = await readCustomersOfParkedEvents(query, first);
     if (isDone && ambiguous.length === 0 && parked.length === 0) return;
   }
 }

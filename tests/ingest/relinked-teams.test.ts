@@ -184,6 +184,7 @@ test('a turn ends before the plans are written, so that a slow write delays no o
   expect(steps).toEqual([
     'acquire_lease',
     'read_customers_of_empty_teams',
+    'save_progress',
     'release_lease',
     'write',
   ]);

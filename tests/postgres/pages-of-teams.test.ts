@@ -1,4 +1,6 @@
-import { readLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { Examined } from 'instep/src/postgres/examine.ts';
+import { type LinkedTeam, readLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 
@@ -25,15 +27,13 @@ test.each([
       values,
     );
   }
-  const found: unknown[] = [];
-  for (;;) {
-    const [team] = await readLinkedTeams(database.query, {
-      afterId: (found.at(-1) as string) ?? null,
-      limit: 1,
-    });
-    if (team === undefined) break;
-    found.push(team.id);
-  }
-  expect(found).toEqual(ids);
+  const all: unknown[] = [];
+  let afterId: ApplicationId | null = null;
+  do {
+    const page: Examined<LinkedTeam> = await readLinkedTeams(database.query, { afterId, limit: 1 });
+    all.push(...page.found.map(({ id }) => id));
+    afterId = page.examinedTo;
+  } while (afterId !== null);
+  expect(all).toEqual(ids);
   await database.close();
 });

@@ -6,7 +6,8 @@ import type { Database, Query } from 'instep/src/postgres/database.ts';
 /** Counts the teams as the job does, whether or not it is due. */
 export async function countTeamsNow(query: Query): Promise<void> {
   const lease = { name: 'team-counts', holder: 'test', dueAfterMs: 0 };
-  await withLease(query, lease, async (run) => run.complete(await countTeams(query)));
+  const { signal } = new AbortController();
+  await withLease(query, lease, (run) => countTeams(run, { query, now: Date.now }, signal));
 }
 
 /** Makes the last count of the teams appear to be from this time, in milliseconds since 1970. */

@@ -59,7 +59,8 @@ export function teamFilterOf(fields: TeamFields, nowMs: number): TeamFilter {
   };
 }
 
-const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer', 'due'];
+/** By what the list can be sorted. */
+export const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer', 'due'];
 
 /** The order that `plan` or `-plan` stands for; by id by default. */
 export function teamOrderOf({ sort }: TeamFields): TeamOrder {

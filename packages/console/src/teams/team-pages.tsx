@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import {
+  countDue,
   countText,
   exportTeams,
   findTeams,
@@ -7,6 +8,8 @@ import {
   type OperateContext,
   type PageOfTeams,
   readTeamCounts,
+  type TeamGroup,
+  type TeamSort,
   type TeamsStart,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -19,6 +22,7 @@ import { FilterLinks, groupsMatching } from './filter-links.tsx';
 import {
   readStart,
   readTeamFields,
+  SORTS,
   type TeamFields,
   teamFilterOf,
   teamOrderOf,
@@ -42,15 +46,12 @@ export function teamPages(options: OperateContext): Hono {
     const start = readStart((name) => req.query(name));
     const counts = await readTeamCounts(options);
     const given = readTeamFields(context);
-    const matching = counts === null ? null : countAll(groupsMatching(counts.groups, given));
-    const canSort = matching !== null && matching <= MAX_SORTED;
     if (given.search.includes('@')) {
       return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
     }
-    // Ids have an index.
-    const isById = teamOrderOf(given).sort === 'id';
-    const fields = canSort || isById ? given : { ...given, sort: '' };
-    const filter = teamFilterOf(fields, now());
+    const filter = teamFilterOf(given, now());
+    const sorts = await sortsOf(filter.dueBeforeMs, counts && groupsMatching(counts.groups, given));
+    const fields = sorts.includes(teamOrderOf(given).sort) ? given : { ...given, sort: '' };
     const order = teamOrderOf(fields);
     const file = exportList(context, options, {
       name: 'teams',
@@ -63,16 +64,17 @@ export function teamPages(options: OperateContext): Hono {
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
         <FilterLinks fields={fields} counts={counts} nowMs={now()} />
-        {counts !== null && !canSort && (
+        {counts !== null && !sorts.includes('name') && (
           <p class="quiet">
-            Sorted by id. Filter the teams to sort up to {countText(MAX_SORTED)} of them.
+            Sorted by {order.sort === 'due' ? 'the time of the due payment' : 'id'}. Filter the
+            teams to sort up to {countText(MAX_SORTED)} of them by any column.
           </p>
         )}
         <div id="results">
           {page.teams.length > 0 && (
             <>
               <ExportLinks url={teamsUrl(fields)} />
-              <TeamTable teams={page.teams} sorted={canSort ? { fields, order } : null} />
+              <TeamTable teams={page.teams} sorted={{ fields, order, sorts }} />
             </>
           )}
           <PageEnd page={page} fields={fields} start={start} />
@@ -81,6 +83,17 @@ export function teamPages(options: OperateContext): Hono {
     );
   });
   return app.route('/', teamPage(options));
+
+  /** By what the matching teams can be sorted: ids and due payments have an index. */
+  async function sortsOf(
+    dueBeforeMs: number | undefined,
+    groups: readonly TeamGroup[] | null,
+  ): Promise<readonly TeamSort[]> {
+    if (groups !== null && countAll(groups) <= MAX_SORTED) return SORTS;
+    if (dueBeforeMs === undefined) return ['id'];
+    const due = await countDue(options, dueBeforeMs, MAX_SORTED + 1);
+    return due <= MAX_SORTED ? SORTS : ['id', 'due'];
+  }
 }
 
 function SearchForm({ fields }: { readonly fields: TeamFields }) {

@@ -15,7 +15,12 @@ const COLUMNS = [
   { name: 'Due since', sort: 'due' },
 ] as const;
 
-type Sorted = { readonly fields: TeamFields; readonly order: TeamOrder };
+type Sorted = {
+  readonly fields: TeamFields;
+  readonly order: TeamOrder;
+  /** By what else the list can be sorted. */
+  readonly sorts: readonly TeamSort[];
+};
 
 type TeamTableProps = {
   readonly teams: readonly NamedTeam[];
@@ -28,7 +33,7 @@ export function TeamTable({ teams, sorted }: TeamTableProps) {
   const end = isDue ? COLUMNS.length : -1;
   const columns = COLUMNS.slice(0, end).map(({ sort, ...column }) => ({
     ...column,
-    sort: sorted === null ? undefined : sortBy(sort, sorted),
+    sort: sorted?.sorts.includes(sort) ? sortBy(sort, sorted) : undefined,
   }));
   return (
     <Table

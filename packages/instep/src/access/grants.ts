@@ -10,10 +10,11 @@ import {
 import { GRANTING_STATUSES } from '../core/status.ts';
 import { hasPlan, isSamePlan, NO_PLAN } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
+import { type Examined, examine } from '../postgres/examine.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
 import { noteNamelessProducts } from '../postgres/statements/products.ts';
 import { IS_OVER, readCustomers, readOpenGrant } from '../postgres/statements/subscriptions.ts';
-import { readTeam, type Team, writePlans } from '../postgres/statements/teams.ts';
+import { type PageAfter, readTeam, type Team, writePlans } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError } from '../runtime/errors.ts';
@@ -228,56 +229,67 @@ async function follow(
 
 const GRANTS = `status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
+const EXAMINED = 5_000;
+
 /**
  * What is open about grants: the end has come; the row lacks a plan, as when the application has cleared it; or it has
  * the granted one although the customer's deciding event grants a plan, as when the application linked the team. Grants
  * are few beside the teams, so the teams are read one by one.
  */
-const READ_DUE = ({ teams }: ApplicationTables) => `
-      select team_id as "teamId"
-        from instep.grants as open_grant
-        left join lateral (
-               select *
-                 from ${teams.rows} as teams
-                where id = ${idFrom(teams.idType, 'open_grant.team_id')}
-               offset 0
-             ) as teams on true
-        left join lateral (
-               select subscription_id, ${GRANTS} as grants
-                 from instep.subscriptions as state
-                where customer_id = teams.provider_customer_id
-                  and status is not null
-                order by $3 = 'best' and ${GRANTS} desc, created_at desc, ${GRANTS} desc
-                limit 1
-             ) as deciding on true
-       where closed_at is null
-         and team_id <> all ($2::text[])
-         and (ends_at <= now()
-              or teams.id is not null
-                 and teams.provider_subscription_id is null
-                 and case
-                       when deciding.grants then
-                         -- One without an id also leaves the column empty.
-                         deciding.subscription_id <> ''
-                         and teams.subscription_status = 'active'
-                         and teams.provider_product_id is not distinct from open_grant.product_id
-                       else teams.provider_product_id is null and teams.plan_name is null
-                     end)
-       order by ends_at
-       limit $1`;
+const FIND_DUE = ({ teams }: ApplicationTables) => `found as (
+        select team_id as "teamId"
+          from examined as open_grant
+          left join lateral (
+                 select *
+                   from ${teams.rows} as teams
+                  where id = ${idFrom(teams.idType, 'open_grant.team_id')}
+                 offset 0
+               ) as teams on true
+          left join lateral (
+                 select subscription_id, ${GRANTS} as grants
+                   from instep.subscriptions as state
+                  where customer_id = teams.provider_customer_id
+                    and status is not null
+                  order by $4 = 'best' and ${GRANTS} desc, created_at desc, ${GRANTS} desc
+                  limit 1
+               ) as deciding on true
+         where team_id <> all ($2::text[])
+           and (ends_at <= now()
+                or teams.id is not null
+                   and teams.provider_subscription_id is null
+                   and case
+                         when deciding.grants then
+                           -- One without an id also leaves the column empty.
+                           deciding.subscription_id <> ''
+                           and teams.subscription_status = 'active'
+                           and teams.provider_product_id is not distinct from open_grant.product_id
+                         else teams.provider_product_id is null and teams.plan_name is null
+                       end)
+         order by ends_at
+         limit $3
+      )`;
 
-/** The teams whose row does not follow their grant, by id as text, except some. */
+/** The teams of the next grants whose row does not follow their grant, by id as text, except some. */
 export async function readTeamsOfDueGrants(
   query: Query,
   planSelection: PlanSelection,
-  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
-): Promise<string[]> {
-  const rows = await query<{ teamId: string }>({
+  { afterId, limit, exceptIds }: PageAfter & { readonly exceptIds: readonly string[] },
+): Promise<Examined<string>> {
+  const { found, examinedTo } = await examine<{ teamId: string }, string>(query, {
     name: 'read_teams_of_due_grants',
-    text: READ_DUE,
-    values: [limit, exceptIds, planSelection],
+    examined: () => `
+        select *
+          from instep.grants
+         where closed_at is null
+           and team_id > coalesce($1, '')
+         order by team_id
+         limit ${EXAMINED}`,
+    key: 'team_id',
+    limit: EXAMINED,
+    found: FIND_DUE,
+    values: [afterId, exceptIds, limit, planSelection],
   });
-  return rows.map(({ teamId }) => teamId);
+  return { found: found.map(({ teamId }) => teamId), examinedTo };
 }
 
 /**

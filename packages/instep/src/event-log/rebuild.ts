@@ -21,6 +21,7 @@ import { haveSameFields, type SubscriptionChange } from '../core/subscription-ev
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
+import type { Examined } from '../postgres/examine.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
@@ -28,7 +29,13 @@ import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type LinkedTeam, readLinkedTeams, writePlans } from '../postgres/statements/teams.ts';
+import {
+  type LinkedTeam,
+  readLinkedTeams,
+  readTeam,
+  type Team,
+  writePlans,
+} from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './decisions.ts';
 import { readPrunedBefore } from './prune.ts';
@@ -71,9 +78,10 @@ export async function* rebuild(
   options: RebuildOptions,
 ): AsyncGenerator<Difference> {
   let afterId: ApplicationId | null = null;
-  for (;;) {
-    const page = await readLinkedTeams(database.query, { afterId, limit: PAGE, ...options });
-    for (const { customerId } of page) {
+  do {
+    const page: Examined<Team> = await readPage(database.query, afterId, options);
+    for (const { customerId } of page.found) {
+      if (customerId === null) continue;
       try {
         yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
       } catch (error) {
@@ -81,10 +89,18 @@ export async function* rebuild(
         options.onFailure({ customerId, error });
       }
     }
-    const last = page.at(-1);
-    if (last === undefined) return;
-    afterId = last.id;
-  }
+    afterId = page.examinedTo;
+  } while (afterId !== null);
+}
+
+async function readPage(
+  query: Query,
+  afterId: ApplicationId | null,
+  { teamId }: RebuildOptions,
+): Promise<Examined<Team>> {
+  if (teamId === undefined) return await readLinkedTeams(query, { afterId, limit: PAGE });
+  const team = await readTeam(query, teamId);
+  return { found: team === null ? [] : [team], examinedTo: null };
 }
 
 async function rebuildCustomer(

@@ -1,11 +1,13 @@
-import * as v from 'valibot';
+import type { ApplicationId } from '../core/application.ts';
 import { grantOf, originOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
+import type { Examined } from '../postgres/examine.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { withLease } from './lease.ts';
+import { sweepTeams } from './sweep.ts';
 import type { Job } from './worker.ts';
 
 type ChangedTeamsOptions = {
@@ -17,13 +19,10 @@ type ChangedTeamsOptions = {
 
 const JOB = 'changed-teams';
 
-/** All instances together read teams for 100 ms, and then pause for 4 seconds. */
-const BUDGET_MS = 100;
+/** The pause of all instances together between two parts of a sweep. */
 const DUE_AFTER_MS = 4_000;
 
 const PAGE = 500;
-
-const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.string()])) });
 
 /**
  * Finds teams that were changed by hand: something other than Instep has changed their plan. It does not ask
@@ -32,25 +31,21 @@ const progressShape = v.object({ afterTeamId: v.nullable(v.union([v.number(), v.
 export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
   const { query, planSelection, nonce, clockMs } = options;
   const lease = { name: JOB, holder: nonce(), dueAfterMs: DUE_AFTER_MS };
-  return async (signal) => {
-    await withLease(query, lease, async (run) => {
-      const startedAtMs = clockMs();
-      const saved = v.safeParse(progressShape, run.progress);
-      let afterId = saved.success ? saved.output.afterTeamId : null;
-      do {
-        // Read the teams before their customers, so that an issue due to an event in between refers to a row
-        // that no longer exists.
-        const teams = await readLinkedTeams(query, { afterId, limit: PAGE });
-        const customerIds = teams.map(({ customerId }) => customerId);
-        const known = await readCustomers(query, customerIds);
-        const applied = await readAppliedNames(query, [...known.names.keys()]);
-        const found = teams.flatMap((team) => issueOf(team, known, applied, planSelection));
-        // Only Stripe shows that a wrong name is right again.
-        await storeIssues(query, customerIds, found, ['changed by hand']);
-        afterId = teams.length < PAGE ? null : (teams.at(-1)?.id ?? null);
-      } while (afterId !== null && !signal.aborted && clockMs() - startedAtMs < BUDGET_MS);
-      await run.complete({ afterTeamId: afterId });
-    });
+  async function examine(afterId: ApplicationId | null): Promise<Examined<FoundIssue>> {
+    // Read the teams before their customers, so that an issue due to an event in between refers to a row
+    // that no longer exists.
+    const { found: teams, examinedTo } = await readLinkedTeams(query, { afterId, limit: PAGE });
+    const customerIds = teams.map(({ customerId }) => customerId);
+    const known = await readCustomers(query, customerIds);
+    const applied = await readAppliedNames(query, [...known.names.keys()]);
+    const found = teams.flatMap((team) => issueOf(team, known, applied, planSelection));
+    // Only Stripe shows that a wrong name is right again.
+    await storeIssues(query, customerIds, found, ['changed by hand']);
+    return { found, examinedTo };
+  }
+
+  return async () => {
+    await withLease(query, lease, (run) => sweepTeams(run, examine, { clockMs }));
   };
 }
 

@@ -1,12 +1,14 @@
 import type { Query } from '../postgres/database.ts';
-import { readTeamsOf } from '../postgres/statements/teams.ts';
+import { type Examined, examineTeams } from '../postgres/examine.ts';
+import { type PageAfter, readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
-import { READS_ALL_TEAMS, withLease } from './lease.ts';
+import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
+import { sweepTeams } from './sweep.ts';
 import type { Job } from './worker.ts';
 import { pauseWithoutPermission } from './worker.ts';
 
@@ -39,10 +41,21 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     await reconcileTeams(teams, listed.subscriptions, options, signal);
   }
 
+  /** New customers come before all repetitions. */
+  async function take(run: LeasedRun): Promise<string[]> {
+    const page = { limit: BATCH };
+    const added = await sweepTeams(
+      run,
+      (afterId) => takeNewCustomers(query, { afterId, ...page }),
+      page,
+    );
+    return [...added, ...(await takeAgain(query, Math.max(0, BATCH - added.length)))];
+  }
+
   async function run(signal: AbortSignal): Promise<void> {
-    const take = () => takeNewCustomers(query, BATCH);
-    // The lease covers the read only: calls to Stripe that take long must not delay the next one.
-    const customerIds = (await withLease(query, lease, take)) ?? [];
+    // The lease covers the reads only: calls to Stripe that take long must not delay the next ones.
+    const taken = await withLease(query, lease, take);
+    const customerIds = [...new Set(taken)];
     for (const [index, customerId] of customerIds.entries()) {
       if (signal.aborted) return;
       try {
@@ -77,65 +90,140 @@ export const IS_COMPARED = `exists (
                select from instep.new_customers where customer_id = provider_customer_id
              )`;
 
-const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      with unknown as materialized (
-        select provider_customer_id as customer_id,
-               max(provider_subscription_id) as subscription_id
-          from ${teams.rows} as teams
-         where provider_customer_id is not null
-           and (
-                 not exists (
+/** SQL for whether no subscription is known of the customer of a row of `teams`, or not the one of the row. */
+const IS_UNKNOWN = `not exists (
                    select
                      from instep.subscriptions as state
                     where state.customer_id = provider_customer_id
                       and state.status is not null
                       and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
-                 )
-                 or provider_customer_id in (
-                   select requested.customer_id
-                     from instep.new_customers as requested
-                    where requested.is_requested
-                 )
-                 or not ${IS_COMPARED} and exists (
+                 )`;
+
+const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
+      unasked as (
+        select distinct provider_customer_id as customer_id
+          from examined
+          left join lateral (
+                 select *
+                   from instep.new_customers
+                  where customer_id = provider_customer_id
+                 offset 0
+               ) as known on true
+         where provider_customer_id is not null
+           and (
+                 known.customer_id is null and exists (
                    select
                      from instep.leased_jobs
                     where name = 'reconcile'
                       and progress -> 'completed' is not null
                  )
+                 or (known.customer_id is null
+                     or provider_subscription_id <> coalesce(known.subscription_id, ''))
+                    and ${IS_UNKNOWN}
                )
-         group by provider_customer_id
       ), due as (
-        select unknown.customer_id, unknown.subscription_id
-          from unknown
-          left join instep.new_customers as known using (customer_id)
+        select unasked.customer_id, written.subscription_id
+          from unasked
          cross join lateral (
-                 select known.customer_id is null
-                        or ${isWritten('unknown')}
-               ) as row (is_new)
-         where is_new
-            or due_at < now()
-         order by is_new desc, first_asked_at desc, customer_id
-         limit $1
-      )
-      insert into instep.new_customers as known (customer_id, subscription_id, due_at)
-      select customer_id, subscription_id, now() + interval '5 seconds'
-        from due
-          on conflict (customer_id) do update
-         set subscription_id = coalesce(excluded.subscription_id, known.subscription_id),
-             first_asked_at  = case when ${isWritten('excluded')} then now() else known.first_asked_at end,
-             due_at          = case when ${isWritten('excluded')} then excluded.due_at else ${DUE_AGAIN} end
-      returning customer_id as "customerId"`;
+                 select max(provider_subscription_id) as subscription_id
+                   from ${teams.rows} as teams
+                  where provider_customer_id = unasked.customer_id
+               ) as written
+          left join instep.new_customers as known using (customer_id)
+         where known.customer_id is null
+            or ${isWritten('written')}
+         order by unasked.customer_id
+         limit $2
+      ), found as (
+        insert into instep.new_customers as known (customer_id, subscription_id, due_at)
+        select customer_id, subscription_id, now() + interval '5 seconds'
+          from due
+            on conflict (customer_id) do update
+           set subscription_id = coalesce(excluded.subscription_id, known.subscription_id),
+               first_asked_at  = now(),
+               due_at          = excluded.due_at
+        returning customer_id as "customerId"
+      )`;
 
 /**
- * Customers of teams for which Stripe should be asked now: no subscription of theirs is known, the application has
- * written one to the row that is not, a call got no answer, or the team has come since the first comparison of all
- * teams. First come those for which it was never asked (about that subscription), then the newest. Each is due again,
- * because a customer can be created long before the checkout is completed.
+ * Customers of the next teams for which Stripe was never asked (about the subscription that the application has written
+ * to the row), and of whom no subscription is known, or whose team has come since the first comparison of all teams.
  */
-async function takeNewCustomers(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
+async function takeNewCustomers(
+  query: Query,
+  { afterId, limit }: PageAfter,
+): Promise<Examined<string>> {
+  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'take_new_customers',
-    text: TAKE_NEW_CUSTOMERS,
+    found: TAKE_NEW_CUSTOMERS,
+    values: [limit],
+    afterId,
+  });
+  return { found: found.map(({ customerId }) => customerId), examinedTo };
+}
+
+/** How many customers one statement examines whom to ask for again is due. */
+const EXAMINED = 1_000;
+
+const TAKE_AGAIN = ({ teams }: ApplicationTables) => `
+      with examined as materialized (
+        select customer_id, first_asked_at, due_at, is_requested
+          from instep.new_customers
+         where due_at < now()
+           and due_at < 'infinity'
+         order by due_at desc
+         limit ${EXAMINED}
+      ), judged as materialized (
+        select examined.*,
+               linked.is_unknown is not null as is_linked,
+               is_requested or linked.is_unknown as is_open
+          from examined
+         cross join lateral (
+                 select bool_or(${IS_UNKNOWN}) as is_unknown
+                   from ${teams.rows} as teams
+                  where provider_customer_id = examined.customer_id
+               ) as linked
+      ), taken as (
+        select customer_id, due_at
+          from judged
+         where is_linked
+           and is_open
+         order by first_asked_at desc
+         limit $1
+      ), settled as (
+        update instep.new_customers as known
+           set due_at = 'infinity'
+          from judged
+         where known.customer_id = judged.customer_id
+           -- It was not requested meanwhile.
+           and known.due_at = judged.due_at
+           and is_linked
+           and not is_open
+      ), unlinked as (
+        -- It is asked for again if a team gets it.
+        delete from instep.new_customers as known
+         using judged
+         where known.customer_id = judged.customer_id
+           and known.due_at = judged.due_at
+           and not is_linked
+           and not judged.is_requested
+      )
+      update instep.new_customers as known
+         set due_at = ${DUE_AGAIN}
+        from taken
+       where known.customer_id = taken.customer_id
+         and known.due_at = taken.due_at
+      returning known.customer_id as "customerId"`;
+
+/**
+ * Customers for whom Stripe was asked and should be asked again now, the newest first: still no subscription of theirs
+ * is known, or a call got no answer. Each is due again, because a customer can be created long before the checkout is
+ * completed.
+ */
+async function takeAgain(query: Query, limit: number): Promise<string[]> {
+  const rows = await query<{ customerId: string }>({
+    name: 'take_customers_again',
+    text: TAKE_AGAIN,
     values: [limit],
   });
   return rows.map(({ customerId }) => customerId);
@@ -172,7 +260,17 @@ export async function noteAsked(query: Query, customerIds: readonly string[]): P
     name: 'note_asked',
     text: `
       insert into instep.new_customers as known (customer_id, due_at)
-      select distinct customer_id, now() + interval '5 seconds'
+      select distinct customer_id,
+             case
+               when exists (
+                 select
+                   from instep.subscriptions as state
+                  where state.customer_id = customer.customer_id
+                    and state.status is not null
+               )
+                 then 'infinity'
+               else now() + interval '5 seconds'
+             end
         from unnest($1::text[]) as customer (customer_id)
           on conflict (customer_id) do update
          set due_at = ${DUE_AGAIN}`,

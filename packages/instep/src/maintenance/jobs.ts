@@ -23,6 +23,7 @@ import { lookUpProductNames } from './product-names.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
+import { sweepTeams } from './sweep.ts';
 import { countTeams } from './team-counts.ts';
 import { type Job, RetryLater } from './worker.ts';
 
@@ -112,8 +113,8 @@ export function createJobs(options: JobsOptions): Job[] {
     leased('statistics', { dueAfterMs: 0 }, (run, signal) =>
       sumStatistics(run, { database, now, clockMs }, signal),
     ),
-    leased('team-counts', READS_ALL_CUSTOMERS, async (run) =>
-      run.complete(await countTeams(query)),
+    leased('team-counts', READS_ALL_CUSTOMERS, (run, signal) =>
+      countTeams(run, { query, now }, signal),
     ),
     {
       name: 'grants',
@@ -225,12 +226,17 @@ async function readClock(query: Query): Promise<number> {
   return row.nowMs;
 }
 
+type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
+
+/** Reads from the first team, at any time. */
+const ALONE: Turn = { progress: null, complete: async () => undefined };
+
 type DueTeamsOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
   /** Limits how often what is due is read. Returns `null` when it is another instance's turn. */
-  inTurn?: (read: () => Promise<string[]>) => Promise<string[] | null>;
+  inTurn?: (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
   /** After how long a team that did not change is tried again. */
   againAfterMs?: number;
 };
@@ -242,14 +248,20 @@ const BATCH = 200;
  * whose teams can't be filled are left alone for a while.
  */
 export function createFillDueTeams(options: DueTeamsOptions): () => Promise<ApplicationId[]> {
-  const { database, planSelection, logger, inTurn = (read) => read() } = options;
+  const { database, planSelection, logger, inTurn = (read) => read(ALONE) } = options;
   const later = new RetryLater({ logger, message: 'team not filled' });
 
   return async () => {
     const due = { limit: BATCH, exceptIds: later.ids() };
     // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
-    const read = () => readCustomersOfEmptyTeams(database.query, due);
-    const customerIds = (await inTurn(read)) ?? [];
+    const found = await inTurn((run) =>
+      sweepTeams(
+        run,
+        (afterId) => readCustomersOfEmptyTeams(database.query, { afterId, ...due }),
+        due,
+      ),
+    );
+    const customerIds = [...new Set(found)];
     if (customerIds.length > 1) {
       try {
         return await fillEmptyTeams(database, planSelection, customerIds);
@@ -268,14 +280,17 @@ export function createFillDueTeams(options: DueTeamsOptions): () => Promise<Appl
 
 /** Makes rows follow their teams' grants, such as when the end of a grant has come. */
 export function createGrantsJob(options: DueTeamsOptions): Job['run'] {
-  const { database, planSelection, logger, inTurn = (read) => read() } = options;
+  const { database, planSelection, logger, inTurn = (read) => read(ALONE) } = options;
   const message = 'team does not follow its grant';
   const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
   return async (signal) => {
     const due = { limit: BATCH, exceptIds: later.ids() };
-    const read = () => readTeamsOfDueGrants(database.query, planSelection, due);
-    const teamIds = (await inTurn(read)) ?? [];
-    for (const teamId of teamIds) {
+    const found = await inTurn((run) => {
+      const read = (afterId: ApplicationId | null) =>
+        readTeamsOfDueGrants(database.query, planSelection, { afterId, ...due });
+      return sweepTeams(run, read, due);
+    });
+    for (const teamId of found ?? []) {
       if (signal.aborted) return;
       const settle = () => settleGrant(database, teamId, planSelection);
       const isChanged = await later.attempt({ teamId }, settle);

@@ -1,11 +1,15 @@
+import type { ApplicationId } from '../core/application.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
+import { type Examined, examineTeams } from '../postgres/examine.ts';
 import { LOGGED_EVENT } from '../postgres/statements/events.ts';
+import type { PageAfter } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
+import { sweepTeams } from './sweep.ts';
 import type { Job } from './worker.ts';
 import { RetryLater } from './worker.ts';
 
@@ -43,6 +47,23 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
   let nextAtMs = 0;
   let formerMs = 0;
 
+  /** How far the teams were searched. */
+  let progress: object | null = null;
+  let examinedTo: ApplicationId | null = null;
+
+  /** Stays with some teams until none of their events is due. */
+  async function search(due: Pick<DueCustomers, 'limit' | 'exceptIds'>): Promise<string[]> {
+    const complete = async (saved: object) => {
+      progress = saved;
+    };
+    const examine = async (afterId: ApplicationId | null) => {
+      const examined = await readCustomersOfParkedEvents(query, { afterId, ...due });
+      examinedTo = examined.examinedTo;
+      return examined;
+    };
+    return await sweepTeams({ progress, complete }, examine, { limit: 1 });
+  }
+
   /** Returns whether an event was decided. */
   async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<boolean> {
     const results = await later.attempt({ customerId }, () => ingest(events));
@@ -53,8 +74,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
     if (performance.now() < nextAtMs) return;
     while (!signal.aborted) {
       const startedAtMs = performance.now();
-      const due = { limit: BATCH, exceptIds: later.ids() };
-      const customerIds = await readCustomersOfParkedEvents(query, due);
+      const customerIds = await search({ limit: BATCH, exceptIds: later.ids() });
       const endedAtMs = performance.now();
       // One search can have waited for a busy server or a new connection: two tell what a search takes.
       const tookMs = endedAtMs - startedAtMs;
@@ -73,59 +93,68 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const areDecided = await Promise.all(
         [...eventsOf].map(([id, events]) => ingestOf(id, events)),
       );
+      if (areDecided.includes(true)) continue;
       // Otherwise the same events would be read again.
-      if (!areDecided.includes(true)) return;
+      progress = { afterTeamId: examinedTo };
+      return;
     }
   };
 }
 
-/** With more parked events than this, the planner decides whether to start from the teams. */
+/** With more parked events than this, a search starts from the teams. */
 const FEW_PARKED = 1_000;
 
-// Only one of the two branches is executed. If several products share a Stripe account, nearly all events are
-// parked, and there can be far fewer teams.
-const READ_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
-      with first_parked as materialized (
-        select customer_id
-          from instep.events
-         where outcome = 'parked'
-         order by customer_id
-         limit ${FEW_PARKED + 1}
-      )
-      select distinct customer_id as "customerId"
-        from (
+const FIRST_PARKED = `
                select customer_id
-                 from first_parked
-                where (select count(*) from first_parked) <= ${FEW_PARKED}
-                  and customer_id <> all ($2::text[])
-                  and exists (
-                        select from ${teams.rows} as teams where provider_customer_id = customer_id
-                      )
-                union all
-               select provider_customer_id
-                 from ${teams.rows} as teams
-                where (select count(*) from first_parked) > ${FEW_PARKED}
-                  and provider_customer_id <> all ($2::text[])
-                  and exists (
-                        select
-                          from instep.events
-                         where outcome = 'parked'
-                           and customer_id = provider_customer_id
-                      )
-             ) as due
-       limit $1`;
+                 from instep.events
+                where outcome = 'parked'
+                order by customer_id
+                limit ${FEW_PARKED + 1}`;
 
-/** Customers with a team and with parked events, except some. */
+// If several products share a Stripe account, nearly all events are parked, and there can be far fewer teams.
+const FIND_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
+      few_parked as (
+        select customer_id
+          from (${FIRST_PARKED}
+               ) as first_parked
+         where not exists (select from examined)
+           and exists (
+                 select from ${teams.rows} as teams where provider_customer_id = customer_id
+               )
+      ), found as (
+        select distinct customer_id as "customerId"
+          from (
+                 select customer_id
+                   from few_parked
+                  union all
+                 select provider_customer_id
+                   from examined
+                  where exists (
+                          select
+                            from instep.events
+                           where outcome = 'parked'
+                             and customer_id = provider_customer_id
+                        )
+               ) as due
+         where customer_id <> all ($2::text[])
+         limit $3
+      )`;
+
+type DueCustomers = PageAfter & { readonly exceptIds: readonly string[] };
+
+/** Customers with parked events and a team: one of the next teams if many events are parked. Some are left out. */
 export async function readCustomersOfParkedEvents(
   query: Query,
-  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
-): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
+  { afterId, limit, exceptIds }: DueCustomers,
+): Promise<Examined<string>> {
+  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'read_customers_of_parked_events',
-    text: READ_CUSTOMERS_OF_PARKED_EVENTS,
-    values: [limit, exceptIds],
+    isNeeded: `(select count(*) from (${FIRST_PARKED}) as first_parked) > ${FEW_PARKED}`,
+    found: FIND_CUSTOMERS_OF_PARKED_EVENTS,
+    values: [exceptIds, limit],
+    afterId,
   });
-  return rows.map(({ customerId }) => customerId);
+  return { found: found.map(({ customerId }) => customerId), examinedTo };
 }
 
 /** The parked events of these customers, the oldest first. */

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../postgres/errors.ts';
+import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
   giveUpName,
@@ -8,9 +9,11 @@ import {
   readProductsToLookUp,
   readTeamsToName,
   readUnappliedNames,
+  type UnappliedName,
   writeProductName,
 } from '../postgres/statements/products.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { throttle } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 
@@ -25,10 +28,11 @@ const LOOKUPS = 100;
 /** Few enough that no webhook waits long for a team whose plan is being renamed. */
 const TEAMS = 100;
 
+/** All teams are read, page by page, in at most this share of the time, so that other work comes first. */
+const SHARE = 0.05;
+
 /** While the trigger of one of several teams waits, the others are locked. */
 const SEVERAL_TIMEOUT_MS = 500;
-
-type Product = { productId: string; name: string };
 
 /** How many teams did not get a name: the database refused it, or the team was locked. */
 type Applied = { refused: number; left: number };
@@ -44,7 +48,10 @@ export async function lookUpProductNames(
   const { query } = database;
 
   /** Team by team after a failure, so that one team keeps no other without the name. */
-  async function applyTo(teamIds: readonly ApplicationId[], product: Product): Promise<Applied> {
+  async function applyTo(
+    teamIds: readonly ApplicationId[],
+    product: UnappliedName,
+  ): Promise<Applied> {
     const { productId, name } = product;
     try {
       const timeoutMs = teamIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
@@ -70,24 +77,28 @@ export async function lookUpProductNames(
     }
   }
 
-  async function applyName(product: Product): Promise<void> {
-    const { productId } = product;
+  async function applyName(product: UnappliedName): Promise<void> {
     const sum = { refused: 0, left: 0 };
-    for (let afterId: ApplicationId | null = null; ; ) {
-      const teamIds: ApplicationId[] = await readTeamsToName(query, productId, {
+    let afterId: ApplicationId | null = null;
+    do {
+      const startedAtMs = performance.now();
+      const page: Examined<ApplicationId> = await readTeamsToName(
+        query,
+        product.productId,
         afterId,
-        limit: TEAMS,
-      });
-      const last = teamIds.at(-1);
-      if (last === undefined) break;
-      const { refused, left } = await applyTo(teamIds, product);
-      sum.refused += refused;
-      sum.left += left;
-      if (signal.aborted) return;
-      afterId = last;
-    }
-    if (sum.refused === 0) await noteAppliedName(query, productId);
-    else if (sum.left === 0) await giveUpName(query, productId);
+      );
+      for (let first = 0; first < page.found.length; first += TEAMS) {
+        const { refused, left } = await applyTo(page.found.slice(first, first + TEAMS), product);
+        sum.refused += refused;
+        sum.left += left;
+        if (signal.aborted) return;
+      }
+      afterId = page.examinedTo;
+      if (afterId !== null) await throttle({ startedAtMs, share: SHARE }, signal);
+    } while (afterId !== null);
+    if (sum.left > 0) return;
+    if (sum.refused > 0) await giveUpName(query, product.productId);
+    else if (product.isSettled) await noteAppliedName(query, product);
   }
 
   async function lookUp(productId: string): Promise<string | null> {

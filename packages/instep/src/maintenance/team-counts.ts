@@ -1,9 +1,11 @@
+import * as v from 'valibot';
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
-import { allTeamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { examineTeams } from '../postgres/examine.ts';
+import { LOST_PLAN } from '../postgres/statements/subscriptions.ts';
 import { IS_COMPARED } from './first-subscriptions.ts';
+import type { LeasedRun } from './lease.ts';
 
 /** The values by which teams are counted and filtered. */
 export type FilterValues = {
@@ -46,48 +48,114 @@ export type TeamCounts = {
   readonly uncompared: number;
 };
 
-/** More groups than this are not counted separately. */
+/** More groups than this are not shown separately. */
 const MAX_GROUPS = 500;
 
-const COUNT_TEAMS = (tables: ApplicationTables) => `
-      with counted as (
+/** More are not counted separately: there can be as many plans as teams. */
+const MAX_COUNTED = 1_000;
+
+type CountedGroup = TeamGroup & Pick<TeamCounts, 'linked' | 'uncompared'>;
+
+const COUNT_TEAMS = `
+      found as (
         select ${FILTER_VALUES.status} as status,
                ${FILTER_VALUES.plan} as plan,
                ${FILTER_VALUES.product} as product,
                ${FILTER_VALUES.issues} as issues,
-               count(*) as teams
-          from ${allTeamsWithLostPlans(tables)}
+               count(*) as teams,
+               count(provider_customer_id) as linked,
+               count(provider_customer_id) filter (where not ${IS_COMPARED}) as uncompared
+          from examined as teams ${LOST_PLAN}
          group by 1, 2, 3, 4
-      ), ranked as (
-        select *, row_number() over (order by teams desc) > ${MAX_GROUPS} as is_rare
-          from counted
-      ), grouped as (
-        select status,
-               case when not is_rare then plan end as plan,
-               case when not is_rare then product end as product,
-               issues,
-               sum(teams) as teams
-          from ranked
-         group by 1, 2, 3, 4
-      )
-      select (extract(epoch from now()) * 1000)::bigint as "countedAtMs",
-             coalesce(jsonb_agg(to_jsonb(grouped)), '[]') as groups,
-             (
-               select count(*) from ${tables.teams.rows} as teams where provider_customer_id is not null
-             ) as linked,
-             (
-               select count(*)
-                 from ${tables.teams.rows} as teams
-                where provider_customer_id is not null
-                  and not ${IS_COMPARED}
-             ) as uncompared
-        from grouped`;
+      )`;
 
-/** Counts the teams. The job `team-counts` saves the result as its progress. */
-export async function countTeams(query: Query): Promise<TeamCounts> {
-  const [counts] = await query<TeamCounts>({ name: 'count_teams', text: COUNT_TEAMS });
-  if (counts === undefined) throw new RangeError('an aggregate has one row');
-  return counts;
+const text = v.nullable(v.string());
+
+/** A count that is not complete yet. */
+const countingShape = v.object({
+  startedAtMs: v.number(),
+  /** The teams up to this one are counted. */
+  afterTeamId: v.union([v.number(), v.string()]),
+  groups: v.array(
+    v.object({
+      status: v.string(),
+      plan: text,
+      product: text,
+      issues: v.array(v.picklist(TEAM_ISSUES)),
+      teams: v.number(),
+    }),
+  ),
+  linked: v.number(),
+  uncompared: v.number(),
+});
+
+/** An older part of a count would make it look newer than it is. */
+const RESUMABLE_MS = 60 * 60 * 1_000;
+
+type CountTeamsOptions = {
+  readonly query: Query;
+  readonly now: () => number;
+  /** How many teams one statement counts; thousands by default. */
+  readonly limit?: number;
+};
+
+/**
+ * Counts the teams page by page, each once, and saves the result as the progress of the job `team-counts`. A count that
+ * was interrupted goes on where it was.
+ */
+export async function countTeams(
+  run: LeasedRun,
+  { query, now, limit }: CountTeamsOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { counting, ...last } = v.parse(v.looseObject({}), run.progress ?? {});
+  const saved = v.safeParse(countingShape, counting);
+  const isResumed = saved.success && Math.abs(now() - saved.output.startedAtMs) < RESUMABLE_MS;
+  const begun = isResumed ? saved.output : null;
+  const startedAtMs = begun?.startedAtMs ?? now();
+  const groups = new Map<string, TeamGroup>();
+  for (const group of begun?.groups ?? []) add(groups, group, MAX_COUNTED);
+  let { linked, uncompared } = begun ?? { linked: 0, uncompared: 0 };
+  let afterTeamId = begun?.afterTeamId ?? null;
+  do {
+    const { found, examinedTo } = await examineTeams<CountedGroup>(query, {
+      name: 'count_teams',
+      found: () => COUNT_TEAMS,
+      afterId: afterTeamId,
+      limit,
+    });
+    for (const { linked: _, uncompared: __, ...group } of found) add(groups, group, MAX_COUNTED);
+    for (const group of found) {
+      linked += group.linked;
+      uncompared += group.uncompared;
+    }
+    afterTeamId = examinedTo;
+    const sums = { groups: [...groups.values()], linked, uncompared };
+    if (afterTeamId !== null) {
+      await run.saveProgress({ ...last, counting: { startedAtMs, afterTeamId, ...sums } });
+    }
+  } while (afterTeamId !== null && !signal.aborted);
+  if (afterTeamId !== null) return;
+  const shown = new Map<string, TeamGroup>();
+  const byTeams = [...groups.values()].sort((one, other) => other.teams - one.teams);
+  for (const group of byTeams) add(shown, group, MAX_GROUPS);
+  const counts: TeamCounts = {
+    countedAtMs: startedAtMs,
+    groups: [...shown.values()],
+    linked,
+    uncompared,
+  };
+  await run.complete(counts);
+}
+
+/** Adds to a group, or to one without a plan when there are too many. Once a group is there, it has all of its teams. */
+function add(groups: Map<string, TeamGroup>, group: TeamGroup, most: number): void {
+  const { status, plan, product, issues, teams } = group;
+  const key = JSON.stringify([status, plan, product, issues]);
+  const known = groups.get(key);
+  if (known !== undefined) groups.set(key, { ...known, teams: known.teams + teams });
+  else if (groups.size < most || (plan === null && product === null)) groups.set(key, group);
+  else add(groups, { ...group, plan: null, product: null }, most);
 }
 
 /** The last count; `null` before the first one. */
@@ -95,7 +163,7 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
   const [row] = await query<{ counts: TeamCounts }>({
     name: 'read_team_counts',
     text: `
-      select progress as counts
+      select progress - 'counting' as counts
         from instep.leased_jobs
        where name = 'team-counts'
          -- An earlier version has not counted these.

@@ -18,6 +18,7 @@ import {
   type NamedTeamRow,
   readNamedTeam,
   readNamedTeamsOf,
+  teamsDueBefore,
   toNamedTeam,
 } from './named-teams.ts';
 
@@ -206,6 +207,30 @@ async function search(query: Query, request: Request): Promise<Found> {
   }
 }
 
+/**
+ * How many subscriptions have been unpaid or past due since before a time, in milliseconds since 1970; at most `most`
+ * are counted. There are no more teams with the filter `dueBeforeMs`.
+ *
+ * @example
+ * ```ts
+ * console.log(await countDue(context, Date.now(), 100)); // 0
+ * ```
+ */
+export async function countDue(
+  { database: { query } }: OperateContext,
+  dueBeforeMs: number,
+  most: number,
+): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'count_due',
+    text: `
+      select count(*)
+        from (select from instep.subscriptions where due_since < $1 limit $2) as due`,
+    values: [new Date(dueBeforeMs), most],
+  });
+  return row?.count ?? 0;
+}
+
 /** A value, or several, of which a team must have one. */
 export type OneOf<Value> = Value | readonly Value[];
 
@@ -252,36 +277,40 @@ type ListedTeams = {
   readonly examinedTo: ApplicationId | null;
 };
 
-/** How many teams one statement examines in the order of their ids; it takes a few milliseconds. */
-const EXAMINED = 5_000;
+/** How many teams one statement examines along an index; it takes some milliseconds. */
+const EXAMINED = { id: 5_000, due: 1_000 } as const;
 
 /**
  * Lists teams. The application has no index for names, plans or statuses, so one statement examines a part of
- * the table in the order of ids, or all of it in another order.
+ * the table in the order of ids, or of due payments, or all of it in another order.
  */
 async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   const { filter, order, cursor, limit } = list;
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;
   const conditions = conditionsOf(filter, parameter);
+  const { dueBeforeMs } = filter;
+  const dueBefore =
+    dueBeforeMs === undefined ? null : `${parameter(new Date(dueBeforeMs))}::timestamptz`;
   const text = filter.text === undefined ? null : parameter(filter.text);
   const email = filter.email === undefined ? null : parameter(filter.email);
   const cursorText = cursor === null ? null : parameter(cursor);
   // Joined for the teams of the page only, unless the plan decides which they are.
   const needsPlan =
     order.sort === 'plan' || filter.plan !== undefined || filter.product !== undefined;
-  type Row = NamedTeamRow & { examinedTo: ApplicationId | null };
-  const rows = await query<Row | { id: null; examinedTo: ApplicationId | null }>({
+  type Row = { examinedTo: ApplicationId | null; number?: number };
+  const rows = await query<Row & (NamedTeamRow | { id: null })>({
     name: 'list_teams',
     text: (tables) => {
       const all = [...conditions, ...(text === null ? [] : [hasText(tables, text)])];
-      return textOf(tables, order, { conditions: all, cursor: cursorText, needsPlan, email });
+      const parts = { conditions: all, cursor: cursorText, needsPlan, email, dueBefore };
+      return textOf(tables, order, parts);
     },
     values,
   });
   const teams = rows.flatMap((row) => {
     if (row.id === null) return [];
-    const { examinedTo, ...team } = row;
+    const { examinedTo: _, number: __, ...team } = row;
     return [toNamedTeam(team)];
   });
   return { teams, examinedTo: rows[0]?.examinedTo ?? null };
@@ -295,70 +324,91 @@ type ListParts = {
   readonly needsPlan: boolean;
   /** The parameter of the email address. */
   readonly email: string | null;
+  /** The parameter of the time before which a payment was due. */
+  readonly dueBefore: string | null;
 };
 
 function textOf(
   tables: ApplicationTables,
-  order: TeamOrder,
-  { conditions, cursor, needsPlan, email }: ListParts,
+  { sort, isDescending }: TeamOrder,
+  { conditions, cursor, needsPlan, email, dueBefore }: ListParts,
 ): string {
   const { idType, rows } = tables.teams;
-  const { sort, isDescending } = order;
   const direction = isDescending ? 'desc' : 'asc';
   const beyond = isDescending ? '<' : '>';
-  const cursorId = cursor === null ? null : idFrom(idType, `${cursor}::text`);
-  const ofPerson = email === null ? [] : [`teams.id = any (${teamIdsOfEmail(tables, email)})`];
-  const keys = sort === 'id' ? ['teams.id'] : [SORTS[sort], 'teams.id'];
-  const key = keys.join(', ');
+  const teamsDue = dueBefore === null || sort === 'id' ? null : teamsDueBefore(tables, dueBefore);
+  const sortKeys = sort === 'id' ? [] : [SORTS[sort]];
+  const keys = [
+    ...(teamsDue !== null && sort === 'due' ? ['teams.due_since'] : sortKeys),
+    'teams.id',
+  ];
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
-  if (sort !== 'id') {
-    const afterCursor =
-      cursorId === null
-        ? []
-        : [
-            `(${key}) ${beyond} (select ${key} from ${rows} as teams ${LOST_PLAN} where teams.id = ${cursorId})`,
-          ];
+  const ofCursor = (values: readonly string[]) => `(
+                 select ${values.join(', ')}
+                   from ${rows} as teams ${LOST_PLAN}
+                  where teams.id = ${idFrom(idType, `${cursor}::text`)}
+               )`;
+  const isBeyondCursor =
+    cursor === null
+      ? []
+      : [
+          `(${keys.join(', ')}) ${beyond} ${ofCursor([...sortKeys, 'teams.id'])}`,
+          // For the index.
+          `${keys[0]} ${beyond}= ${ofCursor([sortKeys[0] ?? 'teams.id'])}`,
+        ];
+  const within = [
+    ...(email === null ? [] : [`teams.id = any (${teamIdsOfEmail(tables, email)})`]),
+    ...isBeyondCursor,
+  ];
+  const matching = [
+    ...conditions,
+    ...(dueBefore === null || teamsDue !== null ? [] : [`${DUE_SINCE} < ${dueBefore}`]),
+  ];
+  const examined = sort === 'id' || (sort === 'due' && teamsDue !== null) ? EXAMINED[sort] : null;
+  if (examined === null) {
+    const all = needsPlan ? allTeamsWithLostPlans(tables) : `${rows} as teams`;
+    const hasPlan = needsPlan && teamsDue === null;
     return `
       with page as materialized (
         select teams.*
-          from ${needsPlan ? allTeamsWithLostPlans(tables) : `${rows} as teams`}
-         ${whereOf([...conditions, ...ofPerson, ...afterCursor])}
+          from ${teamsDue === null ? all : `${teamsDue} ${needsPlan ? LOST_PLAN : ''}`}
+         ${whereOf([...matching, ...within])}
          order by ${orderBy}
          limit $1
       )
       select null as "examinedTo", ${NAMED_TEAM}
-        from page as teams ${needsPlan ? '' : LOST_PLAN}
+        from page as teams ${hasPlan ? '' : LOST_PLAN}
        order by ${orderBy}`;
   }
   return `
       with examined as materialized (
         select *
-          from ${rows} as teams
-         ${whereOf([...ofPerson, ...(cursorId === null ? [] : [`id ${beyond} ${cursorId}`])])}
-         order by id ${direction}
-         limit ${EXAMINED}
+          from ${teamsDue ?? `${rows} as teams`}
+         ${whereOf(within)}
+         order by ${orderBy}
+         limit ${examined}
       ), page as materialized (
         select teams.*
           from examined as teams ${needsPlan ? LOST_PLAN : ''}
-         ${whereOf(conditions)}
+         ${whereOf(matching)}
          order by ${orderBy}
          limit $1
       ), found as (
-        select ${NAMED_TEAM}
+        select row_number() over (order by ${orderBy}) as number, ${NAMED_TEAM}
           from page as teams ${LOST_PLAN}
       )
       select last.id as "examinedTo", found.*
         from (
                select (
                         select id
-                          from examined
-                         order by id ${direction}
-                        offset ${EXAMINED - 1}
+                          from examined as teams
+                         order by ${orderBy}
+                        offset ${examined - 1}
                          limit 1
                       ) as id
              ) as last
         left join found on true
-       order by found.id ${direction}`;
+       order by number`;
 }
 
 const whereOf = (conditions: readonly string[]) =>
@@ -376,7 +426,7 @@ function hasText({ teams }: ApplicationTables, text: string): string {
 }
 
 function conditionsOf(
-  { status, plan, product, issue, dueBeforeMs }: TeamFilter,
+  { status, plan, product, issue }: TeamFilter,
   parameter: (value: unknown) => string,
 ): string[] {
   const anyOf = (column: string, values: OneOf<string> | undefined) =>
@@ -386,9 +436,6 @@ function conditionsOf(
     ...anyOf(FILTER_VALUES.plan, plan),
     ...anyOf(FILTER_VALUES.product, product),
     ...(issue === undefined ? [] : [hasOneOf([issue].flat())]),
-    ...(dueBeforeMs === undefined
-      ? []
-      : [`${DUE_SINCE} < ${parameter(new Date(dueBeforeMs))}::timestamptz`]),
   ];
 }
 

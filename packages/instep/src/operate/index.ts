@@ -177,6 +177,7 @@ export {
 } from './find-issues.ts';
 export type { OneOf, TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {
+  countDue,
   exportTeams,
   type FindTeamsRequest,
   type FoundCustomers,

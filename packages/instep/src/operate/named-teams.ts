@@ -27,17 +27,37 @@ export type NamedTeamRow = TeamRow & {
   readonly dueSinceMs: number | null;
 };
 
-/** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
-export const DUE_SINCE = `
-  (
-    select min(due.latest_since)
+/** SQL for the subscriptions that decide a team's plan and are unpaid or past due. */
+const DUE = `
       from instep.subscriptions as due
      where due.customer_id = teams.provider_customer_id
+       and due.due_since is not null
        and case due.latest_status
              when 'past_due' then due.subscription_id = teams.provider_subscription_id
              when 'unpaid' then teams.subscription_status::text = 'unpaid'
-           end
+           end`;
+
+/** SQL: since when a team's subscription has been unpaid or past due. */
+export const DUE_SINCE = `
+  (
+    select min(due.due_since) ${DUE}
   )`;
+
+/** The teams whose subscription has been unpaid or past due since before a time, with `due_since`, read by its index. */
+export function teamsDueBefore({ teams }: ApplicationTables, time: string): string {
+  return `
+        (
+          select teams.*, owed.due_since
+            from instep.subscriptions as owed
+            join ${teams.rows} as teams on teams.provider_customer_id = owed.customer_id
+           where owed.due_since < ${time}
+             and (owed.due_since, owed.subscription_id) = (
+                   select due.due_since, due.subscription_id ${DUE}
+                    order by 1, 2
+                    limit 1
+                 )
+        ) as teams`;
+}
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `

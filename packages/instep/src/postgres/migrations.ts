@@ -874,4 +874,22 @@ alter table instep.operator_actions
   add primary key (form_id, subject, action);
 `,
   },
+  {
+    version: 20,
+    name: '0020_many_teams',
+    compatibleFrom: 17,
+    sql: `
+-- Finds the customers for whom to ask Stripe again.
+create index new_customers_due on instep.new_customers (due_at) where due_at < 'infinity';
+
+-- Since when a payment has been due, for an index that only these subscriptions touch.
+alter table instep.subscriptions
+  add column due_since timestamptz generated always as (
+    case when latest_status in ('past_due', 'unpaid') then latest_since end
+  ) stored;
+
+create index subscriptions_due on instep.subscriptions (due_since, customer_id)
+  where due_since is not null;
+`,
+  },
 ];

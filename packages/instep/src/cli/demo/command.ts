@@ -276,7 +276,8 @@ const MAX_TEAMS = 10_000;
  * with its team's subscription. Otherwise reconciliation would report drift for all of them.
  */
 async function restoreEarlierRuns(query: Query, stripe: FakeStripeApi): Promise<void> {
-  for (const team of await readLinkedTeams(query, { afterId: null, limit: MAX_TEAMS })) {
+  const { found } = await readLinkedTeams(query, { afterId: null, limit: MAX_TEAMS });
+  for (const team of found) {
     stripe.customers.set({ id: team.customerId });
     const subscription = subscriptionOf(team);
     if (subscription !== null) stripe.subscriptions.set(subscription);

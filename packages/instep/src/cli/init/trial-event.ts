@@ -18,7 +18,7 @@ export async function tryEvent(): Promise<string> {
   const planSelection = readPlanSelection(process.env);
   const receivedAtMs = Date.now();
   return await withDatabase(async (database) => {
-    const [team] = await readLinkedTeams(database.query, { afterId: null, limit: 1 });
+    const [team] = (await readLinkedTeams(database.query, { afterId: null })).found;
     const customerId = team?.customerId ?? 'cus_instep_init';
     const eventId = `evt_${randomBytes(12).toString('hex')}`;
     const createdSeconds = Math.floor(receivedAtMs / 1_000);

@@ -1,10 +1,10 @@
 import type { ApplicationId } from '../../core/application.ts';
 import { ENDED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
+import { type Examined, examine, examineTeams } from '../../postgres/examine.ts';
 import { columnArrays } from '../../postgres/statement.ts';
-import type { PageAfter } from '../../postgres/statements/teams.ts';
+import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
-import { isAfter } from '../../postgres/tables/id-from-text.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
@@ -117,46 +117,29 @@ export async function readListed(
   });
 }
 
-const IS_UNLISTED = `
-  provider_customer_id is not null
-  and not exists (
-        select
-          from instep.listed_subscriptions
-         where customer_id = provider_customer_id
-      )`;
+/** How many teams or listed subscriptions one statement examines. */
+const EXAMINED = 1_000;
 
-const READ_UNLISTED_TEAMS = ({ teams }: ApplicationTables) => `
-      select id, provider_customer_id as "customerId"
-        from ${teams.rows} as teams
-       where ${isAfter(teams.idType, '$1::text')}
-         and ${IS_UNLISTED}
-       order by id
-       limit $2`;
-
-/** Teams whose customer was not listed. */
+/** Those of the next teams whose customer was not listed. */
 export async function readUnlistedTeams(
   query: Query,
-  page: PageAfter,
-): Promise<{ id: ApplicationId; customerId: string }[]> {
-  return await query<{ id: ApplicationId; customerId: string }>({
+  afterId: ApplicationId | null,
+): Promise<Examined<Pick<LinkedTeam, 'id' | 'customerId'>>> {
+  return await examineTeams(query, {
     name: 'read_unlisted_teams',
-    text: READ_UNLISTED_TEAMS,
-    values: [page.afterId, page.limit],
+    found: () => `found as (
+        select id, provider_customer_id as "customerId"
+          from examined
+         where provider_customer_id is not null
+           and not exists (
+                 select
+                   from instep.listed_subscriptions
+                  where customer_id = provider_customer_id
+               )
+      )`,
+    afterId,
+    limit: EXAMINED,
   });
-}
-
-const COUNT_UNLISTED_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      select count(distinct provider_customer_id) as count
-        from ${teams.rows} as teams
-       where ${IS_UNLISTED}`;
-
-/** The number of customers with a team who were not listed. */
-export async function countUnlistedCustomers(query: Query): Promise<number> {
-  const [row] = await query<{ count: number }>({
-    name: 'count_unlisted_customers',
-    text: COUNT_UNLISTED_CUSTOMERS,
-  });
-  return row?.count ?? 0;
 }
 
 /** A customer without a team, with the statuses of the subscriptions that have not ended. */
@@ -165,31 +148,39 @@ type TeamlessCustomer = {
   readonly statuses: readonly string[];
 };
 
-const READ_TEAMLESS_CUSTOMERS = ({ teams }: ApplicationTables) => `
-      select customer_id as "customerId",
-             array_agg(status order by subscription_id) as statuses
-        from instep.listed_subscriptions as listed
-       where customer_id > $1
-         and subscription_id <> ''
-         and status <> all ($3::text[])
-         and not exists (
-               select
-                 from ${teams.rows} as teams
-                where provider_customer_id = listed.customer_id
-             )
-       group by customer_id
-       order by customer_id
-       limit $2`;
-
-/** Customers without a team but with a subscription that has not ended, after this id. */
+/**
+ * Those of the next listed customers that have no team, but a subscription that has not ended; and the last customer
+ * that was examined.
+ */
 export async function readTeamlessCustomers(
   query: Query,
-  { afterId, limit }: { readonly afterId: string; readonly limit: number },
-): Promise<TeamlessCustomer[]> {
-  return await query<TeamlessCustomer>({
+  afterId: string,
+): Promise<Examined<TeamlessCustomer, string>> {
+  return await examine(query, {
     name: 'read_teamless_customers',
-    text: READ_TEAMLESS_CUSTOMERS,
-    values: [afterId, limit, ENDED_STATUSES],
+    examined: () => `
+        select customer_id, subscription_id, status
+          from instep.listed_subscriptions
+         where customer_id > $1
+         order by customer_id
+         fetch first ${EXAMINED} rows with ties`,
+    key: 'customer_id',
+    limit: EXAMINED,
+    found: ({ teams }) => `found as (
+        select customer_id as "customerId",
+               array_agg(status order by subscription_id) as statuses
+          from examined
+         where subscription_id <> ''
+           and status <> all ($2::text[])
+           and not exists (
+                 select
+                   from ${teams.rows} as teams
+                  where provider_customer_id = examined.customer_id
+               )
+         group by customer_id
+         order by customer_id
+      )`,
+    values: [afterId, ENDED_STATUSES],
   });
 }
 

@@ -19,7 +19,6 @@ import type { Job } from '../worker.ts';
 import { pauseWithoutPermission } from '../worker.ts';
 import { type ReconciliationIssue, unmatched } from './drift.ts';
 import {
-  countUnlistedCustomers,
   estimateListed,
   forgetListed,
   listCustomer,
@@ -153,15 +152,15 @@ export async function reconcileAll(
   for (;;) {
     if (signal.aborted) throw new Stopped();
     const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
-    const teams = await readLinkedTeams(query, page);
-    const last = teams.at(-1);
-    if (last === undefined) break;
+    const { found: teams, examinedTo } = await readLinkedTeams(query, page);
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
     const found = await reconcileTeams(teams, listed, { ...options, onIssue }, signal);
     await noteAsked(query, customerIds);
-    await save({ afterTeamId: last.id }, found);
+    // After the last page, only the teams that were added meanwhile are left.
+    await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
     report('teams', progress.counts.teams);
+    if (examinedTo === null) break;
   }
 
   async function onPage(customers: number): Promise<void> {
@@ -190,8 +189,6 @@ async function createReporter({ database, onProgress }: ReconcileOptions) {
   return (of: StepProgress['of'], done: number) => onProgress({ of, done, total: totals[of] });
 }
 
-const PAGE = 500;
-
 /** With more, the key belongs to another account. */
 const MAX_ASKED = 100;
 
@@ -215,23 +212,19 @@ async function findUnmatchedSubscriptions(
       found,
     );
   let customersWithoutTeam = 0;
-  for (let afterId: string | undefined = ''; afterId !== undefined; ) {
-    const page = await readTeamlessCustomers(query, { afterId, limit: PAGE });
-    for (const customer of page) onIssue({ kind: 'customer without a team', ...customer });
-    await store(page.map(({ customerId }) => unmatched(customerId, null)));
-    customersWithoutTeam += page.length;
-    afterId = page.at(-1)?.customerId;
+  for (let afterId: string | null = ''; afterId !== null; ) {
+    const { found, examinedTo } = await readTeamlessCustomers(query, afterId);
+    for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
+    await store(found.map(({ customerId }) => unmatched(customerId, null)));
+    customersWithoutTeam += found.length;
+    afterId = examinedTo;
   }
 
   await rememberUnlisted(options, onPage, signal);
   let counts: Counts = { ...NOTHING_COUNTED, customersWithoutTeam };
   let toAsk = MAX_ASKED;
-  for (let afterId: ApplicationId | null | undefined = null; afterId !== undefined; ) {
-    const page: Awaited<ReturnType<typeof readUnlistedTeams>> = await readUnlistedTeams(query, {
-      afterId,
-      limit: PAGE,
-    });
-    const unknown: typeof page = [];
+  for await (const page of unlistedTeams(query)) {
+    const unknown: (typeof page)[number][] = [];
     for (const team of page) {
       toAsk -= 1;
       const found = toAsk < 0 ? null : await compareUnlisted(team, compared, options, signal);
@@ -243,9 +236,17 @@ async function findUnmatchedSubscriptions(
     }
     await store(unknown.map(({ id, customerId }) => unmatched(customerId, id)));
     counts = added(counts, { unknownCustomers: unknown.length });
-    afterId = page.at(-1)?.id;
   }
   return counts;
+}
+
+/** Pages of the teams whose customer was not listed. */
+async function* unlistedTeams(query: Query) {
+  for (let page = await readUnlistedTeams(query, null); ; ) {
+    yield page.found;
+    if (page.examinedTo === null) return;
+    page = await readUnlistedTeams(query, page.examinedTo);
+  }
 }
 
 /**
@@ -281,7 +282,10 @@ async function rememberUnlisted(
   signal: AbortSignal,
 ): Promise<void> {
   const { query } = database;
-  let unlisted = await countUnlistedCustomers(query);
+  let unlisted = 0;
+  for await (const page of unlistedTeams(query)) {
+    unlisted += new Set(page.map(({ customerId }) => customerId)).size;
+  }
   if (unlisted === 0) return;
   let read = 0;
   const list = (cursor: string | null, signal: AbortSignal) =>

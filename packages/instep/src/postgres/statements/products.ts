@@ -2,10 +2,9 @@ import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
+import { type Examined, examineTeams } from '../examine.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
-import { isAfter } from '../tables/id-from-text.ts';
 import { columnOfPlan, recordChanges } from './plan-changes.ts';
-import type { PageAfter } from './teams.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -123,14 +122,24 @@ export async function readAppliedNames(
   return new Map(rows.map(({ productId, name }) => [productId, name]));
 }
 
-/** Products with a name that not all of their teams have. */
-export async function readUnappliedNames(
-  query: Query,
-): Promise<{ productId: string; name: string }[]> {
-  return await query<{ productId: string; name: string }>({
+/** A product with a name that not all of its teams have. */
+export type UnappliedName = {
+  readonly productId: string;
+  readonly name: string;
+  /**
+   * Whether it was looked up more than a minute ago. Until then, an instance can remember the former name, or that
+   * there is none, and write it to a team.
+   */
+  readonly isSettled: boolean;
+};
+
+export async function readUnappliedNames(query: Query): Promise<UnappliedName[]> {
+  return await query<UnappliedName>({
     name: 'read_unapplied_names',
     text: `
-      select product_id as "productId", name
+      select product_id as "productId",
+             name,
+             coalesce(looked_up_at < now() - interval '1 minute', false) as "isSettled"
         from instep.products
        where name is not null
          and not is_applied`,
@@ -141,27 +150,25 @@ const NEEDS_NAME = `
   teams.provider_product_id = product.product_id
   and (teams.plan_name is null or teams.plan_name = any (product.former_names))`;
 
-const READ_TEAMS_TO_NAME = ({ teams }: ApplicationTables) => `
-      select teams.id
-        from instep.products as product
-        join ${teams.rows} as teams on ${NEEDS_NAME}
-       where product.product_id = $1
-         and ${isAfter(teams.idType, '$2::text')}
-       order by teams.id
-       limit $3`;
-
-/** Teams of a product that have no name or a former one. */
+/** Those of the next teams that have this product, and no name or a former one. */
 export async function readTeamsToName(
   query: Query,
   productId: string,
-  { afterId, limit }: PageAfter,
-): Promise<ApplicationId[]> {
-  const rows = await query<{ id: ApplicationId }>({
+  afterId: ApplicationId | null,
+): Promise<Examined<ApplicationId>> {
+  const { found, examinedTo } = await examineTeams<{ id: ApplicationId }>(query, {
     name: 'read_teams_to_name',
-    text: READ_TEAMS_TO_NAME,
-    values: [productId, afterId, limit],
+    found: () => `found as (
+        select teams.id
+          from instep.products as product
+          join examined as teams on ${NEEDS_NAME}
+         where product.product_id = $2
+         order by teams.id
+      )`,
+    values: [productId],
+    afterId,
   });
-  return rows.map(({ id }) => id);
+  return { found: found.map(({ id }) => id), examinedTo };
 }
 
 const APPLY_PRODUCT_NAME = ({
@@ -209,28 +216,21 @@ export async function applyProductName(
   return rows.map(({ id }) => id);
 }
 
-const NOTE_APPLIED_NAME = ({ teams }: ApplicationTables) => `
-      update instep.products as product
+/** Marks a product's name as applied: none of its teams lacks it. Another name that was looked up meanwhile is not. */
+export async function noteAppliedName(
+  query: Query,
+  { productId, name }: Pick<UnappliedName, 'productId' | 'name'>,
+): Promise<void> {
+  await query({
+    name: 'note_applied_name',
+    text: `
+      update instep.products
          set is_applied   = true,
              former_names = '{}'
        where product_id = $1
-         and looked_up_at < now() - interval '1 minute'
-         and not exists (
-               select
-                 from ${teams.rows} as teams
-                where ${NEEDS_NAME}
-             )`;
-
-/**
- * Marks a product's name as applied, unless one of its teams still lacks the name. It does so a minute after
- * the lookup at the earliest, because until then an instance can remember the former name, or that there is
- * none, and write it to a team.
- */
-export async function noteAppliedName(query: Query, productId: string): Promise<void> {
-  await query({
-    name: 'note_applied_name',
-    text: NOTE_APPLIED_NAME,
-    values: [productId],
+         and name = $2
+         and looked_up_at < now() - interval '1 minute'`,
+    values: [productId, name],
   });
 }
 

@@ -1,9 +1,10 @@
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
+import { type Examined, examineTeams } from '../examine.ts';
 import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
-import { idFrom, isAfter } from '../tables/id-from-text.ts';
+import { idFrom } from '../tables/id-from-text.ts';
 import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
 import { type ChangeReason, columnOfPlan, columnsOfPlan, recordChanges } from './plan-changes.ts';
 import { insertError } from './unfilled-columns.ts';
@@ -174,31 +175,31 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
   ]);
 }
 
-const READ_CUSTOMERS_OF_EMPTY_TEAMS = ({ teams }: ApplicationTables) => `
-      select distinct provider_customer_id as "customerId"
-        from ${teams.rows} as teams
-       where provider_customer_id is not null
-         and ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
-         and exists (
-               select
-                 from instep.subscriptions
-                where customer_id = teams.provider_customer_id
-                  and status is not null
-             )
-         and provider_customer_id <> all ($2::text[])
-       limit $1`;
-
 /** Customers with a known plan, and with a team whose plan columns are all empty, except some. */
 export async function readCustomersOfEmptyTeams(
   query: Query,
-  { limit, exceptIds }: { limit: number; exceptIds: readonly string[] },
-): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
+  { afterId, limit, exceptIds }: PageAfter & { exceptIds: readonly string[] },
+): Promise<Examined<string>> {
+  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'read_customers_of_empty_teams',
-    text: READ_CUSTOMERS_OF_EMPTY_TEAMS,
-    values: [limit, exceptIds],
+    found: () => `found as (
+        select distinct provider_customer_id as "customerId"
+          from examined
+         where provider_customer_id is not null
+           and ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
+           and exists (
+                 select
+                   from instep.subscriptions
+                  where customer_id = provider_customer_id
+                    and status is not null
+               )
+           and provider_customer_id <> all ($2::text[])
+         limit $3
+      )`,
+    values: [exceptIds, limit],
+    afterId,
   });
-  return rows.map(({ customerId }) => customerId);
+  return { found: found.map(({ customerId }) => customerId), examinedTo };
 }
 
 /** A page of teams, in the order of their ids. */
@@ -208,26 +209,21 @@ export type PageAfter = {
   readonly limit: number;
 };
 
-const READ_LINKED_TEAMS = ({ teams }: ApplicationTables) => `
-      select ${TEAM}
-        from ${teams.rows} as teams
-       where ${isAfter(teams.idType, '$1::text')}
-         and ($2::text is null or id = ${idFrom(teams.idType, '$2::text')})
-         and provider_customer_id is not null
-       order by id
-       limit $3`;
-
-/** Teams with a customer; only one, when its id is given. */
+/** Those of the next teams that have a customer. */
 export async function readLinkedTeams(
   query: Query,
-  page: PageAfter & { teamId?: ApplicationId | undefined },
-): Promise<LinkedTeam[]> {
-  const rows = await query<TeamRow<string>>({
+  page: { readonly afterId: ApplicationId | null; readonly limit?: number },
+): Promise<Examined<LinkedTeam>> {
+  const { found, examinedTo } = await examineTeams<TeamRow<string>>(query, {
     name: 'read_linked_teams',
-    text: READ_LINKED_TEAMS,
-    values: [page.afterId, page.teamId ?? null, page.limit],
+    found: () => `found as (
+        select ${TEAM}
+          from examined
+         where provider_customer_id is not null
+      )`,
+    ...page,
   });
-  return rows.map(toTeam);
+  return { found: found.map(toTeam), examinedTo };
 }
 
 const COUNT_LINKED_TEAMS = ({ teams }: ApplicationTables) =>
