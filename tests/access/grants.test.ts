@@ -263,10 +263,10 @@ describe('the job', () => {
     await account.happen(other);
     await grantTo(id, PARTNER);
     expect(await planOf(id)).toEqual(GRANTED);
-    const due = { limit: 10, exceptIds: [] };
-    expect(await readTeamsOfDueGrants(query, 'newest', due)).toEqual([]);
+    const due = { afterId: null, limit: 10, exceptIds: [] };
+    expect((await readTeamsOfDueGrants(query, 'newest', due)).found).toEqual([]);
     // The older subscription is still active, and decides with the other setting.
-    expect(await readTeamsOfDueGrants(query, 'best', due)).toEqual([String(id)]);
+    expect((await readTeamsOfDueGrants(query, 'best', due)).found).toEqual([String(id)]);
     const withoutId = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: NOW }));
     delete withoutId.data.object.id;
     await account.ingest([received(JSON.stringify(withoutId))]);
@@ -275,7 +275,7 @@ describe('the job', () => {
       providerSubscriptionId: null,
       providerProductId: 'prod_1',
     });
-    expect(await readTeamsOfDueGrants(query, 'newest', due)).toEqual([]);
+    expect((await readTeamsOfDueGrants(query, 'newest', due)).found).toEqual([]);
   });
 
   test.each(['empty-teams', 'grants'])(

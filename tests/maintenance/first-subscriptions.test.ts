@@ -260,6 +260,32 @@ test('a customer for whom Stripe was never asked comes before all repetitions', 
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
 });
 
+test('a customer that lost its team is asked for when a team gets it again', async () => {
+  const { run } = openJob();
+  const teamId = await account.addTeam('cus_moved');
+  await run();
+  await query('update teams set provider_customer_id = null');
+  await passTime('30 days');
+  await run();
+  await query(`update teams set provider_customer_id = 'cus_moved'`);
+  await account.happen({ customerId: 'cus_moved', status: 'trialing' }, 'missed');
+  await run();
+  expect(asked()).toHaveLength(2);
+  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
+});
+
+test('a customer of whom a subscription is known is not examined again', async () => {
+  const { run } = openJob();
+  await account.addTeam('cus_known');
+  await run();
+  await account.happen({ customerId: 'cus_known' });
+  await passTime('1 minute');
+  await run();
+  expect(asked()).toHaveLength(1);
+  const due = `select from instep.new_customers where due_at < 'infinity'`;
+  expect(await query(due)).toEqual([]);
+});
+
 test('a reconciliation counts as asking', async () => {
   await account.addTeam('cus_free');
   account.customers.set({ id: 'cus_free' });

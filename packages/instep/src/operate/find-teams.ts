@@ -213,7 +213,7 @@ async function search(query: Query, request: Request): Promise<Found> {
  *
  * @example
  * ```ts
- * console.log(await countDue(context, Date.now(), 100)); // 0
+ * console.log(await countDue(context, 1_767_225_600_000, 100)); // 0
  * ```
  */
 export async function countDue(
