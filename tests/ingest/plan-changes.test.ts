@@ -1,7 +1,7 @@
 import { act, type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { linkTeam as link } from 'instep/src/postgres/statements/lock-teams.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -36,6 +36,15 @@ const rowsOf = (query: Query, teamId: ApplicationId) =>
   );
 
 const NONE = [null, null, null, null];
+
+async function lookUpNames(database: Database): Promise<void> {
+  const options = {
+    database,
+    logger: createLogger('silent'),
+    retrieveProductName: async () => null,
+  };
+  await lookUpProductNames(options, new AbortController().signal);
+}
 
 describe.each(postgresServers)('the history of plans on $name', (server) => {
   const store = useDatabase(server);
@@ -101,6 +110,10 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     const other = store.openAnother();
     const ingest = openPipeline(other);
     await ingest([receivedEvent({ customerId })]);
+    const productId = `prod_${teamId}`;
+    await ingest([receivedEvent({ customerId, productId, createdSeconds: 1_900_000_000 })]);
+    await writeProductName(query, productId, 'Late');
+    await lookUpNames(other);
     await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`));
     await query(
       change.startsWith('create')
@@ -108,9 +121,12 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
         : 'drop view teams; alter table base rename to teams; drop table notes',
     );
     const active = ['active', null, 'prod_1', 'sub_1'];
+    const [unnamed, named] = [null, 'Late'].map((name) => ['active', name, productId, 'sub_1']);
     expect(await rowsOf(query, teamId)).toMatchObject([
       { cause: 'event', before: NONE, after: active },
-      { cause: 'link', customer_id: customerId, before: active, after: NONE },
+      { cause: 'event', before: active, after: unnamed },
+      { cause: 'name', before: unnamed, after: named },
+      { cause: 'link', customer_id: customerId, before: named, after: NONE },
     ]);
   });
 
@@ -120,12 +136,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     const { teamId, customerId } = await store.addTeam();
     await ingest([receivedEvent({ customerId, productId: 'prod_late' })]);
     await writeProductName(query, 'prod_late', 'Late');
-    const options = {
-      database: store.database,
-      logger: createLogger('silent'),
-      retrieveProductName: async () => null,
-    };
-    await lookUpProductNames(options, new AbortController().signal);
+    await lookUpNames(store.database);
     const [, named] = await rowsOf(query, teamId);
     expect(named).toMatchObject({ cause: 'name', customer_id: customerId });
     expect([named?.before[1], named?.after[1]]).toEqual([null, 'Late']);

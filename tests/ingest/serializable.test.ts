@@ -31,7 +31,7 @@ describe.each(postgresServers)('$name', (server) => {
       const [results] = await Promise.all([
         Promise.all(pipelines.map((ingest) => ingest(events))),
         writeProductName(query, 'prod_1', `Plan ${round}`),
-        applyProductName(query, 'prod_1', teamIds),
+        pools[2].transaction((inside) => applyProductName(inside, 'prod_1', teamIds)),
       ]);
       const outcomes = results.flat().map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(BATCH);
@@ -39,7 +39,7 @@ describe.each(postgresServers)('$name', (server) => {
     }
 
     await writeProductName(query, 'prod_1', 'Last');
-    await applyProductName(query, 'prod_1', teamIds);
+    await pools[2].transaction((inside) => applyProductName(inside, 'prod_1', teamIds));
     const plans = await Promise.all(teamIds.map((id) => readTeam(query, id)));
     expect(new Set(plans.map((team) => team?.plan.planName))).toEqual(new Set(['Last']));
     for (const pool of pools) await pool.close();

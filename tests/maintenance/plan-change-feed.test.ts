@@ -50,7 +50,9 @@ function openConsumer(
   return {
     name,
     stop: feed.stop,
-    run: () => consumers.job.run(signal),
+    run: async () => {
+      for (const job of consumers.jobs()) await job.run(signal);
+    },
   };
 }
 
@@ -126,9 +128,11 @@ test('a transaction of the app that stays open holds nothing up', async () => {
 test('a new consumer starts with later changes, or with the oldest', async () => {
   const [row] = await write([4]);
   const now = newName();
-  expect(await addConsumer(store.database.query, now, 'now')).toBe(row?.id);
-  expect(await addConsumer(store.database.query, now, 'beginning')).toBe(row?.id);
-  expect(await addConsumer(store.database.query, newName(), 'beginning')).toBe(0);
+  const add = async (name: string, from: 'now' | 'beginning') =>
+    (await addConsumer(store.database.query, name, from)).position;
+  expect(await add(now, 'now')).toBe(row?.id);
+  expect(await add(now, 'beginning')).toBe(row?.id);
+  expect(await add(newName(), 'beginning')).toBe(0);
 });
 
 test('a consumer that is stopped on demand ends after the call in progress', async () => {
@@ -169,7 +173,7 @@ test('a new consumer is not added while a transaction that changes plans stays o
   });
   await open.commit();
   const [row] = await write([5]);
-  expect(await addConsumer(store.database.query, name, 'now')).toBe(row?.id);
+  expect(await addConsumer(store.database.query, name, 'now')).toMatchObject({ position: row?.id });
 });
 
 test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {

@@ -59,7 +59,7 @@ async function rename(): Promise<void> {
 }
 
 const isRename = (statement: Parameters<Query>[0]) =>
-  typeof statement !== 'string' && statement.name === 'apply_product_name';
+  typeof statement !== 'string' && statement.name === 'lock_teams_to_name';
 
 async function planNames(): Promise<Record<string, number>> {
   const rows = await store.database.query<{ plan_name: string; count: number }>(

@@ -15,7 +15,6 @@ import {
   openContext,
   perform,
   type Replayed,
-  readNewChanges,
   readPlanChanges,
   readTeam,
   type Subject,
@@ -352,7 +351,7 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
 
 test('records who removed a consumer of changes, or passed a change to it again', async () => {
   await query(`truncate instep.plan_changes cascade`);
-  await readNewChanges(context, { consumer: 'mailer', from: 'beginning' });
+  await readPlanChanges(context, { consumer: 'mailer', from: 'beginning' });
   const consumer = 'mailer';
   const replay = () =>
     perform(context, operator, { action: 'replay-change', consumer, changeId: 7 });

@@ -1,9 +1,6 @@
 import fc from 'fast-check';
 import { act, type Operator, openContext, readTimeline, type TimelineItem } from 'instep/operate';
-import {
-  readChangedByApplication,
-  recordApplicationChanges,
-} from 'instep/src/postgres/statements/plan-changes.ts';
+import { recordApplicationChanges } from 'instep/src/postgres/statements/plan-changes.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -42,8 +39,7 @@ async function arrange() {
     /** The application writes the row, which a comparison notices. */
     async writeByHand(planName: string) {
       await query('update teams set plan_name = $2 where id = $1', [teamId, planName]);
-      const ids = await readChangedByApplication(query, [teamId]);
-      await recordApplicationChanges(query, ids);
+      await recordApplicationChanges(account.database, [teamId]);
     },
   };
 }

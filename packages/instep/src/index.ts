@@ -23,7 +23,7 @@ export type { Status } from './core/status.ts';
 export type { TeamPlan } from './core/transition.ts';
 export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
-export { ConsumerNameInvalid, type FeedStart } from './maintenance/plan-change-feed.ts';
+export { ConsumerRefused, type FeedStart } from './maintenance/plan-change-feed.ts';
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';

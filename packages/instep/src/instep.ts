@@ -251,7 +251,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       const holder = randomUUID();
       all.push(createAlertsJob({ query, alerts: config.alerts, readIssues, now, holder }));
     }
-    return isOnDemand ? [...all, consumers.job] : all;
+    return all;
   };
   const working = { logger, instrumentation: metrics };
   const maintenance =
@@ -261,6 +261,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       : openMaintenance(mode, loadJobs, {
           ...working,
           failedJobs: new FailedJobs(query, logger),
+          ...(isOnDemand && { otherJobs: () => consumers.jobs() }),
         });
 
   const webhook = new WebhookEndpoint({

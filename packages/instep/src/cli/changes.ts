@@ -1,15 +1,10 @@
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
-import { ChangeUnknown, type FeedStart } from '../maintenance/plan-change-feed.ts';
+import { ConsumerRefused, type FeedStart } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { perform } from '../operate/perform.ts';
-import {
-  acknowledgeChanges,
-  findConsumers,
-  readNewChanges,
-  readPlanChanges,
-} from '../operate/plan-changes.ts';
+import { acknowledgeChanges, findConsumers, readPlanChanges } from '../operate/plan-changes.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
@@ -41,28 +36,32 @@ const planText = (plan: PlanChange['before']) =>
   plan === null ? '-' : `${plan.subscriptionStatus ?? '-'} ${plan.planName ?? ''}`.trim();
 
 function changeLine({ id, changedAt, teamId, cause, ...change }: PlanChange): string {
-  const { before, after, operator, eventId } = change;
-  const cells = [
-    String(id),
-    shownTime(changedAt.getTime()),
-    String(teamId),
-    cause,
-    planText(before),
-    planText(after),
-    operator ?? eventId ?? '-',
-  ];
-  return tableLine(COLUMNS, cells.map(printable));
+  const [before, after] = [planText(change.before), planText(change.after)];
+  const by = change.operator ?? change.eventId ?? '-';
+  const cells = [id, shownTime(changedAt.getTime()), teamId, cause, before, after, by];
+  return tableLine(
+    COLUMNS,
+    cells.map((cell) => printable(String(cell))),
+  );
 }
 
-type History = { json?: boolean; limit: number };
+/** Whether the output still takes lines. */
+async function writeChanges(changes: readonly PlanChange[], json?: boolean): Promise<boolean> {
+  for (const change of changes) {
+    if (!(await writeLine(json ? JSON.stringify(change) : changeLine(change)))) return false;
+  }
+  return true;
+}
 
 /** Prints the history of a team's plan. */
-export async function printHistory(teamId: ApplicationId, { json, limit }: History): Promise<void> {
+export async function printHistory(
+  teamId: ApplicationId,
+  { json, limit }: { json?: boolean; limit: number },
+): Promise<void> {
   await withContext(async (context) => {
     const changes = await readPlanChanges(context, { teamId, limit });
     if (!json) await writeLine(tableHead(COLUMNS));
-    for (const change of changes)
-      await writeLine(json ? JSON.stringify(change) : changeLine(change));
+    await writeChanges(changes, json);
   });
 }
 
@@ -101,27 +100,20 @@ export function changesCommand(): Command {
 }
 
 async function run(options: ChangesOptions, command: Command): Promise<void> {
-  const { consumer, ack, replay } = options;
-  if (options.list) return await withContext((context) => list(context, options));
-  if (consumer === undefined)
+  const { consumer = '', ack, replay: changeId, remove, list } = options;
+  if (!list && consumer === '')
     command.error("error: required option '--consumer <name>' not specified");
-  if (replay !== undefined || options.remove) {
-    return await withContext(async (context, operator) => {
-      if (replay === undefined) {
-        await perform(context, operator, { action: 'remove-consumer', consumer });
-      } else {
-        const task = { action: 'replay-change', consumer, changeId: replay } as const;
-        await perform(context, operator, task);
-      }
-    });
-  }
-  await withContext(async (context) => {
-    if (typeof ack === 'number') return await acknowledgeChanges(context, consumer, ack);
-    await print(context, { ...options, consumer });
+  await withContext(async (context, operator) => {
+    if (list) await printConsumers(context, options);
+    else if (changeId !== undefined)
+      await perform(context, operator, { action: 'replay-change', consumer, changeId });
+    else if (remove) await perform(context, operator, { action: 'remove-consumer', consumer });
+    else if (typeof ack === 'number') await acknowledgeChanges(context, consumer, ack);
+    else await print(context, consumer, options);
   });
 }
 
-async function list(context: OperateContext, { json }: ChangesOptions): Promise<void> {
+async function printConsumers(context: OperateContext, { json }: ChangesOptions): Promise<void> {
   for (const one of await findConsumers(context)) {
     const { name, position, behindSince, waiting, setAside } = one;
     const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
@@ -136,7 +128,8 @@ async function list(context: OperateContext, { json }: ChangesOptions): Promise<
 /** Prints what was not acknowledged. Each change is printed once, and again by the next command until then. */
 async function print(
   context: OperateContext,
-  { consumer, from, follow = false, json, ack }: ChangesOptions & { consumer: string },
+  consumer: string,
+  { from, follow, json, ack }: ChangesOptions,
 ): Promise<void> {
   const failed = new AbortController();
   const stop = AbortSignal.any([stopSignal(), outputClosed.signal, failed.signal]);
@@ -145,11 +138,9 @@ async function print(
   reading.catch(() => failed.abort());
   if (!json) await writeLine(tableHead(COLUMNS));
   for (let afterId = 0; !stop.aborted; ) {
-    const changes = await readNewChanges(context, { consumer, from, afterId });
-    for (const change of changes) {
-      if (!(await writeLine(json ? JSON.stringify(change) : changeLine(change)))) return;
-      afterId = change.id;
-    }
+    const changes = await readPlanChanges(context, { consumer, from, afterId });
+    if (!(await writeChanges(changes, json))) return;
+    afterId = changes.at(-1)?.id ?? afterId;
     if (changes.length > 0) continue;
     if (!follow) break;
     await pause(POLL_INTERVAL_MS, { signal: stop });
@@ -164,7 +155,8 @@ async function acknowledge(context: OperateContext, consumer: string, signal: Ab
     const id = line.trim();
     if (id === '') continue;
     if (!/^[1-9]\d{0,14}$/.test(id)) {
-      throw new ChangeUnknown(`"${printable(id.slice(0, 80))}" is not the id of a change`);
+      const message = `"${printable(id.slice(0, 80))}" is not the id of a change`;
+      throw new ConsumerRefused('CHANGE_UNKNOWN', message);
     }
     await acknowledgeChanges(context, consumer, Number(id));
   }

@@ -32,6 +32,8 @@ export type MaintenanceOptions = {
   readonly instrumentation?: Instrumentation;
   /** Is told how each run ended. */
   readonly failedJobs?: Pick<FailedJobs, 'failed' | 'succeeded'>;
+  /** Jobs that come and go, on demand only. */
+  readonly otherJobs?: () => readonly Job[];
 };
 
 type StartOptions = {
@@ -135,15 +137,16 @@ export function createOnDemandMaintenance(
 ): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
-  const startedAtMs = new Map<Job, number>();
-  const ranAtMs = new Map<Job, number>();
+  const startedAtMs = new WeakMap<Job, number>();
+  const ranAtMs = new WeakMap<Job, number>();
   let inFlight: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
     // A job that used up the budget comes last, so that it keeps no other from running.
     const lastStartMs = (job: Job) => startedAtMs.get(job) ?? 0;
-    for (const job of jobs.toSorted((one, other) => lastStartMs(one) - lastStartMs(other))) {
+    const all = [...jobs, ...(options.otherJobs?.() ?? [])];
+    for (const job of all.sort((one, other) => lastStartMs(one) - lastStartMs(other))) {
       const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
       if (signal.aborted) return;
       if (performance.now() - lastMs < job.intervalMs) continue;

@@ -209,7 +209,6 @@ export {
   acknowledgeChanges,
   findConsumers,
   type NewChangesRequest,
-  readNewChanges,
   readPlanChanges,
 } from './plan-changes.ts';
 export {

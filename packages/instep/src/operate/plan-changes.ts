@@ -1,40 +1,26 @@
 import {
   addConsumer,
-  ChangeUnknown,
+  ConsumerRefused,
   type ConsumerState,
-  ConsumerUnknown,
   type FeedStart,
   jobOf,
+  readConsumer,
   readConsumers,
-  readPosition,
   readSettledId,
 } from '../maintenance/plan-change-feed.ts';
 import type { Query } from '../postgres/database.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
 import {
   MAX_PLAN_CHANGES,
+  PLAN_CHANGE,
   type PlanChange,
-  readChanges,
-  readNewestChange,
   readTeamChanges,
   type TeamChangesRequest,
 } from '../postgres/statements/plan-changes.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { OperateContext } from './context.ts';
 
-/**
- * The changes of a team's plan, the newest first.
- *
- * @example
- * ```ts
- * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
- * ```
- */
-export async function readPlanChanges(
-  { database }: OperateContext,
-  request: TeamChangesRequest,
-): Promise<PlanChange[]> {
-  return await readTeamChanges(database.query, request);
-}
-
+/** For a consumer that is not `onPlanChange`. */
 export type NewChangesRequest = {
   readonly consumer: string;
   /** Where a consumer starts that is not known yet; `now` by default. */
@@ -45,27 +31,34 @@ export type NewChangesRequest = {
   readonly limit?: number;
 };
 
-const DEFAULT_LIMIT = 100;
+const READ_NEW_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where id > $1
+         and id <= $2
+       order by id
+       limit $3`;
 
 /**
- * The changes that a consumer has not acknowledged yet, in order. For a consumer that is not `onPlanChange`.
+ * The changes of a team's plan, the newest first; or those that a consumer has not acknowledged yet, in order.
  *
  * @throws InstepError: `CONSUMER_NAME_INVALID`; `DATABASE_UNAVAILABLE` also while a transaction that changes plans keeps
  *   it from being certain where a new consumer begins
  * @example
  * ```ts
- * console.log((await readNewChanges(context, { consumer: 'mailer' })).length); // 0
+ * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
+ * console.log((await readPlanChanges(context, { consumer: 'mailer' })).length); // 0
  * ```
  */
-export async function readNewChanges(
-  { database }: OperateContext,
-  { consumer, from = 'now', afterId = 0, limit = DEFAULT_LIMIT }: NewChangesRequest,
+export async function readPlanChanges(
+  { database: { query } }: OperateContext,
+  request: TeamChangesRequest | NewChangesRequest,
 ): Promise<PlanChange[]> {
-  const after = Math.max(await addConsumer(database.query, consumer, from), afterId);
-  const upTo = await readSettledId(database.query, after);
-  if (upTo === null || upTo === after) return [];
-  const page = { after, upTo, limit: Math.min(limit, MAX_PLAN_CHANGES) };
-  return await readChanges(database.query, page);
+  if ('teamId' in request) return await readTeamChanges(query, request);
+  const { consumer, from = 'now', afterId = 0, limit = 100 } = request;
+  const after = Math.max((await addConsumer(query, consumer, from)).position, afterId);
+  const values = [after, await readSettledId(query, after), Math.min(limit, MAX_PLAN_CHANGES)];
+  return await query<PlanChange>({ name: 'read_new_changes', text: READ_NEW_CHANGES, values });
 }
 
 /**
@@ -74,7 +67,7 @@ export async function readNewChanges(
  * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
  * @example
  * ```ts
- * for (const { id } of await readNewChanges(context, { consumer: 'mailer' })) {
+ * for (const { id } of await readPlanChanges(context, { consumer: 'mailer' })) {
  *   await acknowledgeChanges(context, 'mailer', id);
  * }
  * ```
@@ -84,24 +77,14 @@ export async function acknowledgeChanges(
   consumer: string,
   id: number,
 ): Promise<void> {
-  await requireConsumer(query, consumer);
-  if (id > (await readNewestChange(query))) {
-    throw new ChangeUnknown(`no change has the id ${id} yet`);
-  }
-  await query({
-    name: 'advance_consumer',
-    text: 'update instep.plan_change_consumers set position = greatest(position, $2) where name = $1',
-    values: [consumer, id],
-  });
-}
-
-/** How far the consumer is. */
-async function requireConsumer(query: Query, consumer: string): Promise<number> {
-  const position = await readPosition(query, consumer);
-  if (position !== null) return position;
-  throw new ConsumerUnknown(
-    'there is no consumer with this name: `instep changes --list` shows all',
-  );
+  const text = `
+      update instep.plan_change_consumers
+         set position = greatest(position, $2)
+       where name = $1
+         and $2 <= (select max(id) from instep.plan_changes)
+      returning name`;
+  const advancing = { name: 'advance_consumer', text, values: [consumer, id] };
+  await change(query, consumer, advancing, `no change has the id ${id} yet`);
 }
 
 /**
@@ -118,31 +101,21 @@ export async function findConsumers({ database }: OperateContext): Promise<Consu
 
 /** Forgets a consumer, and what waits for it. Returns how far it was. If a process still runs it, it begins again. */
 export async function removeConsumer(query: Query, consumer: string): Promise<number> {
-  const position = await requireConsumer(query, consumer);
-  await query({
-    name: 'remove_consumer',
-    text: `
+  const text = `
       with lease as (
         delete from instep.leased_jobs
          where name = $2
       )
       delete from instep.plan_change_consumers
-       where name = $1`,
-    values: [consumer, jobOf(consumer)],
-  });
-  return position;
+       where name = $1
+      returning position`;
+  const removing = { name: 'remove_consumer', text, values: [consumer, jobOf(consumer)] };
+  return (await change<{ position: number }>(query, consumer, removing)).position;
 }
 
 /** Passes a change that was set aside to its consumer again. */
-export async function replayChange(
-  query: Query,
-  consumer: string,
-  changeId: number,
-): Promise<void> {
-  await requireConsumer(query, consumer);
-  const rows = await query({
-    name: 'replay_change',
-    text: `
+export async function replayChange(query: Query, consumer: string, id: number): Promise<void> {
+  const text = `
       update instep.waiting_plan_changes
          set failures     = 0,
              retry_at     = now(),
@@ -150,9 +123,24 @@ export async function replayChange(
        where consumer = $1
          and change_id = $2
          and set_aside_at is not null
-      returning change_id`,
-    values: [consumer, changeId],
-  });
-  if (rows.length === 0)
-    throw new ChangeUnknown(`no change ${changeId} of this consumer was set aside`);
+      returning change_id`;
+  const replaying = { name: 'replay_change', text, values: [consumer, id] };
+  const message = `no change ${id} of this consumer was set aside`;
+  await change(query, consumer, replaying, message);
+}
+
+/** Runs a statement that returns a row. @throws ConsumerRefused if it does not, with this message for a known consumer */
+async function change<Row extends object>(
+  query: Query,
+  consumer: string,
+  statement: NamedStatement,
+  message = '',
+): Promise<Row> {
+  const [row] = await query<Row>(statement);
+  if (row !== undefined) return row;
+  if ((await readConsumer(query, consumer)) !== null) {
+    throw new ConsumerRefused('CHANGE_UNKNOWN', message);
+  }
+  const unknown = 'there is no consumer with this name: `instep changes --list` shows all';
+  throw new ConsumerRefused('CONSUMER_UNKNOWN', unknown);
 }

@@ -12,7 +12,6 @@ import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
-  readChangesOfEvents,
   readTeamChanges,
 } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
@@ -114,7 +113,7 @@ export async function timelineOf(
   const eventIds = shows('events') ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
   const [changes, changesOfEvents] = await Promise.all([
     readTeamChanges(query, request),
-    readChangesOfEvents(query, id, eventIds),
+    readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
   ]);
   const customerIds = [customerId, ...changes.map((change) => change.customerId)];
   const actions = shows('operators')

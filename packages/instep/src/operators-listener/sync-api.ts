@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { perform } from '../operate/perform.ts';
-import { acknowledgeChanges, readNewChanges } from '../operate/plan-changes.ts';
+import { acknowledgeChanges, readPlanChanges } from '../operate/plan-changes.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
   type Handler,
@@ -101,7 +101,7 @@ async function answerChanges(request: HttpRequest, context: OperateContext): Pro
   if (!parsed.success) {
     throw new Problem(400, 'The query must name the consumer, such as ?consumer=mailer&limit=100.');
   }
-  return jsonResponse({ changes: await readNewChanges(context, parsed.output) });
+  return jsonResponse({ changes: await readPlanChanges(context, parsed.output) });
 }
 
 const because = (operator: Operator, reason: string | undefined): Operator =>

@@ -15,7 +15,6 @@ import {
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import {
   type ChangeReason,
-  readChangedByApplication,
   recordApplicationChanges,
 } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
@@ -56,7 +55,11 @@ export async function reconcileTeams(
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
   const found = (await findCertain(teams, listed, options, signal)).certain;
-  if (!options.isDryRun) await noteApplicationChanges(teams, options);
+  if (!options.isDryRun) {
+    // Before a repair takes them away.
+    const teamIds = teams.map(({ id }) => id);
+    await recordApplicationChanges(options.database, teamIds);
+  }
   const dismissals = await readDismissals(
     options.database.query,
     found.map((drift) => foundIssueOf(drift, false)).filter(isOfTeam),
@@ -89,23 +92,6 @@ export async function reconcileTeams(
     repaired: wrong.filter(isRepaired).length,
     unrecorded: drifts.length - wrong.length,
   };
-}
-
-/** Records plans that the application has changed, before a repair takes them away. A locked team is next. */
-async function noteApplicationChanges(
-  teams: readonly LinkedTeam[],
-  { database }: ReconcileOptions,
-): Promise<void> {
-  const teamIds = teams.map(({ id }) => id);
-  const changedIds = new Set(await readChangedByApplication(database.query, teamIds));
-  if (changedIds.size === 0) return;
-  const changed = teams.filter(({ id }) => changedIds.has(id));
-  const customerIds = changed.map(({ customerId }) => customerId);
-  await database.transaction(async (query) => {
-    const { teams: locked } = await lockAvailableTeams(query, customerIds);
-    const lockedIds = locked.map(({ id }) => id).filter((id) => changedIds.has(id));
-    await recordApplicationChanges(query, lockedIds);
-  });
 }
 
 const isOfTeam = (issue: FoundIssue): issue is FoundIssue & { readonly teamId: ApplicationId } =>

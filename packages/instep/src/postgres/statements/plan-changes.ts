@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
-import type { Query } from '../database.ts';
+import type { Database, Query } from '../database.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 
@@ -28,14 +28,13 @@ export type ChangeReason = {
   readonly operator?: string | null;
 };
 
-type When = 'before' | 'after';
-
 /** The column of `instep.plan_changes` for a field of a plan. */
-export const columnOfPlan = (field: keyof TeamPlan, when: When) =>
+export const columnOfPlan = (field: keyof TeamPlan, when: 'before' | 'after') =>
   `${contractColumn(field)}_${when}`;
 
 /** The columns of a plan, in the order of `PLAN_FIELDS`. */
-export const columnsOfPlan = (when: When) => PLAN_FIELDS.map((field) => columnOfPlan(field, when));
+export const columnsOfPlan = (when: 'before' | 'after') =>
+  PLAN_FIELDS.map((field) => columnOfPlan(field, when));
 
 const BEFORE = columnsOfPlan('before').join(', ');
 const AFTER = columnsOfPlan('after').join(', ');
@@ -72,7 +71,7 @@ export type PlanChange = {
   readonly after: TeamPlan | null;
 };
 
-const planOf = (when: When) => `
+const planOf = (when: 'before' | 'after') => `
              case
                when num_nonnulls(${columnsOfPlan(when).join(', ')}) > 0 then jsonb_build_object(
                  ${PLAN_FIELDS.map((field) => `'${field}', ${columnOfPlan(field, when)}`).join(', ')}
@@ -93,14 +92,6 @@ export const PLAN_CHANGE = ({ teams: { idType } }: ApplicationTables) => `
              ${planOf('before')},
              ${planOf('after')}`;
 
-const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
-        from instep.plan_changes as change
-       where team_id = $1
-         and ($2::bigint is null or id < $2)
-       order by id desc
-       limit $3`;
-
 /** Which changes of a team to read, the newest first. */
 export type TeamChangesRequest = {
   readonly teamId: ApplicationId;
@@ -110,69 +101,38 @@ export type TeamChangesRequest = {
   readonly limit?: number | undefined;
 };
 
-const DEFAULT_LIMIT = 100;
 export const MAX_PLAN_CHANGES = 1_000;
 
-/** The changes of a team's plan, the newest first. */
+const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where team_id = $1
+         and ($2::bigint is null or id < $2)
+         and ($3::text[] is null or event_id = any ($3))
+       order by id desc
+       limit $4`;
+
+/** The changes of a team's plan, the newest first; only those that some events made, if their ids are given. */
 export async function readTeamChanges(
   query: Query,
-  { teamId, beforeId, limit = DEFAULT_LIMIT }: TeamChangesRequest,
+  { teamId, beforeId, limit = 100 }: TeamChangesRequest,
+  eventIds: readonly string[] | null = null,
 ): Promise<PlanChange[]> {
   return await query<PlanChange>({
     name: 'read_team_changes',
     text: READ_TEAM_CHANGES,
-    values: [String(teamId), beforeId ?? null, Math.min(limit, MAX_PLAN_CHANGES)],
+    values: [String(teamId), beforeId ?? null, eventIds, Math.min(limit, MAX_PLAN_CHANGES)],
   });
-}
-
-const READ_CHANGES_OF_EVENTS = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
-        from instep.plan_changes as change
-       where team_id = $1
-         and event_id = any ($2::text[])
-       order by id desc
-       limit ${MAX_PLAN_CHANGES}`;
-
-/** The changes of a team's plan that these events made, the newest first. */
-export async function readChangesOfEvents(
-  query: Query,
-  teamId: ApplicationId,
-  eventIds: readonly string[],
-): Promise<PlanChange[]> {
-  if (eventIds.length === 0) return [];
-  return await query<PlanChange>({
-    name: 'read_changes_of_events',
-    text: READ_CHANGES_OF_EVENTS,
-    values: [String(teamId), eventIds],
-  });
-}
-
-const READ_CHANGES = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
-        from instep.plan_changes as change
-       where id > $1
-         and id <= $2
-       order by id
-       limit $3`;
-
-/** The changes after `after` up to `upTo`, in the order of their ids. */
-export async function readChanges(
-  query: Query,
-  { after, upTo, limit }: { after: number; upTo: number; limit: number },
-): Promise<PlanChange[]> {
-  const values = [after, upTo, limit];
-  return await query<PlanChange>({ name: 'read_changes', text: READ_CHANGES, values });
 }
 
 /** The id of the newest change that is committed; 0 when there is none. */
 export async function readNewestChange(query: Query): Promise<number> {
-  const [row] = await query<{ id: number }>({
-    name: 'read_newest_change',
-    text: 'select coalesce(max(id), 0) as id from instep.plan_changes',
-  });
+  const text = 'select coalesce(max(id), 0) as id from instep.plan_changes';
+  const [row] = await query<{ id: number }>({ name: 'read_newest_change', text });
   return row?.id ?? 0;
 }
 
+/** The teams of `$1` that have another plan than the history says. */
 const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
           from ${rows} as team
          cross join lateral (
@@ -186,22 +146,10 @@ const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
            and (${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}::text`).join(', ')})
                is distinct from (${AFTER})`;
 
-const READ_CHANGED_BY_APPLICATION = (tables: ApplicationTables) =>
-  `select team.id ${DIFFERING(tables)}`;
+const LOCK_DIFFERING = (tables: ApplicationTables) =>
+  `select team.id ${DIFFERING(tables)} order by team.id for no key update of team skip locked`;
 
-/** Which of these teams have another plan than the history says: the application has changed it. */
-export async function readChangedByApplication(
-  query: Query,
-  teamIds: readonly ApplicationId[],
-): Promise<ApplicationId[]> {
-  const rows = await query<{ id: ApplicationId }>({
-    name: 'read_changed_by_application',
-    text: READ_CHANGED_BY_APPLICATION,
-    values: [teamIds],
-  });
-  return rows.map(({ id }) => id);
-}
-
+// Only now does it see what was committed before the lock.
 const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
         insert into instep.plan_changes
                (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
@@ -209,15 +157,16 @@ const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
                ${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}`).join(', ')}
         ${DIFFERING(tables)}`;
 
-/** Records what the application has changed in these teams, which are locked. */
+/** Records what the application has changed in these teams. A team that is locked is next. */
 export async function recordApplicationChanges(
-  query: Query,
+  database: Database,
   teamIds: readonly ApplicationId[],
 ): Promise<void> {
-  await query({
-    name: 'record_application_changes',
-    text: RECORD_APPLICATION_CHANGES,
-    values: [teamIds],
+  await database.transaction(async (query) => {
+    const locking = { name: 'lock_differing_teams', text: LOCK_DIFFERING, values: [teamIds] };
+    const ids = (await query<{ id: ApplicationId }>(locking)).map(({ id }) => id);
+    const recording = { name: 'record_application_changes', text: RECORD_APPLICATION_CHANGES };
+    if (ids.length > 0) await query({ ...recording, values: [ids] });
   });
 }
 
@@ -230,16 +179,8 @@ export async function pruneChanges(query: Query, cutoffMs: number): Promise<void
       name: 'prune_changes',
       text: `
         delete from instep.plan_changes
-         where id in (
-                 select id
-                   from (
-                          select id, changed_at
-                            from instep.plan_changes
-                           order by id
-                           limit $2
-                        ) as oldest
-                  where changed_at < to_timestamp($1 / 1000.0)
-               )
+         where changed_at < to_timestamp($1 / 1000.0)
+           and id in (select id from instep.plan_changes order by id limit $2)
         returning id`,
       values: [cutoffMs, PRUNE_BATCH],
     });

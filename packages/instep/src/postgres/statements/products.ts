@@ -1,10 +1,9 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
-import { columnOfPlan, recordChanges } from './plan-changes.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
+import { TEAM, type TeamRow, toTeam, writePlans } from './teams.ts';
 
 /** The known names of these products. */
 export async function readProductNames(
@@ -171,48 +170,36 @@ export async function readTeamsToName(
   return { found: found.map(({ id }) => id), examinedTo };
 }
 
-const APPLY_PRODUCT_NAME = ({
-  teams: { rows, name, column, idType, setUpdatedAt },
-}: ApplicationTables) => `
-      with nameless as (
-        select teams.*, product.name as product_name
-          from instep.products as product
-          join ${rows} as teams on ${NEEDS_NAME}
-         where product.product_id = $1
-           and teams.id = any ($2::${idType}[])
-         order by teams.id
-           for no key update of teams skip locked
-      ),
-      updated as (
-        update ${name} as team
-           set ${column('planName')} = nameless.product_name${setUpdatedAt}
-          from nameless
-         where team.${column('id')} = nameless.id
-        returning team.${column('id')} as id, team.${column('id')}::text as team_id,
-                  nameless.provider_customer_id as customer_id, 'name' as cause, null as event_id,
-                  null::timestamptz as event_created_at, null as operator,
-                  ${PLAN_FIELDS.map((field) => `nameless.${contractColumn(field)}::text as ${columnOfPlan(field, 'before')}`).join(', ')},
-                  ${PLAN_FIELDS.map((field) => `team.${column(field)}::text as ${columnOfPlan(field, 'after')}`).join(', ')}
-      ),
-      recorded as (${recordChanges('updated')}
-      )
-      select id
-        from updated`;
+const LOCK_TEAMS_TO_NAME = ({ teams: { rows, idType } }: ApplicationTables) => `
+      select ${TEAM}, product.name as "productName"
+        from instep.products as product
+        join ${rows} as teams on ${NEEDS_NAME}
+       where product.product_id = $1
+         and teams.id = any ($2::${idType}[])
+       order by teams.id
+         for no key update of teams skip locked`;
 
 /**
- * Writes a product's name to those of these teams that have no name or a former one, and returns their ids. It
- * skips teams that another transaction has locked.
+ * Writes a product's name in a transaction to those of these teams that have no name or a former one, and returns their
+ * ids. It skips teams that another transaction has locked.
+ *
+ * @throws DatabaseRefused when the application refuses or skips the update of one of them
  */
 export async function applyProductName(
   query: Query,
   productId: string,
   teamIds: readonly ApplicationId[],
 ): Promise<ApplicationId[]> {
-  const rows = await query<{ id: ApplicationId }>({
-    name: 'apply_product_name',
-    text: APPLY_PRODUCT_NAME,
+  const rows = await query<TeamRow & { productName: string }>({
+    name: 'lock_teams_to_name',
+    text: LOCK_TEAMS_TO_NAME,
     values: [productId, teamIds],
   });
+  const writes = rows.map(({ productName: planName, ...row }) => {
+    const team = toTeam(row);
+    return { team, shouldBe: { ...team.plan, planName }, reason: { cause: 'name' } as const };
+  });
+  if (writes.length > 0) await writePlans(query, writes);
   return rows.map(({ id }) => id);
 }
 
