@@ -116,28 +116,26 @@ export class Application {
     const record = grantedRecord(hasProduct);
     const { planName, providerProductId: productId } = record;
     const request = { planName: planName ?? '', productId, reason: 'simulated' };
-    await untilAvailable(() => setGrant(this.#grantOptions(), this.#teamId, request));
+    await untilAvailable(() => this.#setGrant(request));
     this.granted.set(this.#teamId, record);
   }
 
   async #endGrant(isRevoked: boolean): Promise<void> {
     this.granted.delete(this.#teamId);
     if (isRevoked) {
-      await untilAvailable(() => setGrant(this.#grantOptions(), this.#teamId, null)).catch(
-        (error) => {
-          // There is none, or a revocation was committed although its answer was lost.
-          if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
-        },
-      );
+      await untilAvailable(() => this.#setGrant(null)).catch((error) => {
+        // There is none, or a revocation was committed although its answer was lost.
+        if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
+      });
       return;
     }
     const end = 'update instep.grants set ends_at = now() where team_id = $1 and closed_at is null';
     await untilAvailable(() => this.#query(end, [String(this.#teamId)]));
   }
 
-  #grantOptions() {
-    const database = this.#database;
-    return { database, planSelection: this.#planSelection, operator: 'operator', now: Date.now };
+  #setGrant(request: Parameters<typeof setGrant>[2]) {
+    const options = { planSelection: this.#planSelection, operator: 'operator', now: Date.now };
+    return this.#database.transaction((query) => setGrant(query, this.#teamId, request, options));
   }
 
   async #write({ number, isNew }: Extract<Step, { kind: 'checkout' }>): Promise<void> {

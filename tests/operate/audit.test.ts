@@ -7,12 +7,13 @@ import {
   type Operator,
   openContext,
   perform,
-  readTeam,
 } from 'instep/operate';
 import { addTeam, addUser } from 'instep/src/operate/add.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -101,13 +102,41 @@ test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why'
   expect(other).toBeUndefined();
 });
 
-test('an action whose result is not recorded has begun in the audit', async () => {
+const IN_ONE_TRANSACTION = ['link', 'dismiss', 'grant', 'redact'];
+
+test.each(IN_ONE_TRANSACTION)(
+  '%s changes nothing if its result can not be recorded',
+  async (name) => {
+    const before = await contents();
+    await refuseAudit('update');
+    await expect(CALLS[name]?.()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
+    expect(await contents()).toEqual(before);
+    expect(await findActions(context)).toMatchObject([
+      { isDone: false, result: { code: 'begun' } },
+    ]);
+  },
+);
+
+test('the changes of an action that was interrupted are in the audit', async () => {
+  const id = await insertTeam(query, { name: 'Linked', customerId: 'cus_1' });
   await refuseAudit('update');
+  const replay = { action: 'replay', subject: customer } as const;
+  await expect(act(context, operator, [replay])).rejects.toThrow();
+  await query('drop trigger refuse on instep.operator_actions');
+  const change = { teamId: id, before: null, after: { providerProductId: 'prod_pro' } };
+  const begun = { subject: 'customer:cus_1', result: { code: 'begun' }, changes: [change] };
+  expect(await findActions(context)).toMatchObject([begun]);
+  const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
+  await act(context, operator, [unlink, replay]);
+  expect((await findActions(context)).at(-1)).toMatchObject(begun);
+});
+
+test('what an action did stays in the audit if a later part of it fails', async () => {
+  const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
-  await expect(act(context, operator, [link])).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
-  expect((await readTeam(context, teamId))?.plan.subscriptionStatus).toBe('active');
+  await act(broken, operator, [link]);
   expect(await findActions(context)).toMatchObject([
-    { action: 'link', subject: 'customer:cus_1', isDone: false, result: { code: 'begun' } },
+    { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
   ]);
 });
 
@@ -124,18 +153,37 @@ test('a dismissal that has only begun hides nothing', async () => {
   expect(issues).toMatchObject([{ subject }]);
 });
 
-test('a command that is killed has begun in the audit', async () => {
+/** Lets results of actions wait, and kills the command and its connections when its result does. */
+async function killBeforeResult(command: readonly string[]): Promise<void> {
   const { DATABASE_URL = '' } = account.environment;
-  const command = ['team', 'grant', `${teamId}`, '--plan', 'Pro', '--reason', 'partner'];
-  await account.database.transaction(async (query) => {
-    await query('select from teams for update');
-    const granting = spawnInstep(command, { DATABASE_URL });
-    await expect.poll(() => findActions(context), { timeout: 15_000 }).toHaveLength(1);
-    await granting.stop('SIGKILL');
+  await query(`
+    create or replace function refuse() returns trigger language plpgsql
+        as $body$ begin perform pg_advisory_xact_lock_shared(7); return new; end $body$;
+    create trigger refuse before update on instep.operator_actions
+       for each row execute function refuse()`);
+  await whileHeld(account.database, 'select pg_advisory_xact_lock(7)', async () => {
+    const running = spawnInstep(command, { DATABASE_URL });
+    await untilWaiting(account.database);
+    await running.stop('SIGKILL');
+    await query('select pg_terminate_backend(pid) from pg_locks where not granted');
   });
-  expect(await findActions(context)).toMatchObject([
-    { action: 'grant', how: 'command', note: 'partner', isDone: false, result: { code: 'begun' } },
-  ]);
+  await query('drop trigger refuse on instep.operator_actions');
+}
+
+test.each([
+  ['grant', ['team', 'grant', 'ID', '--plan', 'Pro', '--reason', 'partner']],
+  ['revoke-grant', ['team', 'revoke-grant', 'ID', '--reason', 'over']],
+  ['link', ['team', 'link', 'ID', '--customer', 'cus_1', '--reason', 'paid']],
+  ['unlink', ['team', 'unlink', 'ID', '--reason', 'wrong']],
+  ['redact', ['events', 'redact', '--customer', 'cus_1', '--reason', 'asked']],
+])('%s changes nothing if it is killed before its result is recorded', async (action, command) => {
+  if (action === 'revoke-grant') await CALLS.grant?.();
+  if (action === 'unlink') await CALLS.link?.();
+  const before = await contents();
+  await killBeforeResult(command.map((one) => (one === 'ID' ? `${teamId}` : one)));
+  expect(await contents()).toEqual(before);
+  const [newest] = await findActions(context);
+  expect(newest).toMatchObject({ action, isDone: false, result: { code: 'begun' }, changes: [] });
 });
 
 test('teams and users that commands add are in the audit', async () => {

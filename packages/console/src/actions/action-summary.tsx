@@ -19,6 +19,10 @@ export function recordedText({ subject, result, changes }: RecordedAction): stri
   return [text, ...changes.slice(0, MAX_CHANGES).map(changeText)].join(' ');
 }
 
+/** What became of an action that is not done. */
+export const failedWord = ({ result }: RecordedAction) =>
+  result.code === 'begun' ? 'not finished' : 'failed';
+
 function changeText({ teamId, before, after }: ActionChange): string {
   const planText = (plan: ActionChange['after']) =>
     plan === null
@@ -56,7 +60,7 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
           <li data-result={action.result.code}>
             {!isOne && (
               <Badge tone={action.isDone ? 'good' : 'bad'}>
-                {action.isDone ? 'done' : 'failed'}
+                {action.isDone ? 'done' : failedWord(action)}
               </Badge>
             )}{' '}
             <SubjectLink {...action} />:{' '}
@@ -88,6 +92,8 @@ export function undoOf({
     case 'linked': {
       const { teamId, customerId, former } = result;
       const team = { kind: 'team', id: String(teamId) } as const;
+      // It had the customer already.
+      if (former === customerId) return [];
       if (former === null) return [{ action: 'unlink', subject: team, linkTo: customerId }];
       return [{ action: 'link', subject: team, linkTo: former, canReplace: true }];
     }

@@ -19,7 +19,7 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { recordedText, Undo, undoOf } from './action-summary.tsx';
+import { failedWord, recordedText, Undo, undoOf } from './action-summary.tsx';
 import { bulkPages, bulkUrl } from './bulk-page.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
@@ -128,7 +128,9 @@ function actionCells(recorded: RecordedAction) {
       <SubjectLink {...recorded} />
     ),
     <>
-      {!isDone && recorded.result.code !== 'bulk' && <Badge tone="bad">failed</Badge>}{' '}
+      {!isDone && recorded.result.code !== 'bulk' && (
+        <Badge tone="bad">{failedWord(recorded)}</Badge>
+      )}{' '}
       <UntrustedText text={recordedText(recorded)} maxLength={400} />
       {recorded.result.code === 'dismissed' && (
         <Undo actions={[recorded]} subject={recorded.subject} page="/attention" />

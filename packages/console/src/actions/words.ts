@@ -59,10 +59,10 @@ const UNCHANGED = 'Nothing was changed.';
 export function resultText(kind: Subject['kind'] | null, result: ActionResult): string {
   switch (result.code) {
     case 'begun':
-      return 'It began. Its end is not recorded yet, or its process was stopped: see the plans above.';
+      return 'It began, and is still running or was stopped with its process.';
     case 'linked': {
       const other = kind === 'team' ? result.customerId : `team ${result.teamId}`;
-      return `Linked to ${other}. ${replayText(result.outcomes)}`;
+      return `Linked to ${other}. ${result.outcomes === null ? '' : replayText(result.outcomes)}`;
     }
     case 'unlinked':
       return `Unlinked from ${result.customerId}. Its plan was taken away.`;

@@ -8,6 +8,7 @@ import {
   type TimelineItem,
   type TimelinePart,
 } from 'instep/operate';
+import { failedWord } from '../actions/action-summary.tsx';
 import { parseSubject, SubjectLink } from '../actions/subject-link.tsx';
 import { causeText, resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
@@ -288,7 +289,7 @@ function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
       const { action, isDone, operator } = item.action;
       return isDone
         ? { word: action, by: operator }
-        : { word: `${action} failed`, tone: 'bad', by: operator };
+        : { word: `${action} ${failedWord(item.action)}`, tone: 'bad', by: operator };
     }
     case 'grant':
       return { word: 'granted', by: item.grant.grantedBy };

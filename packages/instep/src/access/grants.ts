@@ -90,7 +90,6 @@ export async function readGrants(query: Query, teamId: ApplicationId): Promise<T
 type GivenGrant = Omit<GrantRequest, 'planName'> & { readonly planName?: string };
 
 type GrantOptions = {
-  readonly database: Database;
   readonly planSelection: PlanSelection;
   readonly now: () => number;
   /** The operator's name. */
@@ -98,30 +97,29 @@ type GrantOptions = {
 };
 
 /**
- * Gives a team a plan, in place of an earlier grant; `null` only ends that one. The team's row gets the plan that it has
- * with the new grant, or without any. Resolves with the name of the granted plan.
+ * Gives a team a plan in a transaction, in place of an earlier grant; `null` only ends that one. The team's row gets the plan
+ * that it has with the new grant, or without any. Resolves with the name of the granted plan.
  *
- * @throws GrantRefused, or DatabaseRefused when the application refuses the plan; then nothing was changed
+ * @throws GrantRefused, or DatabaseRefused when the application refuses the plan
  */
 export async function setGrant(
-  { database, now, operator, planSelection }: GrantOptions,
+  query: Query,
   teamId: ApplicationId,
   given: GivenGrant | null,
+  { now, operator, planSelection }: GrantOptions,
 ): Promise<string | null> {
-  return await database.transaction(async (query) => {
-    const team = await lockTeam(query, teamId);
-    if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
-    const request = given && checked(given, team, now());
-    const before = await readOpenGrant(query, team.id);
-    if (request === null && before === null) {
-      throw new GrantRefused('NO_GRANT', 'the team has no grant');
-    }
-    await closeGrant(query, team.id, operator);
-    const after = request && (await addGrant(query, team.id, request, operator));
-    const isKept = given !== null && given.planName === undefined;
-    await follow(query, team, { before, after, planSelection, operator, isKept });
-    return request?.planName ?? null;
-  });
+  const team = await lockTeam(query, teamId);
+  if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
+  const request = given && checked(given, team, now());
+  const before = await readOpenGrant(query, team.id);
+  if (request === null && before === null) {
+    throw new GrantRefused('NO_GRANT', 'the team has no grant');
+  }
+  await closeGrant(query, team.id, operator);
+  const after = request && (await addGrant(query, team.id, request, operator));
+  const isKept = given !== null && given.planName === undefined;
+  await follow(query, team, { before, after, planSelection, operator, isKept });
+  return request?.planName ?? null;
 }
 
 const MAX_LENGTH = 1_000;

@@ -9,6 +9,7 @@ import { readEventAt } from '../event-log/search.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
+import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling, forgetAcceptance } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
@@ -18,10 +19,11 @@ import { InstepError } from '../runtime/errors.ts';
 import {
   type ActionResult,
   beginActions,
+  concluded,
   emptyNote,
+  type InTransaction,
   type OperatorAction,
   type ReplayOutcomes,
-  recordActions,
   type Subject,
   subjectText,
 } from './audit.ts';
@@ -144,23 +146,27 @@ export async function actInForm(
   const results = await Promise.all(
     applicable.map(async (request): Promise<ActedOn> => {
       const { subject, action } = request;
-      try {
-        return { subject, action, ...(await perform(request, acting, { note, until })) };
-      } catch (error) {
-        if (!(error instanceof InstepError)) throw error;
-        const about = { action, subject: subjectText(subject) };
-        context.logger.warn({ err: error, ...about }, 'action failed');
-        return { subject, action, ...failed({ code: 'failed', error: error.code }) };
-      }
+      const about = { action, subject: subjectText(subject) };
+      const record = { ...about, ...RECORDED };
+      const outcome = await concluded(context, form, record, async (inTransaction) => {
+        try {
+          return await perform(request, { ...acting, inTransaction }, { note, until });
+        } catch (error) {
+          if (!(error instanceof InstepError)) throw error;
+          context.logger.warn({ err: error, ...about }, 'action failed');
+          return failed({ code: 'failed', error: error.code });
+        }
+      });
+      return { subject, action, ...outcome };
     }),
-  );
-  await recordActions(
-    query,
-    form,
-    results.map(({ subject, ...others }) => ({ subject: subjectText(subject), ...others })),
   );
   return { formId, results, skipped: requests.length - results.length };
 }
+
+const RECORDED = {
+  resultOf: ({ result }: Outcome) => result,
+  isDone: ({ isDone }: Outcome) => isDone,
+};
 
 const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
 
@@ -190,13 +196,16 @@ type Outcome = Pick<ActedOn, 'isDone' | 'result'>;
 const done = (result: ActionResult): Outcome => ({ isDone: true, result });
 const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
-/** Performs an action that applies to its subject. */
+type ActionContext = ActingContext & { readonly inTransaction: InTransaction<Outcome> };
+
+/** Performs an action that applies to its subject: in one transaction, unless other events or Stripe take part in it. */
 async function perform(
   request: ActionRequest,
-  context: ActingContext,
+  context: ActionContext,
   { note = null, until = null }: ActOptions,
 ): Promise<Outcome> {
   const { action, subject } = request;
+  const { inTransaction } = context;
   switch (action) {
     case 'link':
       return await link(request, context);
@@ -215,24 +224,24 @@ async function perform(
     case 'grant':
     case 'revoke-grant':
     case 'keep-as-grant':
-      return await changeGrant(request, context, { note, until });
+      return await inTransaction((query) => changeGrant(query, request, context, { note, until }));
     case 'note':
-      return await addNote(subject.id, context);
-    case 'remove-note': {
-      const { noteId = '' } = request;
-      const isEmptied = await emptyNote(context.database.query, subjectText(subject), noteId);
-      return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
-    }
+      return await inTransaction((query) => addNote(query, subject.id));
+    case 'remove-note':
+      return await inTransaction(async (query) => {
+        const isEmptied = await emptyNote(query, subjectText(subject), request.noteId ?? '');
+        return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
+      });
     case 'dismiss':
-      return await dismiss(subject, context, until);
+      return await inTransaction((query) => dismiss(query, subject, until));
     case 'restore':
-      return await restore(subject, context);
+      return await inTransaction((query) => restore(query, subject));
   }
 }
 
 async function link(
   { subject: { kind, id }, linkTo = '', canReplace = false }: ActionRequest,
-  context: ActingContext,
+  context: ActionContext,
 ): Promise<Outcome> {
   const { query } = context.database;
   if (kind === 'customer') {
@@ -251,16 +260,17 @@ async function linkAndReplay(
   { id: teamId, customerId: former }: NamedTeam,
   customerId: string,
   canReplace: boolean,
-  context: ActingContext,
+  context: ActionContext,
 ): Promise<Outcome> {
   const { database, planSelection, operator } = context;
+  const linked = { code: 'linked', teamId, customerId, former } as const;
   try {
-    const isLinked = await database.transaction((query) =>
-      linkTeam(query, teamId, customerId, { canReplace, operator }),
+    const first = await context.inTransaction(async (query) =>
+      (await linkTeam(query, teamId, customerId, { canReplace, operator }))
+        ? done({ ...linked, outcomes: null })
+        : failed({ code: 'has-another-customer', teamId, customerId: former }),
     );
-    if (!isLinked) {
-      return failed({ code: 'has-another-customer', teamId, customerId: former });
-    }
+    if (!first.isDone) return first;
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
     context.logger.warn({ err: error, teamId, customerId }, 'link refused');
@@ -268,8 +278,7 @@ async function linkAndReplay(
   }
   await fillEmptyTeams(database, planSelection, [customerId], operator);
   const outcomes = await replayParked(customerId, context);
-  const isDone = !areUnresolved(outcomes);
-  return { isDone, result: { code: 'linked', teamId, customerId, former, outcomes } };
+  return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
 }
 
 /** How many teams are offered for a text that is neither an id nor a name. */
@@ -297,7 +306,7 @@ async function teamNamed(
 
 async function unlink(
   { subject: { id }, linkTo: expected }: ActionRequest,
-  { database, operator, logger }: ActingContext,
+  { database, operator, logger, inTransaction }: ActionContext,
 ): Promise<Outcome> {
   const team = await readNamedTeam(database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
@@ -307,7 +316,10 @@ async function unlink(
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
   try {
-    await database.transaction((query) => unlinkTeam(query, teamId, customerId, operator));
+    return await inTransaction(async (query) => {
+      await unlinkTeam(query, teamId, customerId, operator);
+      return done({ code: 'unlinked', teamId, customerId });
+    });
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
     logger.warn({ err: error, teamId, customerId }, 'unlinking refused');
@@ -317,7 +329,6 @@ async function unlink(
       ? failed({ code: 'link-refused', teamId, customerId })
       : failed({ code: 'has-another-customer', teamId, customerId: now.customerId });
   }
-  return done({ code: 'unlinked', teamId, customerId });
 }
 
 /** A replay with this outcome has changed nothing that needs attention. */
@@ -367,24 +378,25 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
 }
 
 async function changeGrant(
+  query: Query,
   { action, subject: { id: teamId }, grant }: ActionRequest,
   context: ActingContext,
   { note, until = null }: ActOptions,
 ): Promise<Outcome> {
   if (action === 'revoke-grant') {
-    await setGrant(context, teamId, null);
+    await setGrant(query, teamId, null, context);
     return done({ code: 'grant-revoked', teamId });
   }
   const isKept = action === 'keep-as-grant';
   const reason = note ?? (isKept ? 'it was written by hand' : '');
   const plan = isKept ? {} : { planName: '', ...grant };
-  const planName = (await setGrant(context, teamId, { ...plan, until, reason })) ?? '';
+  const planName = (await setGrant(query, teamId, { ...plan, until, reason }, context)) ?? '';
   return done({ code: 'granted', teamId, planName });
 }
 
 /** The audit stores the note. */
-async function addNote(id: string, { database }: ActingContext): Promise<Outcome> {
-  const team = await readNamedTeam(database.query, id);
+async function addNote(query: Query, id: string): Promise<Outcome> {
+  const team = await readNamedTeam(query, id);
   return team === null ? failed({ code: 'no-such-team', text: id }) : done({ code: 'noted' });
 }
 
@@ -408,25 +420,20 @@ async function askForOrder(subscriptionId: string, context: ActingContext): Prom
 }
 
 /** Dismisses parked events, and notes that subscriptions are on purpose. Everything else is only hidden from the list. */
-async function dismiss(
-  { kind, id }: Subject,
-  { database }: OperateContext,
-  until: Date | null,
-): Promise<Outcome> {
-  if (kind === 'customer') await acceptDoubleBilling(database.query, id);
+async function dismiss(query: Query, { kind, id }: Subject, until: Date | null): Promise<Outcome> {
+  if (kind === 'customer') await acceptDoubleBilling(query, id);
   const parked = parkedFilterOf({ kind, id });
   const signal = AbortSignal.timeout(DEADLINE_MS);
-  const parkedEvents =
-    parked === null ? 0 : await dismissParkedEvents(database.query, parked, signal);
+  const parkedEvents = parked === null ? 0 : await dismissParkedEvents(query, parked, signal);
   const ends = until === null ? {} : { untilMs: until.getTime() };
   return done({ code: 'dismissed', parkedEvents, ...ends });
 }
 
 /** Takes a dismissal back. The audit has both. */
-async function restore({ kind, id }: Subject, { database }: OperateContext): Promise<Outcome> {
-  if (kind === 'customer') await forgetAcceptance(database.query, id);
+async function restore(query: Query, { kind, id }: Subject): Promise<Outcome> {
+  if (kind === 'customer') await forgetAcceptance(query, id);
   const parked = parkedFilterOf({ kind, id });
-  const parkedEvents = parked === null ? 0 : await restoreParkedEvents(database.query, parked);
+  const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
   return done({ code: 'restored', parkedEvents });
 }
 

@@ -25,15 +25,21 @@ export function subjectText({ kind, id }: Subject): string {
 
 /** What an action has changed, or why it has changed nothing. */
 export type ActionResult =
-  /** It is going on, or its process ended before it did: what it has changed by then is in the history of plans. */
+  /**
+   * It is going on, or its process ended before it did: `changes` of the record has what it has changed of plans by now.
+   * Nothing else was changed, except by an action that deletes or redacts events.
+   */
   | { readonly code: 'begun' }
-  /** `former`: the customer that the team had. `outcomes`: those of the customer's parked events. */
+  /**
+   * `former`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
+   * ended before they were replayed, so maintenance does it.
+   */
   | {
       readonly code: 'linked';
       readonly teamId: ApplicationId;
       readonly customerId: string;
       readonly former: string | null;
-      readonly outcomes: ReplayOutcomes;
+      readonly outcomes: ReplayOutcomes | null;
     }
   | {
       readonly code: 'unlinked';
@@ -179,44 +185,9 @@ export type Form = {
   readonly note: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until?: Date | null;
-  /** The newest change of a plan before the actions: later ones that this operator made are theirs. */
-  readonly afterChange?: number;
+  /** The newest change of a plan before the actions: later ones that this operator made are theirs; `null`: none are. */
+  readonly afterChange?: number | null;
 };
-
-const RECORD_ACTIONS = (tables: ApplicationTables) => `
-      with forgotten as (
-        delete from instep.operator_actions
-         where acted_at < now() - interval '1 year'
-           and action <> 'note'
-           and (dismissed_until is null or dismissed_until < now())
-      )
-      insert into instep.operator_actions
-             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
-              linked_team_id, linked_customer_id, dismissed_until)
-      select $1, $2, $3, $4, subject, action, is_done, outcome || coalesce(made.changes, '{}'),
-             team_id, customer_id, case when action = 'dismiss' then $11::timestamptz end
-        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
-          as acted (subject, action, is_done, outcome, team_id, customer_id)
-        left join lateral (
-               select jsonb_build_object('changes', jsonb_agg(
-                        jsonb_build_object('teamId', "teamId", 'before', before, 'after', after) order by id
-                      )) as changes
-                 from (
-                        select ${PLAN_CHANGE(tables)}
-                          from instep.plan_changes as change
-                         where id > $12
-                           and change.operator = $2
-                           and (subject = 'team:' || change.team_id or change.customer_id = ${CUSTOMER})
-                      ) as changed
-               having count(*) > 0
-             ) as made on true
-          on conflict (form_id, subject, action) do update
-         set is_done            = excluded.is_done,
-             outcome            = excluded.outcome,
-             linked_team_id     = excluded.linked_team_id,
-             linked_customer_id = excluded.linked_customer_id,
-             dismissed_until    = excluded.dismissed_until,
-             acted_at           = now()`;
 
 /** The customer that an action is about. */
 const CUSTOMER = `
@@ -235,13 +206,68 @@ const CUSTOMER = `
           )
         end`;
 
+type ChangesOf = Readonly<Record<'operator' | 'after' | 'linkedTeamId', string>> & {
+  /** More conditions. */
+  readonly until?: string;
+};
+
+/** SQL for the changes of plans that an operator made after one of them, of the teams that an action is about. */
+const CHANGES_OF = (
+  tables: ApplicationTables,
+  { operator, after, linkedTeamId, until = '' }: ChangesOf,
+) => `(
+        select coalesce(jsonb_agg(
+                 jsonb_build_object('teamId', "teamId", 'before', before, 'after', after) order by id
+               ), '[]')
+          from (
+                 select ${PLAN_CHANGE(tables)}
+                   from instep.plan_changes as change
+                  where (subject = 'team:' || change.team_id
+                         or change.customer_id = ${CUSTOMER}
+                         or change.team_id = ${linkedTeamId})
+                    and change.id > ${after}
+                    and change.operator = ${operator}
+                    ${until}
+               ) as changed
+      )`;
+
+const OF_FORM = { operator: '$2', after: '$12', linkedTeamId: 'acted.team_id' };
+
+const RECORD_ACTIONS = (tables: ApplicationTables) => `
+      with forgotten as (
+        delete from instep.operator_actions
+         where acted_at < now() - interval '1 year'
+           and action <> 'note'
+           and (dismissed_until is null or dismissed_until < now())
+      )
+      insert into instep.operator_actions
+             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
+              linked_team_id, linked_customer_id, dismissed_until, acted_at)
+      select $1, $2, $3, $4, subject, action, is_done,
+             outcome || jsonb_build_object('afterChange', $12::bigint) || case
+               when outcome ->> 'code' = 'begun' then '{}'
+               else jsonb_build_object('changes', ${CHANGES_OF(tables, OF_FORM)})
+             end,
+             team_id, customer_id, case when action = 'dismiss' then $11::timestamptz end, clock_timestamp()
+        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
+          as acted (subject, action, is_done, outcome, team_id, customer_id)
+          on conflict (form_id, subject, action) do update
+         set is_done            = excluded.is_done,
+             outcome            = excluded.outcome,
+             linked_team_id     = excluded.linked_team_id,
+             linked_customer_id = excluded.linked_customer_id,
+             dismissed_until    = excluded.dismissed_until,
+             acted_at           = excluded.acted_at
+       where operator_actions.outcome ->> 'code' = 'begun'
+          or excluded.outcome ->> 'code' not in ('begun', 'failed')`;
+
 /**
  * Records the actions of one form with the changes of plans that they made, in place of what was recorded when they
- * began. Deletes those older than a year, except notes.
+ * began. What was done stays recorded if a later part of the action fails. Deletes those older than a year, except notes.
  */
 export async function recordActions(
   query: Query,
-  { formId, operator, note: given, until = null, afterChange = Number.MAX_SAFE_INTEGER }: Form,
+  { formId, operator, note: given, until = null, afterChange = null }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
   const note = given ?? operator.reason ?? null;
@@ -309,24 +335,54 @@ export async function beginActions(
   return form;
 }
 
+/** Does an action, or its first part, in a transaction that stores the result too: without a result, nothing was done. */
+export type InTransaction<Result> = (work: (query: Query) => Promise<Result>) => Promise<Result>;
+
+/** What an action does. */
+export type Run<Result> = (inTransaction: InTransaction<Result>) => Promise<Result>;
+
+type Auditing = Pick<OperateContext, 'database' | 'nonce'>;
+
 /** Makes the call of an operator, and records it in the audit: that it begins, and its result. */
 export async function recorded<Result>(
-  { database: { query }, nonce }: Pick<OperateContext, 'database' | 'nonce'>,
+  context: Auditing,
   operator: Operator,
-  { action, subject, note, resultOf, isDone = () => true }: Recorded<Result>,
-  call: () => Promise<Result>,
+  action: Recorded<Result>,
+  call: Run<Result>,
 ): Promise<Result> {
-  const given = { formId: nonce(), operator, note: note ?? null };
-  const form = await beginActions(query, given, [{ action, subject }]);
+  const given = { formId: context.nonce(), operator, note: action.note ?? null };
+  const form = await beginActions(context.database.query, given, [action]);
+  return await concluded(context, form, action, call);
+}
+
+/** Makes the call of an action that has begun, and records its result, also if it fails. */
+export async function concluded<Result>(
+  { database }: Auditing,
+  form: Form,
+  { action, subject, resultOf, isDone = () => true }: Recorded<Result>,
+  call: Run<Result>,
+): Promise<Result> {
+  const record = (query: Query, one: Pick<OperatorAction, 'isDone' | 'result'>) =>
+    recordActions(query, form, [{ subject, action, ...one }]);
+  const store = (query: Query, returned: Result) =>
+    record(query, { isDone: isDone(returned), result: resultOf(returned) });
+  const stored = new Set<Result>();
+  const inTransaction: InTransaction<Result> = async (work) => {
+    const returned = await database.transaction(async (query) => {
+      const returned = await work(query);
+      await store(query, returned);
+      return returned;
+    });
+    stored.add(returned);
+    return returned;
+  };
   try {
-    const returned = await call();
-    const result = resultOf(returned);
-    await recordActions(query, form, [{ subject, action, isDone: isDone(returned), result }]);
+    const returned = await call(inTransaction);
+    if (!stored.has(returned)) await store(database.query, returned);
     return returned;
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
-    const result = { code: 'failed', error: error.code } as const;
-    await recordActions(query, form, [{ subject, action, isDone: false, result }]);
+    await record(database.query, { isDone: false, result: { code: 'failed', error: error.code } });
     throw error;
   }
 }
@@ -362,20 +418,44 @@ export type RecordedAction = OperatorAction & {
   readonly eventId: string | null;
 };
 
-const ACTIONS = ({ teams }: ApplicationTables) => `
+/** What an action without a result has changed. It takes minutes at most, and nobody repeats it meanwhile. */
+const UNFINISHED = {
+  operator: 'acted.operator',
+  after: "(acted.outcome ->> 'afterChange')::bigint",
+  linkedTeamId: 'acted.linked_team_id',
+  until: `
+                    and change.changed_at < acted.acted_at + interval '10 minutes'
+                    and change.id < (acted.outcome ->> 'afterChange')::bigint + 10000
+                    and change.id <= coalesce((
+                          select min((later.outcome ->> 'afterChange')::bigint)
+                            from instep.operator_actions as later
+                           where later.subject = acted.subject
+                             and later.acted_at > acted.acted_at
+                             and later.operator = acted.operator
+                        ), change.id)`,
+};
+
+const ACTIONS = (tables: ApplicationTables) => `
       select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
-             coalesce(acted.outcome - 'changes', jsonb_build_object('code', 'text', 'text', result)) as result,
-             coalesce(acted.outcome -> 'changes', '[]') as changes,
+             coalesce(
+               acted.outcome - '{changes,afterChange}'::text[],
+               jsonb_build_object('code', 'text', 'text', result)
+             ) as result,
+             coalesce(
+               acted.outcome -> 'changes',
+               case when acted.outcome ->> 'code' = 'begun' then ${CHANGES_OF(tables, UNFINISHED)} end,
+               '[]'
+             ) as changes,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"
         from instep.operator_actions as acted
-        left join ${teams.rows} as teams
+        left join ${tables.teams.rows} as teams
           on starts_with(subject, 'team:')
-         and teams.id = ${idFrom(teams.idType, "substr(subject, length('team:') + 1)")}
+         and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
         left join lateral (
                select name
                  from instep.subscriptions
-                 join ${teams.rows} as owner on owner.provider_customer_id = customer_id
+                 join ${tables.teams.rows} as owner on owner.provider_customer_id = customer_id
                 where starts_with(subject, 'subscription:')
                   and subscription_id = substr(subject, length('subscription:') + 1)
                   and subscription_id <> ''

@@ -16,7 +16,8 @@ import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
-import { type Recorded, type ReplayOutcomes, recorded } from './audit.ts';
+import type { Query } from '../postgres/database.ts';
+import { type Recorded, type ReplayOutcomes, type Run, recorded } from './audit.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 import { removeConsumer, replayChange } from './plan-changes.ts';
 
@@ -124,7 +125,7 @@ type TaskOf<Action extends Task['action']> = Extract<Task, { readonly action: Ac
 /** What the audit gets, and the call itself. Without a subject, the audit gets nothing. */
 type Call<Result> = Omit<Recorded<Result>, 'action' | 'subject'> & {
   readonly subject: string | null;
-  readonly run: () => Promise<Result>;
+  readonly run: Run<Result>;
 };
 
 /**
@@ -153,7 +154,7 @@ export async function perform<Action extends Task['action']>(
 ): Promise<TaskResults[Action]> {
   const { action } = task;
   const { subject, run, ...others } = CALLS[action](actingAs(context, operator), task);
-  if (subject === null) return await run();
+  if (subject === null) return await run((work) => context.database.transaction(work));
   return await recorded(context, operator, { action, subject, ...others }, run);
 }
 
@@ -166,18 +167,20 @@ const CALLS: {
   grant: (context, { teamId, ...request }) => ({
     subject: `team:${teamId}`,
     note: request.reason,
-    run: async () => {
-      await setGrant(context, teamId, request);
-      return await accessOf(context, teamId);
-    },
+    run: (inTransaction) =>
+      inTransaction(async (query) => {
+        await setGrant(query, teamId, request, context);
+        return await accessOf(query, teamId);
+      }),
     resultOf: () => ({ code: 'granted', teamId, planName: request.planName }),
   }),
   'revoke-grant': (context, { teamId }) => ({
     subject: `team:${teamId}`,
-    run: async () => {
-      await setGrant(context, teamId, null);
-      return await accessOf(context, teamId);
-    },
+    run: (inTransaction) =>
+      inTransaction(async (query) => {
+        await setGrant(query, teamId, null, context);
+        return await accessOf(query, teamId);
+      }),
     resultOf: () => ({ code: 'grant-revoked', teamId }),
   }),
   'complete checkout': (context, { sessionId, teamId }) => ({
@@ -258,27 +261,31 @@ const CALLS: {
     resultOf: (events) => ({ code: 'pruned', events, receivedBeforeMs }),
     isDone: () => signal?.aborted !== true,
   }),
-  redact: ({ database, nonce }, { customerId }) => ({
+  redact: ({ nonce }, { customerId }) => ({
     subject: `customer:${customerId}`,
     // The key is discarded afterward.
-    run: () => redactEvents(database.query, customerId, pseudonymsWith(nonce())),
+    run: (inTransaction) => {
+      const pseudonymOf = pseudonymsWith(nonce());
+      return inTransaction((query) => redactEvents(query, customerId, pseudonymOf));
+    },
     resultOf: (events) => ({ code: 'redacted', events }),
   }),
-  'remove-consumer': ({ database }, { consumer }) => ({
+  'remove-consumer': (_, { consumer }) => ({
     subject: `consumer:${consumer}`,
-    run: () => removeConsumer(database.query, consumer),
+    run: (inTransaction) => inTransaction((query) => removeConsumer(query, consumer)),
     resultOf: (position) => ({ code: 'consumer-removed', position }),
   }),
-  'replay-change': ({ database }, { consumer, changeId }) => ({
+  'replay-change': (_, { consumer, changeId }) => ({
     subject: `consumer:${consumer}`,
-    run: () => replayChange(database.query, consumer, changeId).then(() => null),
+    run: (inTransaction) =>
+      inTransaction((query) => replayChange(query, consumer, changeId).then(() => null)),
     resultOf: () => ({ code: 'change-replayed', changeId }),
   }),
 };
 
 /** The access of a team that is there. */
-async function accessOf({ database }: OperateContext, teamId: ApplicationId): Promise<TeamAccess> {
-  const access = await readAccess(database.query, teamId);
+async function accessOf(query: Query, teamId: ApplicationId): Promise<TeamAccess> {
+  const access = await readAccess(query, teamId);
   if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
   return access;
 }
