@@ -651,7 +651,7 @@ test('a repair asks first, with the names of the teams and what would change', a
     ['action', 'repair'],
   ]);
   expect(text).toMatch(
-    /Repair 2 teams\? .* One team \d+ cus_One changed by hand \S+ \(trialing\) → \S+ Two team/,
+    /Repair 2 teams\? .* One cus_One changed by hand \S+ \(trialing\) → \S+ Two cus_Two/,
   );
   expect((await planOf(teamIds[0] ?? 0))?.subscriptionStatus).toBe('trialing');
 });

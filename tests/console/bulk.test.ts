@@ -1,7 +1,14 @@
 import { once } from 'node:events';
-import { type BulkProgress, BulkRuns, findActions, readBulk } from 'instep/operate';
+import {
+  type ApplicationId,
+  act,
+  type BulkProgress,
+  BulkRuns,
+  findActions,
+  readBulk,
+} from 'instep/operate';
 import { createContext } from 'instep/src/operate/context.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole, type Shown } from '../support/browser/console-pages.ts';
@@ -23,6 +30,8 @@ const context = createContext({
   now: Date.now,
   close: async () => undefined,
 });
+
+const OPERATOR = { name: 'ada', how: 'console' } as const;
 
 /** More than a page of the list has. */
 const CUSTOMERS = 130;
@@ -78,6 +87,101 @@ test('a bulk dismissal can be undone as a whole', async () => {
   expect(await waiting()).toContain(`(${CUSTOMERS})`);
 });
 
+/** Adds a team for each customer that its events name. */
+async function suggestTeams(customerIds: readonly string[]): Promise<ApplicationId[]> {
+  const teamIds: ApplicationId[] = [];
+  for (const customerId of customerIds) {
+    const teamId = await addTeam(query, { name: `Team of ${customerId}`, customerId: null });
+    teamIds.push(teamId);
+    await suggest(customerId, teamId);
+  }
+  return teamIds;
+}
+
+async function suggest(customerId: string, teamId: ApplicationId): Promise<void> {
+  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_of_${customerId}` }));
+  event.data.object.metadata = { teamId: String(teamId) };
+  await ingest([received(JSON.stringify(event), Date.now())]);
+}
+
+const customersOf = async (teamIds: readonly ApplicationId[]) =>
+  await Promise.all(teamIds.map(async (id) => (await readTeam(query, id))?.customerId));
+
+test('all customers are linked to the teams that their metadata names, and unlinked again', async () => {
+  const customerIds = ['cus_010', 'cus_020', 'cus_120'];
+  const teamIds = await suggestTeams(customerIds);
+  await suggest('cus_030', 9_999_999);
+  const asked = await pages.post('/attention', { ...ALL, action: 'link-suggested' });
+  expect(asked.text).toContain('Link 3 customers?');
+  for (const id of customerIds) expect(asked.text).toContain(`Team of ${id}`);
+  expect(await customersOf(teamIds)).toEqual([null, null, null]);
+  const confirmed = { ...ALL, action: 'link-suggested', confirmed: 'yes' };
+  const started = await pages.post('/attention', confirmed);
+  const counts = { total: 3, done: 3, failed: 0, skipped: CUSTOMERS - 3 };
+  expect(await ended(idOf(started))).toMatchObject({ ...counts, state: 'done' });
+  expect(await customersOf(teamIds)).toEqual(customerIds);
+  const undone = idOf(await pages.post(started.url));
+  expect(await ended(undone)).toMatchObject({ state: 'done', done: 3 });
+  expect(await customersOf(teamIds)).toEqual([null, null, null]);
+});
+
+test('a team that has got another customer meanwhile keeps it, and so does one that is gone', async () => {
+  const teamIds = await suggestTeams(['cus_010', 'cus_020', 'cus_030', 'cus_040']);
+  const gate = new AbortController();
+  const runs = new BulkRuns({
+    ...context,
+    database: {
+      ...database,
+      async transaction(work, options) {
+        if (!gate.signal.aborted) await once(gate.signal, 'abort');
+        return await database.transaction(work, options);
+      },
+    },
+  });
+  const request = { action: 'link-suggested', code: 'parked-events' } as const;
+  const formId = await runs.start(OPERATOR, request);
+  await expect.poll(async () => (await progressOf(formId))?.total).toBe(4);
+  await query('update teams set provider_customer_id = $2 where id = $1', [teamIds[1], 'cus_x']);
+  gate.abort();
+  expect(await ended(formId)).toMatchObject({ state: 'done', done: 3, failed: 1 });
+  expect((await readBulk(context, formId))?.failures).toMatchObject([
+    { subject: 'customer:cus_020', result: { code: 'has-another-customer' } },
+  ]);
+  expect((await customersOf(teamIds))[1]).toBe('cus_x');
+  await runs.stop();
+});
+
+test.each([
+  ['its team is gone', 9_999_999, 'no-such-team'],
+  ['its metadata names none', null, 'no-suggestion'],
+])('a chosen customer is not linked if %s', async (_, teamId, code) => {
+  if (teamId !== null) await suggest('cus_010', teamId);
+  const subject = { kind: 'customer', id: 'cus_010' } as const;
+  const { results } = await act(context, OPERATOR, [{ action: 'link-suggested', subject }]);
+  expect(results).toMatchObject([{ isDone: false, result: { code } }]);
+});
+
+test('chosen rows are linked to the teams that are suggested, after a question, and can be undone', async () => {
+  const teamIds = await suggestTeams(['cus_010', 'cus_020', 'cus_030']);
+  const { html } = await pages.get('/attention?issue=parked-events');
+  const [, actions] = /value="customer:cus_020"[^>]* data-actions="([^"]*)"/.exec(html) ?? [];
+  expect(actions?.split(' ')).toContain('link-suggested');
+  const chosen: [string, string][] = [
+    ['issue', 'parked-events'],
+    ['action', 'link-suggested'],
+    ['row', 'customer:cus_010'],
+    ['row', 'customer:cus_020'],
+  ];
+  const asked = await pages.post('/attention', chosen);
+  expect(asked.text).toContain('Link 2 customers?');
+  expect(asked.text).not.toContain('cus_030');
+  const linked = await pages.post('/attention', [...chosen, ['confirmed', 'yes']]);
+  expect(await customersOf(teamIds)).toEqual(['cus_010', 'cus_020', null]);
+  const formId = new URL(linked.url, 'http://x').searchParams.get('done') ?? '';
+  await pages.post('/actions/undo', { form: formId, page: '/attention' });
+  expect(await customersOf(teamIds)).toEqual([null, null, null]);
+});
+
 test('what fails is listed below the summary, and fails no other', async () => {
   for (const id of ['cus_003', 'cus_007']) await addTeam(query, { name: id, customerId: id });
   await query(`alter table teams add constraint no_plan check (subscription_status is null)`);
@@ -94,8 +198,6 @@ test('what fails is listed below the summary, and fails no other', async () => {
     await query('alter table teams drop constraint no_plan');
   }
 });
-
-const OPERATOR = { name: 'ada', how: 'console' } as const;
 
 /** A bulk action of another process, whose first actions wait for the gate. */
 async function startGated() {

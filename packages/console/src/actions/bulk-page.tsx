@@ -1,5 +1,6 @@
 import { Hono } from 'hono';
 import {
+  BULK_UNDO,
   type Bulk,
   type BulkRuns,
   cancelBulk,
@@ -73,18 +74,17 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
       return context.redirect(bulkUrl(formId), 303);
     }
     const bulk = await readBulk(options, formId);
-    if (bulk === null || !canUndo(bulk)) throw badRequest('This action can not be undone.');
-    return context.redirect(
-      bulkUrl(await runs.start(operator, { action: 'restore', formId })),
-      303,
-    );
+    const action = bulk && undoOf(bulk);
+    if (!action) throw badRequest('This action can not be undone.');
+    const undo = { action, code: bulk.issue, undoes: formId };
+    return context.redirect(bulkUrl(await runs.start(operator, undo)), 303);
   });
 
   return app;
 }
 
-const canUndo = ({ record, state, done }: Bulk) =>
-  record.action === 'dismiss' && state !== 'running' && done > 0;
+const undoOf = ({ record, state, done }: Bulk) =>
+  state !== 'running' && done > 0 ? BULK_UNDO[record.action] : undefined;
 
 function Running(bulk: Bulk) {
   const { total, done, failed, record } = bulk;
@@ -124,7 +124,7 @@ function Ended(bulk: Bulk) {
       <Notice kind={isDone ? 'done' : 'error'} title={capitalized(state)}>
         {bulkText(bulk)}
       </Notice>
-      {canUndo(bulk) && (
+      {undoOf(bulk) && (
         <PostForm action={bulkUrl(record.formId)}>
           <Button>Undo {counted(bulk.done, 'action')}</Button>
         </PostForm>

@@ -7,7 +7,6 @@ import {
   exportIssues,
   findActions,
   findIssues,
-  findMatching,
   type IssueCounts,
   type IssueCursor,
   type OperateContext,
@@ -32,7 +31,7 @@ import { queryNumber, queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
-import { RepairQuestion, readToRepair } from './repair-question.tsx';
+import { QuestionPage, questionFor } from './question.tsx';
 import { readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
@@ -101,16 +100,10 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const { requests, matching, note, until } = selection;
     const operator = operatorOf(context.var);
     const code = codeNamed(form.get('issue'));
+    const cursor = readCursor(form.get('source'), form.get('after'));
     if (form.get('confirmed') === null) {
-      const subjects =
-        matching === 'repair'
-          ? (await findMatching(services, 'repair', code)).subjects
-          : requests.filter(({ action }) => action === 'repair').map(({ subject }) => subject);
-      const ids = subjects.filter(({ kind }) => kind === 'team').map(({ id }) => id);
-      const toRepair = await readToRepair(services, ids);
-      if (ids.length > 0) {
-        return context.render(<RepairQuestion form={form} toRepair={toRepair} />);
-      }
+      const question = await questionFor(services, selection, { code, cursor, limit: LIMIT });
+      if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
     }
     if (matching !== null) {
       const started = await runs.start(operator, { action: matching, code, note, until });
@@ -118,7 +111,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     }
     const acted = await act(services, operator, requests, { note, until });
     const { formId, skipped, results } = acted;
-    const here = cursorParameters(readCursor(form.get('source'), form.get('after')));
+    const here = cursorParameters(cursor);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(`${subject.kind}:${subject.id}`);

@@ -111,7 +111,8 @@ function issueCells(
   ];
 }
 
-function Who({ issue }: { readonly issue: OpenIssue }) {
+/** What the issue is about. */
+export function Who({ issue }: { readonly issue: OpenIssue }) {
   if (issue.code === 'unreadable-event') return <EventLink event={issue.evidence.event} />;
   const { team, customerId } = issue;
   return (

@@ -4,7 +4,7 @@ import { CHOOSE_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.ts
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
-type Selection = {
+export type Selection = {
   readonly requests: readonly ActionRequest[];
   /** What to do about all matching rows of all pages; `null`: only about the requests. */
   readonly matching: Action | null;

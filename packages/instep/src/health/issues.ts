@@ -17,6 +17,7 @@ export type Remedy =
   | 'compare'
   | 'repair'
   | 'keep-as-grant'
+  | 'link-suggested'
   | 'dismiss'
   | 'check-database'
   | 'check-endpoint'

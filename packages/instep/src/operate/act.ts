@@ -4,6 +4,7 @@ import {
   type ParkedFilter,
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
+import { readEvents } from '../event-log/event-rows.ts';
 import { type Replayed, replayEvents, replayParkedEvents } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
@@ -16,6 +17,7 @@ import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
 import { InstepError } from '../runtime/errors.ts';
+import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type ActionResult,
   beginActions,
@@ -30,12 +32,14 @@ import {
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 import { findTeams } from './find-teams.ts';
-import { type NamedTeam, readNamedTeam, readTeamsWithName } from './named-teams.ts';
+import { type NamedTeam, readNamedTeam, readTeamsWithName, teamNamedBy } from './named-teams.ts';
 
 /** What an operator can do about a team, a customer, a subscription or an event. */
 export const ACTIONS = [
   /** Gives a team a customer, and the plan that the customer's events yield. */
   'link',
+  /** Links a customer to the team that the metadata of its subscription names, if that has no customer. */
+  'link-suggested',
   /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
   'unlink',
   /** Processes an event again, or a customer's parked events. What was decided does not change. */
@@ -173,6 +177,7 @@ const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
 /** What each action can be done about. */
 const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   link: ['team', 'customer'],
+  'link-suggested': ['customer'],
   unlink: ['team'],
   replay: ['customer', 'event'],
   compare: ['team', 'subscription'],
@@ -209,6 +214,8 @@ async function perform(
   switch (action) {
     case 'link':
       return await link(request, context);
+    case 'link-suggested':
+      return await linkSuggested(subject.id, context);
     case 'unlink':
       return await unlink(request, context);
     case 'replay':
@@ -255,6 +262,19 @@ async function link(
   const isUnknown = issue?.cause === 'unknown customer';
   return await linkAndReplay(team, linkTo, canReplace || isUnknown, context);
 }
+
+async function linkSuggested(customerId: string, context: ActionContext): Promise<Outcome> {
+  const { database, linkByMetadata } = context;
+  const [event] = await readEvents(database.query, { customerId, outcome: 'parked' }, ALL, NEWEST);
+  const named = event && teamNamedBy(event, linkByMetadata ?? TEAM_KEY);
+  if (named == null) return failed({ code: 'no-suggestion' });
+  const team = await readNamedTeam(database.query, named);
+  if (team === null) return failed({ code: 'no-such-team', text: named });
+  return await linkAndReplay(team, customerId, false, context);
+}
+
+const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+const NEWEST = { order: 'newest first', limit: 1 } as const;
 
 async function linkAndReplay(
   { id: teamId, customerId: former }: NamedTeam,

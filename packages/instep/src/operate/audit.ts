@@ -69,6 +69,8 @@ export type ActionResult =
       readonly customerId: string;
     }
   | { readonly code: 'not-linked'; readonly teamId: ApplicationId }
+  /** The metadata of the customer's newest event that waits for a team names none. */
+  | { readonly code: 'no-suggestion' }
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
@@ -154,6 +156,7 @@ export type OperatorAction = {
   readonly subject: string;
   readonly action:
     | 'link'
+    | 'link-suggested'
     | 'unlink'
     | 'replay'
     | 'compare'

@@ -3,7 +3,7 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
-import { type Action, type ActOptions, actInForm } from './act.ts';
+import { type Action, type ActionRequest, type ActOptions, actInForm } from './act.ts';
 import {
   BULK,
   type BulkProgress,
@@ -16,12 +16,19 @@ import {
 import type { OperateContext, Operator } from './context.ts';
 import { exportIssues } from './find-issues.ts';
 
-/** What is done about every issue that matches, or which dismissals of a bulk action are taken back. */
-export type BulkRequest = ActOptions &
-  (
-    | { readonly action: Action; readonly code: SubjectIssueCode | null }
-    | { readonly action: 'restore'; readonly formId: string }
-  );
+/** What is done about every issue that matches. */
+export type BulkRequest = ActOptions & {
+  readonly action: Action;
+  readonly code: SubjectIssueCode | null;
+  /** Instead, to take back what a bulk action did: its id. */
+  readonly undoes?: string;
+};
+
+/** The actions that take back what a bulk action did about each subject; `null`: it can't be taken back. */
+export const BULK_UNDO: Readonly<Partial<Record<string, Action>>> = {
+  dismiss: 'restore',
+  'link-suggested': 'unlink',
+};
 
 /** The subjects of an action on all issues that match. */
 export type MatchingSubjects = {
@@ -126,20 +133,24 @@ function isDone({ state, failed }: Partial<BulkProgress>): boolean | null {
   return state === undefined ? null : state === 'done' && failed === 0;
 }
 
-async function readDismissed(query: Query, formId: string): Promise<Subject[]> {
-  return await query<Subject>({
-    name: 'read_dismissed_in_bulk',
+/** What takes back the actions of a form: restores what it dismissed, and unlinks the teams that it linked. */
+async function readToUndo(query: Query, formId: string, action: Action): Promise<ActionRequest[]> {
+  type Row = Subject & { readonly linkTo: string | null };
+  const rows = await query<Row>({
+    name: 'read_to_undo_in_bulk',
     text: `
-      select split_part(subject, ':', 1) as kind,
-             substr(subject, position(':' in subject) + 1) as id
+      select case when action = 'dismiss' then split_part(subject, ':', 1) else 'team' end as kind,
+             case when action = 'dismiss' then substr(subject, position(':' in subject) + 1) else linked_team_id end as id,
+             linked_customer_id as "linkTo"
         from instep.operator_actions
        where form_id = $1
          and subject <> '${BULK}'
-         and action = 'dismiss'
-         and is_done
+         and (action = 'dismiss' and is_done
+              or outcome ->> 'code' = 'linked' and outcome ->> 'former' is null)
        order by subject`,
     values: [formId],
   });
+  return rows.map(({ linkTo, ...subject }) => ({ action, subject, ...(linkTo && { linkTo }) }));
 }
 
 /** Few enough for Stripe to answer for all of them before the deadline of one. */
@@ -180,8 +191,7 @@ export class BulkRuns {
     const { action, note = null } = request;
     const formId = nonce();
     const counts = { total: null, done: 0, failed: 0, skipped: 0 };
-    const issue = 'code' in request ? request.code : null;
-    const begun: BulkProgress = { issue, state: 'running', ...counts, atMs: now() };
+    const begun: BulkProgress = { issue: request.code, state: 'running', ...counts, atMs: now() };
     const result = { code: 'bulk', ...begun } as const;
     const record = { subject: BULK, action, isDone: false, result };
     await recordActions(database.query, { formId, operator, note }, [record]);
@@ -195,6 +205,17 @@ export class BulkRuns {
   async stop(): Promise<void> {
     this.#stopping.abort();
     await Promise.all(this.#running);
+  }
+
+  async #requestsOf({ action, code, undoes }: BulkRequest) {
+    if (undoes !== undefined) {
+      return {
+        requests: await readToUndo(this.#context.database.query, undoes, action),
+        skipped: 0,
+      };
+    }
+    const found = await findMatching(this.#context, action, code, this.#stopping.signal);
+    return { ...found, requests: found.subjects.map((subject) => ({ action, subject })) };
   }
 
   async #run(
@@ -212,17 +233,13 @@ export class BulkRuns {
       return await retry(() => writeProgress(database.query, formId, progress), RETRY);
     };
     try {
-      const { subjects, skipped } =
-        'code' in request
-          ? await findMatching(this.#context, action, request.code, signal)
-          : { subjects: await readDismissed(database.query, request.formId), skipped: 0 };
-      let cancelledBy = await write({ total: subjects.length, skipped });
+      const { requests, skipped } = await this.#requestsOf(request);
+      let cancelledBy = await write({ total: requests.length, skipped });
       let next = 0;
-      while (next < subjects.length && cancelledBy === null && !signal.aborted) {
-        const some = subjects.slice(next, next + AT_ONCE);
-        const requests = some.map((subject) => ({ action, subject }));
+      while (next < requests.length && cancelledBy === null && !signal.aborted) {
+        const some = requests.slice(next, next + AT_ONCE);
         const acted = await retry(
-          () => actInForm(this.#context, operator, requests, { note, until }, formId),
+          () => actInForm(this.#context, operator, some, { note, until }, formId),
           RETRY,
         );
         next += some.length;
@@ -234,7 +251,7 @@ export class BulkRuns {
         });
       }
       const ended = cancelledBy === null ? 'interrupted' : 'cancelled';
-      await write({ state: next < subjects.length ? ended : 'done' });
+      await write({ state: next < requests.length ? ended : 'done' });
       logger.info({ action, formId, ...progress }, 'bulk action ended');
     } catch (err) {
       logger.warn({ err, action, formId }, 'bulk action failed');

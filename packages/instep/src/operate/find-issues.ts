@@ -258,9 +258,12 @@ async function parkedIssues(
     const suggestedTeam = suggested.get(newestPosition) ?? null;
     const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
     const isSecond = team === null && suggestedTeam !== null && suggestedTeam.customerId !== null;
-    return isSecond && code !== 'parked-events'
-      ? openIssue('second-customer', about, { events, newest, suggestedTeam })
-      : openIssue('parked-events', about, { events, newest, suggestedTeam });
+    if (isSecond && code !== 'parked-events') {
+      return openIssue('second-customer', about, { events, newest, suggestedTeam });
+    }
+    const issue = openIssue('parked-events', about, { events, newest, suggestedTeam });
+    const canLink = team === null && suggestedTeam !== null && !isSecond;
+    return canLink ? { ...issue, remedies: [...issue.remedies, 'link-suggested'] } : issue;
   });
 }
 

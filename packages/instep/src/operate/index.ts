@@ -114,6 +114,7 @@ export {
   type Subject,
 } from './audit.ts';
 export {
+  BULK_UNDO,
   type Bulk,
   type BulkRequest,
   BulkRuns,

@@ -134,6 +134,12 @@ const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
         from unnest($1::text[]) as asked (text)
         join ${teamsWithLostPlans(tables)} on id = ${idFrom(tables.teams.idType, 'asked.text')}`;
 
+/** What the metadata of an event's subscription names under a key, if it can be the id of a team. */
+export function teamNamedBy(event: LoggedEvent, key: string): string | null {
+  const change = changeOf(event);
+  return change && teamNamedIn(change.after, key);
+}
+
 /**
  * The teams that the metadata of logged events names under a key, by the position of the event. That is probably
  * the team of the event's customer.
@@ -144,8 +150,7 @@ export async function readSuggestedTeams(
   key: string,
 ): Promise<ReadonlyMap<number, NamedTeam>> {
   const named = events.flatMap((event) => {
-    const change = changeOf(event);
-    const text = change && teamNamedIn(change.after, key);
+    const text = teamNamedBy(event, key);
     return text === null ? [] : [{ position: event.position, text }];
   });
   if (named.length === 0) return new Map();

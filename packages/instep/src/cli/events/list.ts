@@ -71,8 +71,8 @@ async function listAndLink(options: ListOptions): Promise<void> {
   }
   await withContext(async (context, operator) => {
     for (const { customerId, team } of links) {
-      const subject = { kind: 'team', id: String(team.id) } as const;
-      const request = { action: 'link', subject, linkTo: customerId } as const;
+      const subject = { kind: 'customer', id: customerId } as const;
+      const request = { action: 'link-suggested', subject } as const;
       const what = `team ${team.id} to ${printable(customerId)}`;
       for (const { isDone, result } of (await act(context, operator, [request])).results) {
         printMessage(isDone ? `linked ${what}` : `did not link ${what}: ${result.code}`);

@@ -1,0 +1,110 @@
+import type { Child } from 'hono/jsx';
+import {
+  counted,
+  countText,
+  exportIssues,
+  type FindIssuesRequest,
+  findIssues,
+  type OpenIssue,
+  type OperateContext,
+} from 'instep/operate';
+import { subjectText } from '../actions/subject-link.tsx';
+import { Confirm, CSRF_FIELD } from '../components/form.tsx';
+import { Changes } from '../components/plan-step.tsx';
+import { Table } from '../components/table.tsx';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
+import { TeamLink } from '../links/team-links.tsx';
+import { Page } from '../page.tsx';
+import { Who } from './issue-table.tsx';
+import type { Selection } from './selection.ts';
+
+/** What is asked before an action that changes several teams, or that can't be undone. */
+const QUESTIONS = {
+  repair: {
+    kind: 'team',
+    text: (count: number) => `Repair ${counted(count, 'team')}`,
+    effect: "Instep asks Stripe again, and then changes the plans. This can't be undone.",
+    change: ({ evidence }: OpenIssue): Child =>
+      'is' in evidence && evidence.is !== null ? (
+        <Changes is={evidence.is} shouldBe={evidence.shouldBe} />
+      ) : (
+        'what Stripe says'
+      ),
+  },
+  'link-suggested': {
+    kind: 'customer',
+    text: (count: number) => `Link ${counted(count, 'customer')}`,
+    effect:
+      'Each customer is linked to the team that the metadata of its subscription names, and the team gets its plan.',
+    change: ({ evidence }: OpenIssue): Child =>
+      'suggestedTeam' in evidence && evidence.suggestedTeam !== null ? (
+        <TeamLink id={evidence.suggestedTeam.id} team={evidence.suggestedTeam} />
+      ) : (
+        '–'
+      ),
+  },
+} as const;
+
+type Question = {
+  readonly action: keyof typeof QUESTIONS;
+  readonly count: number;
+  /** Of the first ones. */
+  readonly issues: readonly OpenIssue[];
+};
+
+const MAX_LISTED = 50;
+
+/** What to ask before a form of this page of the list is acted on; `null`: nothing. */
+export async function questionFor(
+  services: OperateContext,
+  { requests, matching }: Selection,
+  page: FindIssuesRequest,
+): Promise<Question | null> {
+  const action = matching ?? requests[0]?.action;
+  if (action !== 'repair' && action !== 'link-suggested') return null;
+  const chosen = requests.filter(({ subject }) => subject.kind === QUESTIONS[action].kind);
+  const subjects = new Set(chosen.map(({ subject }) => subjectText(subject)));
+  const all =
+    matching === null
+      ? (await findIssues(services, page)).issues
+      : exportIssues(services, page.code);
+  const issues: OpenIssue[] = [];
+  let count = 0;
+  for await (const issue of all) {
+    if (!issue.remedies.includes(action)) continue;
+    if (matching === null && !subjects.has(subjectText(issue.subject))) continue;
+    count += 1;
+    if (count <= MAX_LISTED) issues.push(issue);
+  }
+  // A row that has changed meanwhile is no longer on the page.
+  if (matching === null) count = chosen.length;
+  return count === 0 ? null : { action, count, issues };
+}
+
+type QuestionPageProps = { readonly form: FormData; readonly question: Question };
+
+/** Asks, and shows what would change. */
+export function QuestionPage({ form, question: { action, count, issues } }: QuestionPageProps) {
+  const fields = [...form].filter(([name]) => name !== CSRF_FIELD);
+  const { text, effect, change } = QUESTIONS[action];
+  return (
+    <Page title={`${text(count)}?`} area="Attention">
+      <p>{effect}</p>
+      <Table
+        label="What would change"
+        columns={['Team or customer', 'Issue', { name: 'Change', class: 'wide' }]}
+        rows={issues.map((issue) => [
+          <Who issue={issue} />,
+          ISSUE_NAMES[issue.code],
+          change(issue),
+        ])}
+      />
+      {count > issues.length && <p>And {countText(count - issues.length)} more.</p>}
+      <Confirm action="/attention" back="/attention" button={text(count)}>
+        {fields.map(([name, value]) => (
+          <input type="hidden" name={name} value={String(value)} />
+        ))}
+      </Confirm>
+    </Page>
+  );
+}
