@@ -6,6 +6,7 @@ import { addTeam } from '../operate/add.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { exportTeams, findCustomers, readTeam } from '../operate/find-teams.ts';
+import { findCustomersAtStripe, MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { perform } from '../operate/perform.ts';
 import type { Team } from '../postgres/statements/teams.ts';
@@ -21,7 +22,7 @@ import {
   tableLine,
   writeLine,
 } from './output.ts';
-import { askReason, withContext, withStripe } from './with-database.ts';
+import { askReason, withContext, withOptionalStripe, withStripe } from './with-database.ts';
 
 type Json = { json?: boolean };
 
@@ -63,7 +64,10 @@ export function teamCommand(): Command {
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
         .option('--search <text>', 'only teams with this text in their name, this id or customer')
-        .option('--email <address>', 'only the teams of this person')
+        .option(
+          '--email <address>',
+          'only the teams of this person; Stripe is asked if nothing here has it',
+        )
         .option('--limit <count>', 'maximum number of teams', positiveInteger, 20)
         .option('--json', 'print a JSON line for each team')
         .action(list),
@@ -200,9 +204,11 @@ const COLUMNS: Columns = [
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
 async function list({ search: text, email, limit, json }: ListOptions) {
-  await withContext(async (context) => {
+  await withOptionalStripe(async (context) => {
     let count = 0;
-    for await (const { id, name, customerId, plan } of exportTeams(context, { text, email })) {
+    const atStripe = email !== undefined && text === undefined;
+    const found = atStripe ? teamsOfPerson(context, email) : exportTeams(context, { text, email });
+    for await (const { id, name, customerId, plan } of found) {
       if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
       const cells = [String(id), name, customerId, plan.subscriptionStatus, plan.planName];
       const line = json
@@ -216,6 +222,43 @@ async function list({ search: text, email, limit, json }: ListOptions) {
     }
     if (count === 0) printMessage('no teams');
   });
+}
+
+/**
+ * The teams of the person with this email address or, if nothing here has it, those whose customer has it at Stripe.
+ *
+ * @throws CommandFailed if only Stripe can have it, and does not answer; MembersUnknown
+ */
+async function* teamsOfPerson(context: OperateContext, email: string): AsyncGenerator<NamedTeam> {
+  let unknown: MembersUnknown | null = null;
+  try {
+    let isFound = false;
+    for await (const team of exportTeams(context, { email })) {
+      isFound = true;
+      yield team;
+    }
+    if (isFound) return;
+  } catch (error) {
+    if (!(error instanceof MembersUnknown)) throw error;
+    unknown = error;
+  }
+  const { customerIds, teams, error } = await findCustomersAtStripe(context, email);
+  if (error === 'CONFIG_INVALID') {
+    printMessage('Stripe was not asked for this address: STRIPE_SECRET_KEY is not set');
+  } else if (error !== null) {
+    const why =
+      error === 'STRIPE_KEY_FORBIDDEN'
+        ? 'STRIPE_SECRET_KEY lacks permission to read customers'
+        : 'its API did not answer, or refused the request';
+    throw new CommandFailed(error, `Stripe was not searched for this address: ${why}`);
+  }
+  yield* teams;
+  for (const customerId of customerIds) {
+    if (teams.some((team) => team.customerId === customerId)) continue;
+    const command = `instep team link ID --customer ${printable(customerId)}`;
+    printMessage(`a customer at Stripe has this address, but no team. Link it: ${command}`);
+  }
+  if (unknown !== null && customerIds.length === 0) throw unknown;
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {

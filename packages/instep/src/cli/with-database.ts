@@ -101,6 +101,11 @@ export async function withContext<Result>(work: Work<Result>): Promise<Result> {
   return await withContextOf(null, work);
 }
 
+/** The same for functions that can also ask Stripe, if STRIPE_SECRET_KEY is set. */
+export async function withOptionalStripe<Result>(work: Work<Result>): Promise<Result> {
+  return await (process.env.STRIPE_SECRET_KEY ? withStripe : withContext)(work);
+}
+
 /** The same for functions that ask Stripe, with STRIPE_SECRET_KEY. */
 export async function withStripe<Result>(work: Work<Result>): Promise<Result> {
   return await withContextOf(readApiConfig(process.env), work);
