@@ -1,11 +1,10 @@
 import fc from 'fast-check';
+import { addConsumer, removeConsumer, replayChange } from 'instep/src/maintenance/consumers.ts';
 import {
-  addConsumer,
   PlanChangeConsumers,
   type PlanChangeHandler,
 } from 'instep/src/maintenance/plan-change-feed.ts';
 import { reportHealth } from 'instep/src/operate/health.ts';
-import { removeConsumer, replayChange } from 'instep/src/operate/plan-changes.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import type { PlanChange } from 'instep/src/postgres/statements/plan-changes.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';

@@ -1,6 +1,6 @@
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
-export { GrantRefused, type GrantRefusedCode, type GrantRequest } from './access/grants.ts';
+export { GrantRefused, type GrantRequest } from './access/grants.ts';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
@@ -22,8 +22,9 @@ export type { PlanSelection } from './core/plan-selection.ts';
 export type { Status } from './core/status.ts';
 export type { TeamPlan } from './core/transition.ts';
 export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
+export { ConsumerRefused, type FeedStart } from './maintenance/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
-export { ConsumerRefused, type FeedStart } from './maintenance/plan-change-feed.ts';
+
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/series.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';

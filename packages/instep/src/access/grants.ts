@@ -19,19 +19,16 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError } from '../runtime/errors.ts';
 
-/** Why a plan was not granted or a grant not revoked. docs/errors.md has the cause and remedy of each. */
-export type GrantRefusedCode =
-  | 'GRANT_INVALID'
-  | 'NO_GRANT'
-  | 'NOT_FOUND'
-  | 'NOTHING_TO_KEEP'
-  | 'TEAM_HAS_SUBSCRIPTION';
-
-/** A plan was not granted, or a grant not revoked. Nothing was changed. */
+/** A plan was not granted, or a grant not revoked. Nothing was changed. docs/errors.md has the remedy of each code. */
 export class GrantRefused extends InstepError {
-  readonly code: GrantRefusedCode;
+  readonly code:
+    | 'GRANT_INVALID'
+    | 'NO_GRANT'
+    | 'NOT_FOUND'
+    | 'NOTHING_TO_KEEP'
+    | 'TEAM_HAS_SUBSCRIPTION';
 
-  constructor(code: GrantRefusedCode, message: string) {
+  constructor(code: GrantRefused['code'], message: string) {
     super(message);
     this.code = code;
   }
@@ -86,7 +83,7 @@ export async function readGrants(query: Query, teamId: ApplicationId): Promise<T
   });
 }
 
-/** What to grant; without a name, the plan that the row has and that no event gave it is kept. */
+/** Without a name, the plan that the row has and that no event gave it is kept. */
 type GivenGrant = Omit<GrantRequest, 'planName'> & { readonly planName?: string };
 
 type GrantOptions = {
@@ -110,24 +107,35 @@ export async function setGrant(
 ): Promise<string | null> {
   const team = await lockTeam(query, teamId);
   if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
-  const request = given && checked(given, team, now());
+  const granted = given && checked(given, team, now());
   const before = await readOpenGrant(query, team.id);
-  if (request === null && before === null) {
+  if (granted === null && before === null) {
     throw new GrantRefused('NO_GRANT', 'the team has no grant');
   }
   await closeGrant(query, team.id, operator);
-  const after = request && (await addGrant(query, team.id, request, operator));
+  if (granted !== null) {
+    const { planName, productId, until, reason } = granted;
+    await query({
+      name: 'add_grant',
+      text: `
+        insert into instep.grants (team_id, plan_name, product_id, ends_at, reason, granted_by)
+        values ($1, $2, $3, $4, $5, $6)`,
+      values: [String(team.id), planName, productId, until, reason, operator],
+    });
+  }
+  const after = granted && { ...granted, isOver: false };
   const isKept = given !== null && given.planName === undefined;
-  await follow(query, team, { before, after, planSelection, operator, isKept });
-  return request?.planName ?? null;
+  await follow(query, team, { before, after }, { planSelection, operator, isKept });
+  return granted?.planName ?? null;
 }
 
 const MAX_LENGTH = 1_000;
 
 /** @throws GrantRefused */
 function checked(given: GivenGrant, { plan }: Team, nowMs: number): Required<GrantRequest> {
-  const { productId = null, until = null, reason, planName = plan.planName } = given;
   const isKept = given.planName === undefined;
+  const { planName = plan.planName, reason, until = null } = given;
+  const { productId = null } = isKept ? { productId: plan.providerProductId } : given;
   if (planName === null || (isKept && !hasPlan(plan))) {
     throw new GrantRefused('NOTHING_TO_KEEP', 'the team has no plan with a name');
   }
@@ -139,23 +147,7 @@ function checked(given: GivenGrant, { plan }: Team, nowMs: number): Required<Gra
     (!isText(reason) && 'a grant needs a reason') ||
     (until !== null && !(until.getTime() > nowMs) && 'the end must be in the future');
   if (problem !== false) throw new GrantRefused('GRANT_INVALID', problem);
-  return { planName, productId: isKept ? plan.providerProductId : productId, until, reason };
-}
-
-async function addGrant(
-  query: Query,
-  teamId: ApplicationId,
-  { planName, productId, until, reason }: Required<GrantRequest>,
-  operator: string,
-): Promise<Grant> {
-  await query({
-    name: 'add_grant',
-    text: `
-      insert into instep.grants (team_id, plan_name, product_id, ends_at, reason, granted_by)
-      values ($1, $2, $3, $4, $5, $6)`,
-    values: [String(teamId), planName, productId, until, reason, operator],
-  });
-  return { planName, productId, isOver: false };
+  return { planName, productId, until, reason };
 }
 
 /** Closes the open grant of a locked team, which an operator revokes unless its end has come. */
@@ -173,30 +165,19 @@ async function closeGrant(query: Query, teamId: ApplicationId, operator: string 
   });
 }
 
-type Followed = {
-  /** The grant whose plan the row can have. */
-  readonly before: Grant | null;
-  /** The grant that it should follow. */
-  readonly after: Grant | null;
-  readonly planSelection: PlanSelection;
-  /** Whose change it is; nobody's by default, as when the end of a grant has come. */
-  readonly operator?: string;
-  /** Whether the row's own plan becomes that of the grant. */
-  readonly isKept?: boolean;
-};
-
 /**
- * Writes the plan that a locked team has with another grant. Returns whether that changed the row. A granted plan
- * replaces one that the application wrote, except for a subscription that only the application knows.
+ * Writes the plan that a locked team has with the grant `after`, if it can have that of the grant `before` now. Returns
+ * whether that changed the row. A granted plan replaces one that the application wrote, except for a subscription that
+ * only the application knows; `isKept`: the row's own plan becomes that of the grant.
  *
  * @throws GrantRefused when a plan can't be kept, because a subscription grants one
  */
 async function follow(
   query: Query,
-  team: Team,
-  { before, after, planSelection, operator, isKept = false }: Followed,
+  { id, customerId, plan }: Team,
+  { before, after }: Readonly<Record<'before' | 'after', Grant | null>>,
+  { planSelection, operator = null, isKept = false }: FollowOptions,
 ): Promise<boolean> {
-  const { id, customerId, plan } = team;
   const { customers, names } = await readCustomers(query, customerId === null ? [] : [customerId]);
   const customer = customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
   const shouldBe = teamPlan(customer, planSelection, names, after) ?? NO_PLAN;
@@ -217,13 +198,20 @@ async function follow(
   if (isSamePlan(plan, shouldBe)) return false;
   // The row can lose the granted plan, too: to a subscription of the customer that the application linked.
   const cause = after === null ? 'grant_ended' : isGranted ? 'grant' : 'link';
-  await writePlans(query, [{ team, shouldBe, reason: { cause, operator: operator ?? null } }]);
+  const team = { id, customerId, plan };
+  await writePlans(query, [{ team, shouldBe, reason: { cause, operator } }]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await noteNamelessProducts(query, [providerProductId]);
   }
   return true;
 }
+
+type FollowOptions = Pick<GrantOptions, 'planSelection'> & {
+  /** Whose change it is; nobody's when the end of a grant has come. */
+  readonly operator?: string | null;
+  readonly isKept?: boolean;
+};
 
 const GRANTS = `status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
@@ -306,8 +294,7 @@ export async function settleGrant(
     if (before === null) return false;
     if (before.isOver) await closeGrant(query, teamId, null);
     const after = before.isOver ? null : before;
-    const isChanged =
-      team !== null && (await follow(query, team, { before, after, planSelection }));
-    return before.isOver || isChanged;
+    if (team === null) return before.isOver;
+    return (await follow(query, team, { before, after }, { planSelection })) || before.isOver;
   });
 }

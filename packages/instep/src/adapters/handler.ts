@@ -7,8 +7,8 @@ import {
   openService,
   type Service,
 } from '../instep.ts';
+import { checkConsumerName } from '../maintenance/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../maintenance/plan-change-feed.ts';
-import { checkConsumerName } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';

@@ -1,10 +1,15 @@
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
-import { ConsumerRefused, type FeedStart } from '../maintenance/plan-change-feed.ts';
+import {
+  acknowledgeChanges,
+  ConsumerRefused,
+  type FeedStart,
+  findConsumers,
+  readPlanChanges,
+} from '../maintenance/consumers.ts';
 import type { OperateContext } from '../operate/context.ts';
 import { perform } from '../operate/perform.ts';
-import { acknowledgeChanges, findConsumers, readPlanChanges } from '../operate/plan-changes.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
@@ -115,12 +120,12 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
 
 async function printConsumers(context: OperateContext, { json }: ChangesOptions): Promise<void> {
   for (const one of await findConsumers(context)) {
-    const { name, position, behindSince, waiting, setAside } = one;
+    const { name, position, behindSince, setAside } = one;
     const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
     const aside = setAside.map(
       ({ changeId, error }) => `\n  change ${changeId} was set aside: ${printable(error ?? '')}`,
     );
-    const text = `${name}  at change ${position}${since}, ${waiting} waiting${aside.join('')}`;
+    const text = `${name}  at change ${position}${since}${aside.join('')}`;
     await writeLine(json ? JSON.stringify(one) : text);
   }
 }

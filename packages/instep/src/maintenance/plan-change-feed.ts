@@ -1,171 +1,20 @@
-import type { Database, Query } from '../postgres/database.ts';
-import { DatabaseUnavailable } from '../postgres/errors.ts';
+import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
-import {
-  PLAN_CHANGE,
-  type PlanChange,
-  readNewestChange,
-} from '../postgres/statements/plan-changes.ts';
+import { PLAN_CHANGE, type PlanChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { writersHaveEnded } from '../postgres/writers.ts';
 import { withDeadline } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
+import {
+  addConsumer,
+  checkConsumerName,
+  DUE,
+  type FeedStart,
+  jobOf,
+  readConsumer,
+  readSettledId,
+} from './consumers.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { type Job, startMaintenance } from './worker.ts';
-
-/** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
-export type FeedStart = 'now' | 'beginning';
-
-/** A call about a consumer of changes was refused. docs/errors.md has the cause and remedy of each code. */
-export class ConsumerRefused extends InstepError {
-  readonly code: 'CONSUMER_NAME_INVALID' | 'CONSUMER_UNKNOWN' | 'CHANGE_UNKNOWN';
-
-  constructor(code: ConsumerRefused['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
-
-/** @throws ConsumerRefused: `CONSUMER_NAME_INVALID` */
-export function checkConsumerName(name: string): void {
-  if (/^[\w.-]{1,60}$/.test(name)) return;
-  const message =
-    'the name of a consumer must be 1 to 60 letters, digits, dots, hyphens or underscores';
-  throw new ConsumerRefused('CONSUMER_NAME_INVALID', message);
-}
-
-/**
- * The id up to which all changes are committed, at least `after`. `null` when that is not certain now: across teams, a
- * change can be committed after one with a higher id.
- */
-export async function readSettledId(query: Query, after: number): Promise<number | null> {
-  const newest = await readNewestChange(query);
-  if (newest <= after) return after;
-  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : null;
-}
-
-/** SQL: the first change of each team that waits, if it is time for an attempt. */
-const DUE = `
-        from instep.waiting_plan_changes as waiting
-       where consumer = $1
-         and set_aside_at is null
-         and retry_at <= now()
-         and not exists (
-               select
-                 from instep.waiting_plan_changes as earlier
-                where earlier.consumer = $1
-                  and earlier.set_aside_at is null
-                  and earlier.team_id = waiting.team_id
-                  and earlier.change_id < waiting.change_id
-             )`;
-
-type Known = {
-  /** Every change up to this one was taken for the consumer. */
-  readonly position: number;
-  /** Whether there are later ones, or one that waits is due. */
-  readonly hasWork: boolean;
-};
-
-export async function readConsumer(query: Query, consumer: string): Promise<Known | null> {
-  const [known = null] = await query<Known>({
-    name: 'read_consumer',
-    text: `
-      select position,
-             position < (select coalesce(max(id), 0) from instep.plan_changes)
-               or exists (select ${DUE}) as "hasWork"
-        from instep.plan_change_consumers
-       where name = $1`,
-    values: [consumer],
-  });
-  return known;
-}
-
-/** The job whose lease the process has that works for a consumer. */
-export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
-
-/**
- * Adds a consumer, unless it is known already.
- *
- * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
- * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
- */
-export async function addConsumer(query: Query, consumer: string, from: FeedStart): Promise<Known> {
-  checkConsumerName(consumer);
-  const known = await readConsumer(query, consumer);
-  if (known !== null) return known;
-  const position = from === 'now' ? await readSettledId(query, 0) : 0;
-  if (position === null) {
-    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
-  }
-  await query({
-    name: 'add_consumer',
-    text: `
-      with consumer as (
-        insert into instep.plan_change_consumers (name, position)
-        values ($1, $2)
-            on conflict do nothing
-      )
-      insert into instep.leased_jobs (name)
-      values ($3)
-          on conflict do nothing`,
-    values: [consumer, position, jobOf(consumer)],
-  });
-  return (await readConsumer(query, consumer)) ?? { position, hasWork: false };
-}
-
-/** How far a consumer is. */
-export type ConsumerState = {
-  readonly name: string;
-  /** Every change up to this one was taken for it. */
-  readonly position: number;
-  /** When the oldest change was made that it has not handled yet; `null`: there is none. */
-  readonly behindSince: Date | null;
-  /** The changes that were taken and are not handled yet. */
-  readonly waiting: number;
-  /** The changes that it failed to handle 20 times, up to 100. */
-  readonly setAside: readonly SetAsideChange[];
-};
-
-export type SetAsideChange = {
-  readonly changeId: number;
-  readonly teamId: string;
-  readonly setAsideAt: string;
-  /** The message of the last failure. */
-  readonly error: string | null;
-};
-
-/** All consumers, by name. */
-export async function readConsumers(query: Query): Promise<ConsumerState[]> {
-  return await query<ConsumerState>({
-    name: 'read_consumers',
-    text: `
-      select name, position, "behindSince", waiting, coalesce("setAside", '[]') as "setAside"
-        from instep.plan_change_consumers
-       cross join lateral (
-               select count(*) filter (where set_aside_at is null) as waiting,
-                      min(change_id) filter (where set_aside_at is null) as first_id,
-                      to_jsonb((array_agg(
-                        jsonb_build_object(
-                          'changeId', change_id,
-                          'teamId', team_id,
-                          'setAsideAt', set_aside_at,
-                          'error', error
-                        ) order by change_id
-                      ) filter (where set_aside_at is not null))[:100]) as "setAside"
-                 from instep.waiting_plan_changes
-                where consumer = name
-             ) as taken
-        left join lateral (
-               select changed_at as "behindSince"
-                 from instep.plan_changes
-                where id >= coalesce(first_id, position + 1)
-                order by id
-                limit 1
-             ) as oldest on true
-       order by name`,
-  });
-}
 
 /** Is called with each change of a plan. If it throws or rejects, it is called again later. */
 export type PlanChangeHandler = (change: PlanChange) => unknown;

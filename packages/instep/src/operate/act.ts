@@ -12,7 +12,7 @@ import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
-import { acceptDoubleBilling, forgetAcceptance } from '../postgres/statements/double-billing.ts';
+import { acceptDoubleBilling } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
@@ -441,7 +441,7 @@ async function askForOrder(subscriptionId: string, context: ActingContext): Prom
 
 /** Dismisses parked events, and notes that subscriptions are on purpose. Everything else is only hidden from the list. */
 async function dismiss(query: Query, { kind, id }: Subject, until: Date | null): Promise<Outcome> {
-  if (kind === 'customer') await acceptDoubleBilling(query, id);
+  if (kind === 'customer') await acceptDoubleBilling(query, id, true);
   const parked = parkedFilterOf({ kind, id });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const parkedEvents = parked === null ? 0 : await dismissParkedEvents(query, parked, signal);
@@ -451,7 +451,7 @@ async function dismiss(query: Query, { kind, id }: Subject, until: Date | null):
 
 /** Takes a dismissal back. The audit has both. */
 async function restore(query: Query, { kind, id }: Subject): Promise<Outcome> {
-  if (kind === 'customer') await forgetAcceptance(query, id);
+  if (kind === 'customer') await acceptDoubleBilling(query, id, false);
   const parked = parkedFilterOf({ kind, id });
   const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
   return done({ code: 'restored', parkedEvents });

@@ -2,10 +2,10 @@ import { readRunningPolicies } from '../access/team-access.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
 import type { Compared, Issue } from '../health/issues.ts';
+import { findConsumers } from '../maintenance/consumers.ts';
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
-import { readConsumers } from '../maintenance/plan-change-feed.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals, readRefusedSessions } from '../maintenance/responses.ts';
 import {
@@ -113,7 +113,7 @@ export async function reportHealth(
     readFailedJobs(query),
     readRefusals(query),
     readRefusedSessions(query),
-    readConsumers(query),
+    findConsumers({ database: { query } }),
   ]);
   const consumers = read.map(({ name, behindSince, setAside }) => ({
     name,

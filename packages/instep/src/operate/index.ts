@@ -50,11 +50,14 @@ export {
   TEAM_ISSUES,
   type TeamIssueCode,
 } from '../health/issues.ts';
-export type {
-  ConsumerState,
-  FeedStart,
-  SetAsideChange,
-} from '../maintenance/plan-change-feed.ts';
+export {
+  acknowledgeChanges,
+  type ConsumerState,
+  type FeedStart,
+  findConsumers,
+  type NewChangesRequest,
+  readPlanChanges,
+} from '../maintenance/consumers.ts';
 export type {
   DriftCause,
   DriftIssue,
@@ -206,12 +209,6 @@ export { type CustomersAtStripe, findCustomersAtStripe, readPeople } from './mem
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { perform, type Task, type TaskResults } from './perform.ts';
-export {
-  acknowledgeChanges,
-  findConsumers,
-  type NewChangesRequest,
-  readPlanChanges,
-} from './plan-changes.ts';
 export {
   type Delays,
   type Interruption,

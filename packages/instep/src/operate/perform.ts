@@ -12,6 +12,7 @@ import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { type Replayed, replayEvents } from '../event-log/replay.ts';
+import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
@@ -19,7 +20,6 @@ import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Recorded, type ReplayOutcomes, type Run, recorded } from './audit.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
-import { removeConsumer, replayChange } from './plan-changes.ts';
 
 /** What `perform` can do. All of it is in the audit, except dry runs. */
 export type Task =

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
+import { acknowledgeChanges, readPlanChanges } from '../maintenance/consumers.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { perform } from '../operate/perform.ts';
-import { acknowledgeChanges, readPlanChanges } from '../operate/plan-changes.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
   type Handler,

@@ -3,7 +3,7 @@ import type { Query } from '../database.ts';
 import { ASKED_CUSTOMERS } from '../statement.ts';
 
 const IS_CHARGED = `
-  subscription_id <> ''
+  state.subscription_id <> ''
   and latest_status in (${CHARGED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /**
@@ -21,7 +21,7 @@ export async function noteDoubleBilled(
         select asked.customer_id,
                (
                  select count(*)
-                   from instep.subscriptions
+                   from instep.subscriptions as state
                   where customer_id = asked.customer_id
                     and ${IS_CHARGED}
                ) > 1 as is_double
@@ -47,7 +47,7 @@ export const DOUBLE_BILLED = `
        cross join lateral (
                select array_agg(subscription_id order by subscription_id) as subscription_ids,
                       (array_agg(latest_since order by latest_since))[2] as double_since
-                 from instep.subscriptions
+                 from instep.subscriptions as state
                 where customer_id = found.customer_id
                   and ${IS_CHARGED}
              ) as charged
@@ -85,77 +85,65 @@ export async function readDoubleBilled(
   return await query<DoubleBilled>({
     name: 'read_double_billed',
     text: `
-      with page as materialized (
-        select customer_id, double_since
-        ${DOUBLE_BILLED}
-           and customer_id > $1
-         order by customer_id
-         limit $2
-      )
-      select page.customer_id as "customerId",
+      select customer_id as "customerId",
              (extract(epoch from double_since) * 1000)::bigint as "sinceMs",
-             subscriptions
-        from page
-       cross join lateral (
+             (
                select jsonb_agg(
                         jsonb_build_object(
-                          'subscriptionId', latest.subscription_id,
-                          'status', latest.latest_status,
-                          'productId', latest.latest_product_id,
-                          'planName', coalesce(latest.latest_plan_name, products.name),
-                          'quantity', latest.quantity,
-                          'priceId', newest.price_id,
-                          'unitAmount', newest.unit_amount,
-                          'currency', newest.currency,
-                          'sinceMs', (extract(epoch from latest.latest_since) * 1000)::bigint
-                        ) order by latest.latest_since, latest.subscription_id
-                      ) as subscriptions
-                 from (
-                        select *
-                          from instep.subscriptions
-                         where customer_id = page.customer_id
-                           and ${IS_CHARGED}
-                      ) as latest
-                 left join instep.products on products.product_id = latest.latest_product_id
+                          'subscriptionId', state.subscription_id,
+                          'status', latest_status,
+                          'productId', latest_product_id,
+                          'planName', coalesce(latest_plan_name, products.name),
+                          'quantity', state.quantity,
+                          'priceId', price_id,
+                          'unitAmount', unit_amount,
+                          'currency', currency,
+                          'sinceMs', (extract(epoch from latest_since) * 1000)::bigint
+                        ) order by latest_since, state.subscription_id
+                      )
+                 from instep.subscriptions as state
+                 left join instep.products on products.product_id = latest_product_id
                  left join lateral (
                         select details.*
                           from instep.events as event
                          cross join lateral instep.subscription_details(event.body) as details
-                         where event.customer_id = latest.customer_id
-                           and event.subscription_id = latest.subscription_id
-                           and event.created_at = latest.latest_created_at
+                         where event.customer_id = state.customer_id
+                           and event.subscription_id = state.subscription_id
+                           and event.created_at = latest_created_at
                          order by event.position desc
                          limit 1
                       ) as newest on true
-             ) as listed
-       order by page.customer_id`,
+                where state.customer_id = found.customer_id
+                  and ${IS_CHARGED}
+             ) as subscriptions
+      ${DOUBLE_BILLED}
+         and customer_id > $1
+       order by customer_id
+       limit $2`,
     values: [afterCustomerId, limit],
   });
 }
 
-/** Takes back that a customer has its subscriptions on purpose. */
-export async function forgetAcceptance(query: Query, customerId: string): Promise<void> {
-  await query({
-    name: 'forget_acceptance',
-    text: 'update instep.double_billed set accepted_subscription_ids = null where customer_id = $1',
-    values: [customerId],
-  });
-}
-
-/** Notes that a customer has its subscriptions on purpose. It is no issue until they are others. */
-export async function acceptDoubleBilling(query: Query, customerId: string): Promise<void> {
+/** Notes whether a customer has its subscriptions on purpose. It is no issue then until they are others. */
+export async function acceptDoubleBilling(
+  query: Query,
+  customerId: string,
+  isAccepted: boolean,
+): Promise<void> {
   await query({
     name: 'accept_double_billing',
     text: `
       update instep.double_billed
-         set accepted_subscription_ids = array(
-               select subscription_id
-                 from instep.subscriptions
-                where customer_id = $1
-                  and ${IS_CHARGED}
-                order by subscription_id
-             )
+         set accepted_subscription_ids = case
+               when $2 then array(
+                 select subscription_id
+                   from instep.subscriptions as state
+                  where customer_id = $1
+                    and ${IS_CHARGED}
+                  order by subscription_id
+               )
+             end
        where customer_id = $1`,
-    values: [customerId],
+    values: [customerId, isAccepted],
   });
 }

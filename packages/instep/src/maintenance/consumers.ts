@@ -1,0 +1,283 @@
+import type { Database, Query } from '../postgres/database.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
+import {
+  MAX_PLAN_CHANGES,
+  PLAN_CHANGE,
+  type PlanChange,
+  readNewestChange,
+  readTeamChanges,
+  type TeamChangesRequest,
+} from '../postgres/statements/plan-changes.ts';
+import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { writersHaveEnded } from '../postgres/writers.ts';
+import { InstepError } from '../runtime/errors.ts';
+
+/** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
+export type FeedStart = 'now' | 'beginning';
+
+/** A call about a consumer of changes was refused. docs/errors.md has the cause and remedy of each code. */
+export class ConsumerRefused extends InstepError {
+  readonly code: 'CONSUMER_NAME_INVALID' | 'CONSUMER_UNKNOWN' | 'CHANGE_UNKNOWN';
+
+  constructor(code: ConsumerRefused['code'], message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** @throws ConsumerRefused: `CONSUMER_NAME_INVALID` */
+export function checkConsumerName(name: string): void {
+  if (/^[\w.-]{1,60}$/.test(name)) return;
+  const message =
+    'the name of a consumer must be 1 to 60 letters, digits, dots, hyphens or underscores';
+  throw new ConsumerRefused('CONSUMER_NAME_INVALID', message);
+}
+
+/**
+ * The id up to which all changes are committed, at least `after`. `null` when that is not certain now: across teams, a
+ * change can be committed after one with a higher id.
+ */
+export async function readSettledId(query: Query, after: number): Promise<number | null> {
+  const newest = await readNewestChange(query);
+  if (newest <= after) return after;
+  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : null;
+}
+
+/** SQL: the first change of each team that waits, if it is time for an attempt. */
+export const DUE = `
+        from instep.waiting_plan_changes as waiting
+       where consumer = $1
+         and set_aside_at is null
+         and retry_at <= now()
+         and not exists (
+               select
+                 from instep.waiting_plan_changes as earlier
+                where earlier.consumer = $1
+                  and earlier.set_aside_at is null
+                  and earlier.team_id = waiting.team_id
+                  and earlier.change_id < waiting.change_id
+             )`;
+
+type Known = {
+  /** Every change up to this one was taken for the consumer. */
+  readonly position: number;
+  /** Whether there are later ones, or one that waits is due. */
+  readonly hasWork: boolean;
+};
+
+export async function readConsumer(query: Query, consumer: string): Promise<Known | null> {
+  const [known = null] = await query<Known>({
+    name: 'read_consumer',
+    text: `
+      select position,
+             position < (select coalesce(max(id), 0) from instep.plan_changes)
+               or exists (select ${DUE}) as "hasWork"
+        from instep.plan_change_consumers
+       where name = $1`,
+    values: [consumer],
+  });
+  return known;
+}
+
+/** The job whose lease the process has that works for a consumer. */
+export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
+
+/**
+ * Adds a consumer, unless it is known already.
+ *
+ * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
+ * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
+ */
+export async function addConsumer(query: Query, consumer: string, from: FeedStart): Promise<Known> {
+  checkConsumerName(consumer);
+  const known = await readConsumer(query, consumer);
+  if (known !== null) return known;
+  const position = from === 'now' ? await readSettledId(query, 0) : 0;
+  if (position === null) {
+    throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');
+  }
+  await query({
+    name: 'add_consumer',
+    text: `
+      with consumer as (
+        insert into instep.plan_change_consumers (name, position)
+        values ($1, $2)
+            on conflict do nothing
+      )
+      insert into instep.leased_jobs (name)
+      values ($3)
+          on conflict do nothing`,
+    values: [consumer, position, jobOf(consumer)],
+  });
+  return (await readConsumer(query, consumer)) ?? { position, hasWork: false };
+}
+
+/** How far a consumer is. */
+export type ConsumerState = {
+  readonly name: string;
+  /** Every change up to this one was taken for it. */
+  readonly position: number;
+  /** When the oldest change was made that it has not handled yet; `null`: there is none. */
+  readonly behindSince: Date | null;
+  /** The changes that it failed to handle 20 times, up to 100. */
+  readonly setAside: readonly {
+    readonly changeId: number;
+    readonly teamId: string;
+    readonly setAsideAt: string;
+    /** The message of the last failure. */
+    readonly error: string;
+  }[];
+};
+
+const SET_ASIDE = `
+  jsonb_build_object('changeId', change_id, 'teamId', team_id, 'setAsideAt', set_aside_at, 'error', error)`;
+
+type Context = { readonly database: Pick<Database, 'query'> };
+
+/**
+ * The consumers of changes, by name: how far each one is, and what it failed to handle.
+ *
+ * @example
+ * ```ts
+ * for (const { name, behindSince } of await findConsumers(context)) console.log(name, behindSince);
+ * ```
+ */
+export async function findConsumers({ database: { query } }: Context): Promise<ConsumerState[]> {
+  return await query<ConsumerState>({
+    name: 'find_consumers',
+    text: `
+      select name,
+             position,
+             (
+               select changed_at
+                 from instep.plan_changes
+                where id >= coalesce(first_id, position + 1)
+                order by id
+                limit 1
+             ) as "behindSince",
+             coalesce(to_jsonb(set_aside[:100]), '[]') as "setAside"
+        from instep.plan_change_consumers
+       cross join lateral (
+               select min(change_id) filter (where set_aside_at is null) as first_id,
+                      array_agg(${SET_ASIDE} order by change_id)
+                        filter (where set_aside_at is not null) as set_aside
+                 from instep.waiting_plan_changes
+                where consumer = name
+             ) as taken
+       order by name`,
+  });
+}
+
+/** For a consumer that is not `onPlanChange`. */
+export type NewChangesRequest = {
+  readonly consumer: string;
+  /** Where a consumer starts that is not known yet; `now` by default. */
+  readonly from?: FeedStart;
+  /** Only changes after this one, if it is later than the last one that was acknowledged. */
+  readonly afterId?: number;
+  /** At most 1,000; 100 by default. */
+  readonly limit?: number;
+};
+
+const READ_NEW_CHANGES = (tables: ApplicationTables) => `
+      select ${PLAN_CHANGE(tables)}
+        from instep.plan_changes as change
+       where id > $1
+         and id <= $2
+       order by id
+       limit $3`;
+
+/**
+ * The changes of a team's plan, the newest first; or those that a consumer has not acknowledged yet, in order.
+ *
+ * @throws InstepError: `CONSUMER_NAME_INVALID`; `DATABASE_UNAVAILABLE` also while a transaction that changes plans keeps
+ *   it from being certain where a new consumer begins
+ * @example
+ * ```ts
+ * console.log((await readPlanChanges(context, { teamId: 1 })).length); // 0
+ * console.log((await readPlanChanges(context, { consumer: 'mailer' })).length); // 0
+ * ```
+ */
+export async function readPlanChanges(
+  { database: { query } }: Context,
+  request: TeamChangesRequest | NewChangesRequest,
+): Promise<PlanChange[]> {
+  if ('teamId' in request) return await readTeamChanges(query, request);
+  const { consumer, from = 'now', afterId = 0, limit = 100 } = request;
+  const after = Math.max((await addConsumer(query, consumer, from)).position, afterId);
+  const values = [after, await readSettledId(query, after), Math.min(limit, MAX_PLAN_CHANGES)];
+  return await query<PlanChange>({ name: 'read_new_changes', text: READ_NEW_CHANGES, values });
+}
+
+/**
+ * Notes that a consumer has handled all changes up to this one.
+ *
+ * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
+ * @example
+ * ```ts
+ * for (const { id } of await readPlanChanges(context, { consumer: 'mailer' })) {
+ *   await acknowledgeChanges(context, 'mailer', id);
+ * }
+ * ```
+ */
+export async function acknowledgeChanges(
+  { database: { query } }: Context,
+  consumer: string,
+  id: number,
+): Promise<void> {
+  const text = `
+      update instep.plan_change_consumers
+         set position = greatest(position, $2)
+       where name = $1
+         and $2 <= (select max(id) from instep.plan_changes)
+      returning name`;
+  const advancing = { name: 'advance_consumer', text, values: [consumer, id] };
+  await change(query, consumer, advancing, `no change has the id ${id} yet`);
+}
+
+/** Forgets a consumer, and what waits for it. Returns how far it was. If a process still runs it, it begins again. */
+export async function removeConsumer(query: Query, consumer: string): Promise<number> {
+  const text = `
+      with lease as (
+        delete from instep.leased_jobs
+         where name = $2
+      )
+      delete from instep.plan_change_consumers
+       where name = $1
+      returning position`;
+  const removing = { name: 'remove_consumer', text, values: [consumer, jobOf(consumer)] };
+  return (await change<{ position: number }>(query, consumer, removing)).position;
+}
+
+/** Passes a change that was set aside to its consumer again. */
+export async function replayChange(query: Query, consumer: string, id: number): Promise<void> {
+  const text = `
+      update instep.waiting_plan_changes
+         set failures     = 0,
+             retry_at     = now(),
+             set_aside_at = null
+       where consumer = $1
+         and change_id = $2
+         and set_aside_at is not null
+      returning change_id`;
+  const replaying = { name: 'replay_change', text, values: [consumer, id] };
+  const message = `no change ${id} of this consumer was set aside`;
+  await change(query, consumer, replaying, message);
+}
+
+/** Runs a statement that returns a row. @throws ConsumerRefused if it does not, with this message for a known consumer */
+async function change<Row extends object>(
+  query: Query,
+  consumer: string,
+  statement: NamedStatement,
+  message = '',
+): Promise<Row> {
+  const [row] = await query<Row>(statement);
+  if (row !== undefined) return row;
+  if ((await readConsumer(query, consumer)) !== null) {
+    throw new ConsumerRefused('CHANGE_UNKNOWN', message);
+  }
+  const unknown = 'there is no consumer with this name: `instep changes --list` shows all';
+  throw new ConsumerRefused('CONSUMER_UNKNOWN', unknown);
+}
