@@ -1,5 +1,14 @@
 import fc from 'fast-check';
-import { act, type Operator, openContext, readTimeline, type TimelineItem } from 'instep/operate';
+import {
+  type ApplicationId,
+  act,
+  type EventRow,
+  explainEvent,
+  type Operator,
+  openContext,
+  readTimeline,
+  type TimelineItem,
+} from 'instep/operate';
 import { recordApplicationChanges } from 'instep/src/postgres/statements/plan-changes.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, expect, test } from 'vitest';
@@ -22,11 +31,18 @@ async function arrange() {
   const teamId = await addTeam(query, { name: 'Acme', customerId });
   const subject = { kind: 'team', id: String(teamId) } as const;
   let second = 0;
-  const deliver = async (status: string) => {
+  const deliver = async (status: string, of = customerId) => {
     second += 1;
-    const fields = { customerId, subscriptionId: `sub_${count}`, productId: 'prod_pro', status };
-    const body = eventBody({ ...fields, createdSeconds: 1_790_000_000 + second });
+    const eventId = `evt_${count}_${second}`;
+    const fields = { eventId, customerId: of, subscriptionId: `sub_${of}`, status };
+    const body = eventBody({
+      ...{ ...fields, productId: 'prod_pro', createdSeconds: 1_790_000_000 + second },
+    });
     await account.ingest([received(body, Date.now())]);
+    return eventId;
+  };
+  const replaceBy = async (linkTo: string) => {
+    await act(context, operator, [{ action: 'link', subject, linkTo, canReplace: true }]);
   };
   const actOn = async (action: 'grant' | 'revoke-grant' | 'unlink' | 'link' | 'dismiss') => {
     const request = { action, subject, linkTo: customerId, grant: { planName: `Gift ${second}` } };
@@ -34,7 +50,9 @@ async function arrange() {
   };
   return {
     teamId,
+    customerId,
     deliver,
+    replaceBy,
     actOn,
     /** The application writes the row, which a comparison notices. */
     async writeByHand(planName: string) {
@@ -44,7 +62,7 @@ async function arrange() {
   };
 }
 
-async function readAll(teamId: Awaited<ReturnType<typeof arrange>>['teamId'], limit: number) {
+async function readAll(teamId: ApplicationId, limit: number) {
   const items: TimelineItem[] = [];
   for (let before: string | null = null, pages = 0; pages < 500; pages += 1) {
     const page = await readTimeline(context, { teamId, before, limit });
@@ -83,10 +101,78 @@ test('has each thing that happened once, with what it changed', async () => {
   expect(items[5]).toMatchObject({ change: { cause: 'app', possibleSince: expect.any(Date) } });
 });
 
+/** The names of the events in a team's timeline, the oldest first. */
+async function eventsOf(teamId: ApplicationId): Promise<(string | null)[]> {
+  const items = await readAll(teamId, 50);
+  return items.flatMap((item) => (item.kind === 'event' ? item.event.eventId : [])).reverse();
+}
+
+test('has the events of a former customer while it was the customer of the team', async () => {
+  const { teamId, customerId, deliver, replaceBy, actOn } = await arrange();
+  const first = await deliver('active');
+  const [second, waiting] = [`${customerId}_b`, await deliver('trialing', `${customerId}_b`)];
+  await replaceBy(second);
+  const unlinked = await deliver('canceled');
+  const ofSecond = await deliver('past_due', second);
+  await actOn('unlink');
+  const other = await addTeam(query, { name: 'Other', customerId: null });
+  const subject = { kind: 'customer', id: customerId } as const;
+  await act(context, operator, [{ action: 'link', subject, linkTo: String(other) }]);
+  const ofOther = await deliver('active');
+  expect(await eventsOf(teamId)).toEqual([first, waiting, ofSecond]);
+  expect(await eventsOf(other)).toEqual([first, unlinked, ofOther]);
+  const newest = (await readAll(teamId, 50)).find(({ kind }) => kind === 'event');
+  expect(newest).toMatchObject({ event: { customerId: second } });
+  const linkTo = `${customerId}_c`;
+  const third = await addTeam(query, { name: 'Third', customerId: null });
+  const wrong = { kind: 'team', id: String(other) } as const;
+  await act(context, operator, [{ action: 'unlink', subject: wrong }]);
+  await act(context, operator, [{ action: 'link', subject, linkTo: String(third) }]);
+  const ofThird = await deliver('active');
+  const team = { kind: 'team', id: String(third) } as const;
+  await act(context, operator, [{ action: 'link', subject: team, linkTo, canReplace: true }]);
+  // An operator had linked another team before.
+  expect(await eventsOf(third)).toEqual([ofThird]);
+});
+
+test('has them too if the application itself replaced the customer', async () => {
+  const { teamId, customerId, deliver } = await arrange();
+  const first = await deliver('active');
+  await query(
+    `update teams set provider_customer_id = $2, plan_name = null, provider_product_id = null,
+            provider_subscription_id = null, subscription_status = null where id = $1`,
+    [teamId, `${customerId}_b`],
+  );
+  const second = await deliver('trialing', `${customerId}_b`);
+  await deliver('canceled');
+  expect(await eventsOf(teamId)).toEqual([first, second]);
+});
+
+test('the events beside an event are those of the timeline of its team', async () => {
+  const { teamId, customerId, deliver, replaceBy } = await arrange();
+  await deliver('active');
+  await replaceBy(`${customerId}_b`);
+  await deliver('trialing');
+  await deliver('active', `${customerId}_b`);
+  const events = (await readAll(teamId, 50)).flatMap((item) =>
+    item.kind === 'event' ? item.event : [],
+  );
+  const [newer, older] = events;
+  if (newer === undefined || older === undefined) throw new RangeError('two events');
+  const beside = async (event: EventRow) => {
+    const { previous, next, timelineOf } = await explainEvent(context, event, teamId);
+    return { previous, next, team: timelineOf?.id };
+  };
+  expect(await beside(newer)).toEqual({ previous: older.position, next: null, team: teamId });
+  expect(await beside(older)).toEqual({ previous: null, next: newer.position, team: teamId });
+});
+
 const STEP = fc.oneof(
   fc.constantFrom('active', 'trialing', 'canceled', 'past_due').map((status) => ({ status })),
   fc.constantFrom('grant', 'revoke-grant', 'unlink', 'link', 'dismiss').map((act) => ({ act })),
   fc.constantFrom('Gold', 'Silver').map((plan) => ({ plan })),
+  fc.constantFrom('', '_b', '_c').map((customer) => ({ customer })),
+  fc.constantFrom('_b', '_c').map((of) => ({ status: 'active', of })),
 );
 
 test('pages of any size have together what one page has', async () => {
@@ -94,9 +180,11 @@ test('pages of any size have together what one page has', async () => {
     fc.array(STEP, { minLength: 5, maxLength: 14 }),
     fc.integer({ min: 1, max: 6 }),
     async (steps, limit) => {
-      const { teamId, deliver, actOn, writeByHand } = await arrange();
+      const { teamId, customerId, deliver, replaceBy, actOn, writeByHand } = await arrange();
       for (const step of steps) {
-        if ('status' in step) await deliver(step.status);
+        if ('of' in step) await deliver(step.status, `${customerId}${step.of}`);
+        else if ('status' in step) await deliver(step.status);
+        else if ('customer' in step) await replaceBy(`${customerId}${step.customer}`);
         else if ('act' in step) await actOn(step.act as Parameters<typeof actOn>[0]);
         else await writeByHand(step.plan);
       }

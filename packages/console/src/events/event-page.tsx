@@ -47,7 +47,8 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
-    const explained = await explainEvent(options, event);
+    const team = queryText(context.req.query('team')) || null;
+    const explained = await explainEvent(options, event, team);
     context.set('mode', explained.mode ?? options.keyMode);
     const acted = await findActions(options, { formId: queryText(context.req.query('done')) });
     const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
@@ -96,7 +97,12 @@ const bodyForViewers = (event: EventRow, key: string) =>
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const [first, ...remarks] = explained.reasons;
-  const { plans, teams, previous, next, isDismissed } = explained;
+  const { plans, teams, previous, next, isDismissed, timelineOf: team } = explained;
+  const neighbor = (beside: number | null, which: string) =>
+    beside !== null && {
+      href: eventUrl(beside, team?.id),
+      text: `${which} event of the ${team === null ? 'customer' : 'team'}`,
+    };
   const isUndecided = outcome === 'parked' || outcome === 'unreadable';
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
   return (
@@ -155,12 +161,7 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
           </PostForm>
         )}
       </Panel>
-      <Pager
-        previous={
-          previous !== null && { href: eventUrl(previous), text: 'Previous event of the customer' }
-        }
-        next={next !== null && { href: eventUrl(next), text: 'Next event of the customer' }}
-      />
+      <Pager previous={neighbor(previous, 'Previous')} next={neighbor(next, 'Next')} />
       <Panel title="Facts" id="facts">
         <Facts facts={factsOf(event, explained)} />
       </Panel>

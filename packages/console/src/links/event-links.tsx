@@ -1,4 +1,5 @@
 import {
+  type ApplicationId,
   DELETED_TYPE,
   type EventRow,
   nameOf,
@@ -50,16 +51,21 @@ export function incidentUrl({ sinceMs, untilMs }: Period): string {
   });
 }
 
-export function eventUrl(position: number): string {
-  return `/events/${position}`;
+/** `team`: the one in whose timeline the event is shown. */
+export function eventUrl(position: number, team: ApplicationId | null = null): string {
+  return urlWith(`/events/${position}`, { team });
 }
 
-type EventLinkProps = { readonly event: Pick<EventRow, 'eventId' | 'position'> };
+type EventLinkProps = {
+  readonly event: Pick<EventRow, 'eventId' | 'position'>;
+  readonly team?: ApplicationId;
+};
 
-export function EventLink({ event: { eventId, position } }: EventLinkProps) {
+export function EventLink({ event: { eventId, position }, team }: EventLinkProps) {
+  const url = eventUrl(position, team);
   const isNamed = eventId !== null && isVisible(eventId);
-  if (isNamed) return <IdLink href={eventUrl(position)} id={eventId} />;
-  return <a href={eventUrl(position)}>event {position}</a>;
+  if (isNamed) return <IdLink href={url} id={eventId} />;
+  return <a href={url}>event {position}</a>;
 }
 
 /** A type in one or two words. */

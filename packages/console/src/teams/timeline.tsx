@@ -18,7 +18,13 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { hasPlan, PlanStep, shortPlan } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
+import {
+  CustomerLink,
+  EventLink,
+  filterUrl,
+  ReasonText,
+  shortType,
+} from '../links/event-links.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
@@ -65,7 +71,7 @@ export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps)
       ) : (
         <>
           <Band items={items} isNewest={isNewest} />
-          <ItemTable items={items} />
+          <ItemTable items={items} team={team} />
         </>
       )}
       <Pager
@@ -162,13 +168,14 @@ function Band({ items, isNewest }: Items & Pick<TimelineProps, 'isNewest'>) {
 
 const COLUMNS = ['When', 'What', 'Plan', { name: 'Why', class: 'wide' }] as const;
 
-function ItemTable({ items }: Items) {
+function ItemTable({ items, team }: Items & Pick<TimelineProps, 'team'>) {
   const subscriptionIds = items.map((item) =>
     item.kind === 'event' ? item.subscription.subscriptionId : null,
   );
   const hasSeveral = new Set(subscriptionIds.filter((id) => id !== null)).size > 1;
+  const shown = { team, hasSeveral };
   const rows = groupsOf(items).map((group) =>
-    group.items.length > 1 ? foldedCells(group, hasSeveral) : itemCells(group, hasSeveral),
+    group.items.length > 1 ? foldedCells(group, shown) : itemCells(group, shown),
   );
   return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} />;
 }
@@ -192,7 +199,7 @@ function groupsOf(items: readonly TimelineItem[]): Group[] {
 const isRepeated = (item: TimelineItem) =>
   item.kind === 'event' && item.event.outcome === 'applied' && item.plans === null;
 
-function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
+function foldedCells({ items, index }: Group, shown: Shown): Child[] {
   const [newest, oldest] = [items[0], items.at(-1)];
   return [
     <>
@@ -205,7 +212,7 @@ function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
       <ul>
         {items.map((item) => (
           <li>
-            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} format="age" />
+            <What item={item} {...shown} /> <Time ms={item.atMs} format="age" />
           </li>
         ))}
       </ul>
@@ -213,12 +220,12 @@ function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
   ];
 }
 
-function itemCells({ items: [item], index }: Group, hasSeveral: boolean): Child[] {
+function itemCells({ items: [item], index }: Group, shown: Shown): Child[] {
   if (item === undefined) return [];
   return [
     <Time ms={item.atMs} format="age" />,
     <div id={rowId(index)}>
-      <What {...{ item, hasSeveral }} />
+      <What item={item} {...shown} />
     </div>,
     item.plans === null ? isRepeated(item) ? 'as before' : '–' : <PlanStep {...item.plans} />,
     <Why item={item} />,
@@ -244,8 +251,12 @@ const resultOf = ({ subject, result }: RecordedAction) =>
 
 type ItemProps = { readonly item: TimelineItem };
 
-/** `hasSeveral`: whether the events are of several subscriptions. */
-function What({ item, hasSeveral }: ItemProps & { readonly hasSeveral: boolean }) {
+type Shown = Pick<TimelineProps, 'team'> & {
+  /** Whether the events are of several subscriptions. */
+  readonly hasSeveral: boolean;
+};
+
+function What({ item, team, hasSeveral }: ItemProps & Shown) {
   if (item.kind !== 'event') {
     const { word, tone = 'accent', by = null } = signOf(item);
     return (
@@ -262,7 +273,7 @@ function What({ item, hasSeveral }: ItemProps & { readonly hasSeveral: boolean }
   const { event, subscription } = item;
   return (
     <>
-      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
+      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} team={team.id} />
       <div class="quiet">
         {shortType(event.type)}, <StatusBadge status={subscription.status} />
         {hasSeveral && subscription.subscriptionId !== null && (
@@ -272,6 +283,11 @@ function What({ item, hasSeveral }: ItemProps & { readonly hasSeveral: boolean }
           </>
         )}
       </div>
+      {event.customerId !== null && event.customerId !== team.customerId && (
+        <div class="quiet">
+          former customer <CustomerLink customerId={event.customerId} />
+        </div>
+      )}
     </>
   );
 }

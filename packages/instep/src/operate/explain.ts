@@ -34,7 +34,9 @@ import {
   EVENTS_AROUND,
   explainHistory,
   NEWEST,
+  type Neighbors,
   readNames,
+  readNeighborsOfTeam,
   type Timeline,
   type TimelineRequest,
   timelineOf,
@@ -145,7 +147,7 @@ export async function explainTeam(
   const page = { cursor: NEWEST, part, limit };
   return {
     ...{ team, planSelection, grants, issue, operatorNotes },
-    timeline: await timelineOf(query, { team, history, issue, grants }, page),
+    timeline: await timelineOf(query, { team, planSelection, history, issue, grants }, page),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, customer, deciding),
     notes: [...notesOn(record, customer, deciding)],
@@ -263,24 +265,24 @@ function newestOf(events: readonly SubscriptionEvent[]): SubscriptionEvent | nul
   return newest;
 }
 
-export type ExplainedEvent = Explanation & {
-  /** The content of the event; `null` when it was unreadable. */
-  readonly change: SubscriptionChange | null;
-  /** The teams that have the event's customer now. */
-  readonly teams: readonly NamedTeam[];
-  /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
-  readonly mode: EventOrigin['mode'];
-  readonly initiatedBy: EventOrigin['initiatedBy'];
-  /** The positions of the events before and after it in the customer's log; `null`: there is none. */
-  readonly previous: number | null;
-  readonly next: number | null;
-  /** Whether an operator has dismissed it while it is parked. */
-  readonly isDismissed: boolean;
-};
+export type ExplainedEvent = Explanation &
+  Neighbors & {
+    /** The content of the event; `null` when it was unreadable. */
+    readonly change: SubscriptionChange | null;
+    /** The teams that have the event's customer now. */
+    readonly teams: readonly NamedTeam[];
+    /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
+    readonly mode: EventOrigin['mode'];
+    readonly initiatedBy: EventOrigin['initiatedBy'];
+    /** The team whose timeline has it; `null`: none is known, and the events beside it are those of the customer. */
+    readonly timelineOf: NamedTeam | null;
+    /** Whether an operator has dismissed it while it is parked. */
+    readonly isDismissed: boolean;
+  };
 
 /**
  * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
- * and after it.
+ * and after it. The events beside it are those in the timeline of a team: this one, or the team of its customer.
  *
  * @example
  * ```ts
@@ -293,6 +295,7 @@ export type ExplainedEvent = Explanation & {
 export async function explainEvent(
   { database: { query }, planSelection }: OperateContext,
   event: EventRow,
+  teamId: ApplicationId | null = null,
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
   const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
@@ -305,10 +308,16 @@ export async function explainEvent(
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const change = log.find((parsed) => parsed.event.key === event.key)?.change ?? null;
   const { mode, initiatedBy } = originOfRow(event);
-  return {
-    ...{ ...explanation, change, teams, mode, initiatedBy },
+  const asked = teamId === null ? null : await readNamedTeam(query, teamId);
+  const team = asked ?? teams[0] ?? null;
+  const ofCustomer = {
     previous: around[index - 1]?.position ?? null,
     next: index < 0 ? null : (around[index + 1]?.position ?? null),
+  };
+  return {
+    ...{ ...explanation, change, teams, mode, initiatedBy },
+    ...(team === null ? ofCustomer : await readNeighborsOfTeam(query, team, position)),
+    timelineOf: team,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };
 }

@@ -4,7 +4,7 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
-import { type EventRow, readEvents } from '../event-log/event-rows.ts';
+import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
@@ -18,6 +18,7 @@ import { readProductNames } from '../postgres/statements/products.ts';
 import { type RecordedAction, readActionsOn } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
+import { type FormerCustomer, readFormerCustomers } from './former-customers.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 
 /** Something that happened to a team. */
@@ -62,7 +63,8 @@ export type TimelineRequest = {
 };
 
 /**
- * All that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of its
+ * All that happened to a team, the newest first: the events of its customer, and of a former one while it was the
+ * team's, each with its reasons; the changes of its
  * plan, by the application too; what operators did; its grants; and that the database refuses its plan. What one item
  * changed is part of the item. `null` when there is no such team.
  *
@@ -87,12 +89,15 @@ export async function readTimeline(
     readGrants(query, team.id),
   ]);
   const issue = stored && issueOf(stored, [team]);
-  return await timelineOf(query, { team, history, issue, grants }, { cursor, part, limit });
+  const known = { team, planSelection, history, issue, grants };
+  return await timelineOf(query, known, { cursor, part, limit });
 }
 
 /** What is known about the team already. */
 type TeamHistory = {
   readonly team: NamedTeam;
+  readonly planSelection: PlanSelection;
+  /** That of its customer. */
   readonly history: CustomerHistory;
   readonly issue: ComparisonIssue | null;
   readonly grants: readonly TeamGrant[];
@@ -103,9 +108,13 @@ type Page = Required<Pick<TimelineRequest, 'part' | 'limit'>> & { readonly curso
 /** A page of the timeline, from the history of the customer and everything else. */
 export async function timelineOf(
   query: Query,
-  { team: { id, customerId }, history, issue, grants }: TeamHistory,
+  { team, planSelection, history: own, issue, grants }: TeamHistory,
   { cursor, part, limit }: Page,
 ): Promise<Timeline> {
+  const { id, customerId } = team;
+  const former = await readFormerCustomers(query, team);
+  const page = { planSelection, before: cursor.event, limit };
+  const history = await withFormerCustomers(query, { id, former, own }, page);
   const { entries, prunedBeforeMs } = history;
   const shows = (one: TimelinePart) => part === null || part === one;
   const most = part === null ? 2 * limit : MAX_PLAN_CHANGES;
@@ -115,7 +124,8 @@ export async function timelineOf(
     readTeamChanges(query, request),
     readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
   ]);
-  const customerIds = [customerId, ...changes.map((change) => change.customerId)];
+  const others = former.map((one) => one.customerId);
+  const customerIds = [customerId, ...others, ...changes.map((change) => change.customerId)];
   const actions = shows('operators')
     ? await readActionsOn(query, {
         teamId: id,
@@ -128,14 +138,14 @@ export async function timelineOf(
         limit: limit + 1,
       })
     : [];
-  const others = shows('operators') ? othersOf(grants, issue) : [];
+  const rest = shows('operators') ? othersOf(grants, issue) : [];
   const sources = {
     events: shows('events') ? entries.toReversed() : [],
     changesOfEvents,
     olderEvents: shows('events') ? history.older : new Set<string>(),
     changes,
     actions,
-    others: others.slice(Math.max(0, others.length - cursor.others)),
+    others: rest.slice(Math.max(0, rest.length - cursor.others)),
   };
   const { items, next, isLast } = merge(sources, { cursor, part, limit });
   const hasMore = changes.length === most || (shows('events') && history.before !== null);
@@ -356,10 +366,15 @@ type HistoryRequest = {
   readonly limit: number;
 };
 
-/** Explains the events of a team's customer; none for a team without one. */
+/** Explains the events of a team's customer, or of a former one; none for a team without one. */
 export async function explainHistory(
   query: Query,
-  { id, customerId }: NamedTeam,
+  {
+    id,
+    customerId,
+    sinceMs = 0,
+    untilMs,
+  }: Pick<NamedTeam, 'id' | 'customerId'> & Partial<Omit<FormerCustomer, 'customerId'>>,
   { planSelection, before, limit }: HistoryRequest,
 ): Promise<CustomerHistory> {
   if (customerId === null) {
@@ -367,22 +382,85 @@ export async function explainHistory(
   }
   const range = { after: 0, upTo: before - 1 };
   const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
-  const log = parseLog((await readEvents(query, { customerId }, range, newest)).reverse());
+  const log = parseLog((await readEvents(query, { customerId, untilMs }, range, newest)).reverse());
   const prunedBeforeMs = await readPrunedBefore(query);
   const names = await readNames(query, log);
   const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
-  const shown = log.slice(-limit);
+  const ofTeam = log.filter(({ event }) => event.receivedAtMs >= sinceMs);
+  const shown = ofTeam.slice(-limit);
   return {
     entries: shown.map(({ event, change: { subscription } }) => ({
       event,
       subscription,
       ...explain(event),
     })),
-    older: new Set(log.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
-    before: log.length > limit ? (shown[0]?.event.position ?? null) : null,
+    older: new Set(ofTeam.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
+    before: ofTeam.length > limit ? (shown[0]?.event.position ?? null) : null,
     prunedBeforeMs,
   };
 }
+
+type OfTeam = {
+  readonly id: ApplicationId;
+  readonly former: readonly FormerCustomer[];
+  /** The history of its customer. */
+  readonly own: CustomerHistory;
+};
+
+/** The history of a team's customer together with those of its former ones, as far as this page goes back. */
+async function withFormerCustomers(
+  query: Query,
+  { id, former, own }: OfTeam,
+  request: HistoryRequest,
+): Promise<CustomerHistory> {
+  const { limit } = request;
+  let whole = own;
+  for (const one of former) {
+    const oldest = whole.entries[whole.entries.length - limit];
+    if (oldest !== undefined && oldest.event.receivedAtMs > one.untilMs) {
+      return { ...whole, before: oldest.event.position };
+    }
+    const other = await explainHistory(query, { id, ...one }, request);
+    const all = [...whole.entries, ...other.entries].sort(
+      (one, other) => one.event.position - other.event.position,
+    );
+    const left = all.slice(0, -limit).map(({ event }) => nameOfEvent(event));
+    const entries = all.slice(-limit);
+    const isMore = left.length > 0 || whole.before !== null || other.before !== null;
+    whole = {
+      entries,
+      before: isMore ? (entries[0]?.event.position ?? null) : null,
+      older: new Set([...whole.older, ...other.older, ...left]),
+      prunedBeforeMs: whole.prunedBeforeMs ?? other.prunedBeforeMs,
+    };
+  }
+  return whole;
+}
+
+/** The positions of the events before and after one of them in the timeline of a team; `null`: there is none. */
+export async function readNeighborsOfTeam(
+  query: Query,
+  team: NamedTeam,
+  position: number,
+): Promise<Neighbors> {
+  const own = team.customerId === null ? [] : [{ customerId: team.customerId }];
+  const periods = [...own, ...(await readFormerCustomers(query, team))];
+  const older = { order: 'newest first', limit: 1 } as const;
+  const newer = { order: 'oldest first', limit: 1 } as const;
+  const read = async (range: PositionRange, page: typeof older | typeof newer) => {
+    const found = await Promise.all(periods.map((one) => readEvents(query, one, range, page)));
+    return found.flat().map((event) => event.position);
+  };
+  const before = await read({ after: 0, upTo: position - 1 }, older);
+  const after = await read({ after: position, upTo: Number.MAX_SAFE_INTEGER }, newer);
+  return {
+    previous: before.length === 0 ? null : Math.max(...before),
+    next: after.length === 0 ? null : Math.min(...after),
+  };
+}
+
+/** The events beside one of them, by their positions; `null`: there is none. */
+export type Neighbors = { readonly previous: number | null; readonly next: number | null };
 
 /** The names of the products of these events. */
 export async function readNames(
