@@ -13,6 +13,7 @@ import {
   redactedBody,
 } from 'instep/operate';
 import { ActionSummary } from '../actions/action-summary.tsx';
+import { BUTTONS } from '../actions/words.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -30,7 +31,15 @@ import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { Payload } from './payload.tsx';
 
 /** What a form of the page can do. */
-const EVENT_ACTIONS = ['replay', 'dismiss', 'restore'] as const;
+const EVENT_ACTIONS = ['replay', 'restore', 'dismiss'] as const;
+
+const EFFECTS = {
+  replay: 'Replay processes this event again.',
+  restore:
+    'It was dismissed: it raises no alert. It is deleted after 30 days if its customer never has a team.',
+  dismiss:
+    'Dismiss stops alerts about this event. Use it if the customer will never have a team. The event stays in the log for 30 days, and counts once a team has the customer.',
+};
 
 /** `/events/:position`: an event's outcome with the reason, its content, and a replay. */
 export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -103,8 +112,12 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
       href: eventUrl(beside, team?.id),
       text: `${which} event of the ${team === null ? 'customer' : 'team'}`,
     };
-  const isUndecided = outcome === 'parked' || outcome === 'unreadable';
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
+  const canDo = {
+    replay: ['parked', 'unreadable'].includes(outcome) && teamlessCustomer === null,
+    restore: isDismissed,
+    dismiss: outcome === 'parked' && !isDismissed,
+  };
   return (
     <Page
       title={`Event ${eventId ?? position}`}
@@ -136,30 +149,12 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
           </p>
         ))}
         {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
-        {isUndecided && teamlessCustomer === null && (
-          <PostForm action={`${eventUrl(position)}/replay`}>
-            <p class="quiet">Replay processes this event again.</p>
-            <Button>Replay</Button>
+        {EVENT_ACTIONS.filter((action) => canDo[action]).map((action) => (
+          <PostForm action={`${eventUrl(position)}/${action}`}>
+            <p class="quiet">{EFFECTS[action]}</p>
+            <Button>{BUTTONS[action]}</Button>
           </PostForm>
-        )}
-        {isDismissed && (
-          <PostForm action={`${eventUrl(position)}/restore`}>
-            <p class="quiet">
-              It was dismissed: it raises no alert. It is deleted after 30 days if its customer
-              never has a team.
-            </p>
-            <Button>Restore</Button>
-          </PostForm>
-        )}
-        {outcome === 'parked' && !isDismissed && (
-          <PostForm action={`${eventUrl(position)}/dismiss`}>
-            <p class="quiet">
-              Dismiss stops alerts about this event. Use it if the customer will never have a team.
-              The event stays in the log for 30 days, and counts once a team has the customer.
-            </p>
-            <Button>Dismiss</Button>
-          </PostForm>
-        )}
+        ))}
       </Panel>
       <Pager previous={neighbor(previous, 'Previous')} next={neighbor(next, 'Next')} />
       <Panel title="Facts" id="facts">

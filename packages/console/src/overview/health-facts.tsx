@@ -33,18 +33,11 @@ export function SyncPanel({ health: { catchUp, reconciled } }: SyncPanelProps) {
 
 /** The number of teams per status, most frequent first. */
 export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {
-  if (counts === null) {
+  const rows = countBy(counts?.groups ?? [], ({ status }) => [status]);
+  if (counts === null || rows.length === 0) {
     return (
-      <Notice kind="empty" title="Not counted yet">
-        Counting takes a few seconds.
-      </Notice>
-    );
-  }
-  const rows = countBy(counts.groups, ({ status }) => [status]);
-  if (rows.length === 0) {
-    return (
-      <Notice kind="empty" title="No teams yet">
-        Your app adds them to the table teams.
+      <Notice kind="empty" title={counts === null ? 'Not counted yet' : 'No teams yet'}>
+        {counts === null ? 'Counting takes seconds.' : 'Your app adds them to the table teams.'}
       </Notice>
     );
   }

@@ -54,7 +54,13 @@ export function IssueList({ health, nowMs }: IssueListProps) {
           ))}
         </ul>
       )}
-      <Notices {...{ notices, nowMs }} />
+      {/* What is probably over soon: parked events often get their team within minutes. */}
+      {notices.map((issue) => (
+        <p data-issue={issue.code}>
+          {issueText(issue, nowMs)}. No action needed yet.{' '}
+          <IssueLink issue={issue} id={`notice-${issue.code}`} />
+        </p>
+      ))}
     </section>
   );
 }
@@ -140,20 +146,4 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
   const remedy = ACTIONS.find((action) => action === remedies[0]);
   const isRemedy = remedy !== undefined && remedy !== 'dismiss';
   return [issuesUrl(subject), isRemedy ? `${BUTTONS[remedy]}…` : 'Show'];
-}
-
-type NoticesProps = { readonly notices: readonly Issue[]; readonly nowMs: number };
-
-/** What is probably over soon: parked events often get their team within minutes. */
-function Notices({ notices, nowMs }: NoticesProps) {
-  return (
-    <>
-      {notices.map((issue) => (
-        <p data-issue={issue.code}>
-          {issueText(issue, nowMs)}. No action needed yet.{' '}
-          <IssueLink issue={issue} id={`notice-${issue.code}`} />
-        </p>
-      ))}
-    </>
-  );
 }

@@ -42,18 +42,8 @@ type ControlsProps = { readonly range: Range; readonly isLive: boolean };
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
-function Overview({
-  slots,
-  responses,
-  delays,
-  marks,
-  isComplete,
-  counts,
-  health,
-  nowMs,
-  range,
-  isLive,
-}: OverviewProps) {
+function Overview({ counts, health, nowMs, range, isLive, ...statistics }: OverviewProps) {
+  const { slots, responses, delays, marks, isComplete } = statistics;
   const { issues, figures } = health;
   const hasEvents = figures.lastReceivedMs !== null;
   return (

@@ -11,35 +11,15 @@ export type Range = {
   readonly tickSeconds: number;
 };
 
-const HOUR: Range = {
-  name: 'hour',
-  slotSeconds: 60,
-  slots: 60,
-  slot: 'minute',
-  tickSeconds: 900,
-};
-
-const DAY: Range = {
-  name: 'day',
-  slotSeconds: 900,
-  slots: 96,
-  slot: '15 minutes',
-  tickSeconds: 21_600,
-};
-
-const WEEK: Range = {
-  name: 'week',
-  slotSeconds: 7_200,
-  slots: 84,
-  slot: '2 hours',
-  tickSeconds: 172_800,
-};
-
-export const RANGES: readonly Range[] = [HOUR, DAY, WEEK];
+export const RANGES = [
+  { name: 'hour', slotSeconds: 60, slots: 60, slot: 'minute', tickSeconds: 900 },
+  { name: 'day', slotSeconds: 900, slots: 96, slot: '15 minutes', tickSeconds: 21_600 },
+  { name: 'week', slotSeconds: 7_200, slots: 84, slot: '2 hours', tickSeconds: 172_800 },
+] as const satisfies readonly Range[];
 
 /** The range of this name, or the hour. */
 export function rangeOf(name: string | undefined): Range {
-  return RANGES.find((range) => range.name === name) ?? HOUR;
+  return RANGES.find((range) => range.name === name) ?? RANGES[0];
 }
 
 /** Where a time is in a chart that starts at `firstMs`, in slots from its left edge. */

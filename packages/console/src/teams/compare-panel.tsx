@@ -17,12 +17,8 @@ type ComparePanelProps = {
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({
-  team: { id },
-  comparison,
-  needsComparison,
-  acted,
-}: ComparePanelProps) {
+export function ComparePanel({ team, comparison, needsComparison, acted }: ComparePanelProps) {
+  const { id } = team;
   const isCompared = comparison !== null;
   const canRepair = comparison?.code === 'out-of-sync';
   return (

@@ -7,11 +7,8 @@ import { teamUrl } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
 
 /** The plan, the end and the reason of a grant. */
-export function GrantText({
-  grant: { planName, endsAtMs, reason },
-}: {
-  readonly grant: TeamGrant;
-}) {
+export function GrantText({ grant }: { readonly grant: TeamGrant }) {
+  const { planName, endsAtMs, reason } = grant;
   return (
     <>
       <strong>

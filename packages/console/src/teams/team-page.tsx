@@ -77,12 +77,9 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const part = partNamed(req.query('show'));
     if (before !== undefined) {
       const team = await findTeam(context);
-      const timeline = await readTimeline(options, {
-        ...{ teamId: team.id, before, part },
-        limit: PAGE_ITEMS,
-      });
-      const isNewest = false;
-      return render(<OlderPage {...{ team, timeline: timeline ?? noTeam(), part, isNewest }} />);
+      const page = { teamId: team.id, before, part, limit: PAGE_ITEMS };
+      const timeline = (await readTimeline(options, page)) ?? noTeam();
+      return render(<OlderPage {...{ team, timeline, part }} isNewest={false} />);
     }
     return await showTeam(context, null);
   });
@@ -143,19 +140,12 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
       return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
     }
     const subject = { kind: 'team', id: String(team.id) } as const;
-    const isLink = action === 'link';
-    const canReplace = confirmed !== undefined;
+    const link = action === 'link' && { linkTo, canReplace: confirmed !== undefined };
     const grant = { planName: queryText(plan), productId: queryText(product) || null };
-    const others = { grant, noteId: queryText(noteId), ...(isLink && { linkTo, canReplace }) };
-    const { formId } = await act(
-      options,
-      operatorOf(context.var),
-      [{ action, subject, ...others }],
-      {
-        note: queryText(note) || null,
-        until: readUntil(queryText(until)),
-      },
-    );
+    const others = { grant, noteId: queryText(noteId), ...link };
+    const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
+    const requests = [{ action, subject, ...others }];
+    const { formId } = await act(options, operatorOf(context.var), requests, why);
     const parameters = new URLSearchParams({ done: formId });
     if (action === 'link') parameters.set('customer', linkTo);
     return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);
