@@ -139,7 +139,7 @@ describe('a team without a subscription', () => {
     ]);
     await revoke(id);
     expect(await planOf(id)).toEqual(NONE);
-    const actions = await findActions(context);
+    const actions = await findActions(context).page();
     expect(actions.map(({ action, result, note }) => [action, result.code, note])).toEqual([
       ['revoke-grant', 'grant-revoked', null],
       ['grant', 'granted', 'launch partner'],
@@ -319,7 +319,7 @@ describe('nothing calls it changed by hand', () => {
     for (const id of [linked, ended]) await grantTo(id, PARTNER);
     if (when !== 'while it holds') await expire();
     await findByHand();
-    expect((await findIssues(context)).issues).toEqual([]);
+    expect((await findIssues(context).page()).issues).toEqual([]);
     const counts = await perform(context, operator, { action: 'reconcile' });
     expect(counts).toMatchObject({ teams: 2, drifts: 0 });
     const holds = when === 'while it holds';
@@ -371,10 +371,10 @@ describe('a plan that was written by hand', () => {
       await byHand();
       await findByHand();
       await perform(context, operator, { action: 'reconcile', isDryRun: true });
-      const [issue] = (await findIssues(context)).issues;
+      const [issue] = (await findIssues(context).page()).issues;
       expect(issue?.remedies).toContain('keep-as-grant');
       expect(await keep(id)).toMatchObject({ code: 'granted', planName: 'Friends' });
-      expect((await findIssues(context)).issues).toEqual([]);
+      expect((await findIssues(context).page()).issues).toEqual([]);
       expect(await readGrants(query, id)).toMatchObject([{ holds: true, reason: 'a friend' }]);
       expect(await perform(context, operator, { action: 'reconcile' })).toMatchObject({
         drifts: 0,
@@ -446,7 +446,7 @@ test('a handler grants and revokes as the author that it is told', async () => {
     expect(access).toMatchObject({ hasAccess: true, reason: 'granted', planName: 'Partner' });
     expect(await readGrants(query, id)).toMatchObject([{ grantedBy: 'admin:3' }]);
     expect(await handler.revokeGrant(id)).toMatchObject({ hasAccess: false });
-    const operators = (await findActions(context)).map(({ operator }) => operator);
+    const operators = (await findActions(context).page()).map(({ operator }) => operator);
     expect(operators).toEqual(['application', 'admin:3']);
   } finally {
     await handler.close();

@@ -34,7 +34,7 @@ test('shows the event, its outcome with the reason, and the plan before, after a
     'deliveries    1',
     'outcome       stale',
     '',
-    `A newer event of the same subscription had already arrived: evt_cus_s_paid (position ${paid}), created 16 minutes later.`,
+    `A newer event of the same subscription had already arrived: evt_cus_s_paid (position ${paid}), created 17 min later.`,
     '',
     '        status      plan       product         subscription',
     'before  active      Pro        prod_1          sub_1',

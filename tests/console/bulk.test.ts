@@ -70,7 +70,7 @@ test('what matches on all pages is dismissed in the background, and is one line 
   expect(await ended(formId)).toMatchObject({ ...counts, state: 'done', done: CUSTOMERS });
   expect(await waiting()).toContain('No more issues');
   expect((await pages.get(started.url)).text).toContain(`${CUSTOMERS} of ${CUSTOMERS} done.`);
-  expect(await findActions(context)).toMatchObject([
+  expect(await findActions(context).page()).toMatchObject([
     { subject: 'issues:all', action: 'dismiss', isDone: true, note: 'Import of 2025', formId },
   ]);
   expect((await pages.get('/actions')).html).toContain(`href="/actions/bulk/${formId}"`);
@@ -192,7 +192,7 @@ test('what fails is listed below the summary, and fails no other', async () => {
     expect(all).toMatchObject({ state: 'done', total: CUSTOMERS, done: 0, failed: CUSTOMERS });
     const { html } = await pages.get(started.url);
     expect(html).toContain('customer=cus_003');
-    const [record] = await findActions(context);
+    const [record] = await findActions(context).page();
     expect(record).toMatchObject({ isDone: false, result: { code: 'bulk', failed: CUSTOMERS } });
   } finally {
     await query('alter table teams drop constraint no_plan');

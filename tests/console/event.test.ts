@@ -44,7 +44,7 @@ describe('the decision', () => {
     const position = await deliver({ customerId, createdSeconds: 1_000, status: 'active' });
     const { text, html } = await pages.get(`/events/${position}`);
     expect(text).toContain(
-      'stale A newer event of the same subscription had already arrived: evt_end , created 16 minutes later.',
+      'stale A newer event of the same subscription had already arrived: evt_end , created 17 min later.',
     );
     expect(html).toContain('<a href="/events/1"><bdi>evt_end</bdi></a>');
     expect(text).toContain(`Number in the log ${position}, in the order of arrival`);
@@ -97,7 +97,7 @@ describe('the decision', () => {
     await ingest([event]);
     const position = await positionOf(event.key);
     const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/Delay 10 minutes Deliveries 2/);
+    expect(text).toMatch(/Delay 10 min Deliveries 2/);
   });
 });
 

@@ -6,7 +6,7 @@ import {
   checkVersion,
   sizeOf,
 } from 'instep/src/doctor/database-server.ts';
-import { durationOf } from 'instep/src/runtime/amounts.ts';
+import { durationText } from 'instep/src/runtime/amounts.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
 import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
 import { describe, expect, test } from 'vitest';
@@ -25,7 +25,7 @@ test.each([
   [120_000, '2 min'],
   [3 * 3_600_000, '3 h'],
   [72 * 3_600_000, '3 days'],
-])('%d ms are shown as %s', (ms, text) => expect(durationOf(ms)).toBe(text));
+])('%d ms are shown as %s', (ms, text) => expect(durationText(ms)).toBe(text));
 
 test.each([
   ['sk_test_1', { isRestricted: false, mode: 'test' }],

@@ -131,7 +131,7 @@ describe('applied', () => {
       { ...(logOf([['stale', -9, 'active']])[0] as EventRow), position: 4 },
     ];
     expect(whyAt(4, later)).toEqual([
-      "A newer event of the same subscription had already arrived: a snapshot from Stripe's API (position 3), created 9 seconds later.",
+      "A newer event of the same subscription had already arrived: a snapshot from Stripe's API (position 3), created 9 s later.",
     ]);
   });
 
@@ -156,12 +156,8 @@ describe('applied', () => {
 
 describe('stale', () => {
   test.each([
-    [1, '1 second'],
-    [119, '119 seconds'],
-    [120, '2 minutes'],
-    [7_199, '119 minutes'],
-    [7_200, '2 hours'],
-    [2 * DAY - 1, '47 hours'],
+    [1, '1 s'],
+    [7_200, '2 h'],
     [2 * DAY, '2 days'],
   ])('names the newer event of the same subscription, %i s later', (seconds, words) => {
     const log = logOf([
@@ -189,7 +185,7 @@ describe('stale', () => {
       ['stale', 0, 'canceled'],
     ]);
     expect(whyAt(2, later)).toEqual([
-      'A newer event of sub_2 had already arrived: evt_1 (position 1), created 5 seconds later.',
+      'A newer event of sub_2 had already arrived: evt_1 (position 1), created 5 s later.',
     ]);
     const same = logOf([
       ['applied', 0, 'active', other],
@@ -209,7 +205,7 @@ describe('stale', () => {
     ]);
     const explained = explainAt(1, log);
     expect(textOf(explained)).toEqual([
-      'A newer event of the same subscription arrived before this one was decided: evt_2 (position 2), created 100 seconds later.',
+      'A newer event of the same subscription arrived before this one was decided: evt_2 (position 2), created 100 s later.',
       'It was parked at first, and was decided when a team was linked to its customer.',
     ]);
     expect(statuses(explained)).toEqual(['canceled', 'canceled']);

@@ -8,9 +8,8 @@ import {
   compareTeam,
   type Difference,
   explainTeam,
-  exportActions,
-  exportEvents,
   findActions,
+  findEvents,
   type Operator,
   openContext,
   perform,
@@ -72,7 +71,7 @@ test('links a team to a customer whose events are parked, and records who did it
   expect(isDone).toBe(true);
   expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await findActions(context)).toMatchObject([
+  expect(await findActions(context).page()).toMatchObject([
     {
       subject: `team:${teamId}`,
       action: 'link',
@@ -142,7 +141,7 @@ test('records the plans before and after each action, and finds the actions of a
   await park('cus_1');
   await park('cus_2');
   const grace: Operator = { name: 'user:8', how: 'application' };
-  const events = exportEvents(context);
+  const events = findEvents(context).all();
   await act(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
   const second: Subject = { kind: 'customer', id: 'cus_2' };
   await act(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
@@ -153,7 +152,7 @@ test('records the plans before and after each action, and finds the actions of a
   await perform(context, operator, { action: 'dismiss', customerId: 'cus_1' });
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
   const changesBy = async (name: string) => {
-    const found = await collect(exportActions(context, { operator: name }));
+    const found = await collect(findActions(context, { operator: name }).all());
     return found.map(({ action, subject, changes }) => ({ action, subject, changes }));
   };
   expect(await changesBy('user:7')).toEqual([
@@ -203,7 +202,9 @@ test('writes notes about a team, which stay until they are removed', async () =>
     noteId: String((await notes())?.[0]?.formId),
   };
   expect(await actOn(other)).toMatchObject({ isDone: false });
-  expect(await findActions(context, { formId })).toMatchObject([{ action: 'note', note: null }]);
+  expect(await findActions(context, { formId }).page()).toMatchObject([
+    { action: 'note', note: null },
+  ]);
 });
 
 test('records an action whose reason or name PostgreSQL could not store', async () => {
@@ -212,7 +213,7 @@ test('records an action whose reason or name PostgreSQL could not store', async 
   const options = { note: 'a\0b\ud800' };
   await act(context, odd, [{ action: 'unlink', subject: team(id) }], options);
   await act(context, odd, [{ action: 'link', subject: team(id), linkTo: 'cus\0\ud800' }], options);
-  expect(await collect(exportActions(context))).toMatchObject([
+  expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'link', note: 'ab\ufffd', result: { code: 'not-a-customer', text: 'cus\ufffd' } },
     { action: 'unlink', isDone: true, note: 'ab\ufffd' },
   ]);
@@ -241,9 +242,9 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   expect(skipped).toBe(1);
   expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
   // One row for each action of a form on a subject.
-  expect(await findActions(context, { formId })).toHaveLength(2);
-  expect(await findActions(context, { formId: randomUUID() })).toEqual([]);
-  expect(await findActions(context, { formId: 'x' })).toEqual([]);
+  expect(await findActions(context, { formId }).page()).toHaveLength(2);
+  expect(await findActions(context, { formId: randomUUID() }).page()).toEqual([]);
+  expect(await findActions(context, { formId: 'x' }).page()).toEqual([]);
 });
 
 test('replays the parked events of a customer, or one event', async () => {
@@ -295,11 +296,11 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
   const found = await perform(context, operator, { action: 'reconcile', isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
-  expect(await findActions(context)).toEqual([]);
+  expect(await findActions(context).page()).toEqual([]);
   const counts = await perform(context, operator, { action: 'reconcile' });
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  const actions = await collect(exportActions(context));
+  const actions = await collect(findActions(context).all());
   expect(actions).toMatchObject([
     { action: 'reconcile', subject: 'teams:all', isDone: true, result: { code: 'reconciled' } },
   ]);
@@ -317,7 +318,7 @@ test('reports and repairs what differs from the event log', async () => {
   const repaired = await perform(context, operator, { action: 'rebuild', teamId });
   expect(repaired).toEqual({ ...none, repaired: 1 });
   expect(await perform(context, operator, { action: 'rebuild' })).toEqual(none);
-  expect(await collect(exportActions(context))).toMatchObject([
+  expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
     { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
   ]);
@@ -325,8 +326,8 @@ test('reports and repairs what differs from the event log', async () => {
 
 test('records who replayed, redacted, pruned and dismissed logged events', async () => {
   await park('cus_1');
-  await perform(context, operator, { action: 'replay', events: exportEvents(context) });
-  const events = await collect(exportEvents(context));
+  await perform(context, operator, { action: 'replay', events: findEvents(context).all() });
+  const events = await collect(findEvents(context).all());
   const replayed: Replayed[] = [];
   const onReplayed = (one: Replayed) => replayed.push(one);
   const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
@@ -340,7 +341,7 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
-  expect(await collect(exportActions(context))).toMatchObject([
+  expect(await collect(findActions(context).all())).toMatchObject([
     { ...by, action: 'dismiss', subject: customer, result: { parkedEvents: 1 } },
     { ...by, action: 'prune', subject: 'events:all', result: { code: 'pruned', events: 0 } },
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
@@ -368,7 +369,7 @@ test('records who removed a consumer of changes, or passed a change to it again'
   expect(await remove()).toBe(7);
   await expect(remove()).rejects.toMatchObject({ code: 'CONSUMER_UNKNOWN' });
   const by = { operator: 'user:7', how: 'application', subject: 'consumer:mailer' };
-  expect(await collect(exportActions(context))).toMatchObject([
+  expect(await collect(findActions(context).all())).toMatchObject([
     { ...by, action: 'remove-consumer', isDone: false, result: { error: 'CONSUMER_UNKNOWN' } },
     { ...by, action: 'remove-consumer', isDone: true, result: { position: 7 } },
     { ...by, action: 'replay-change', isDone: true, result: { changeId: 7 } },
@@ -394,6 +395,6 @@ test('an action of an earlier version keeps its sentence, and its link is known'
   await query(sql.slice(sql.indexOf('update instep.operator_actions')));
   expect(await readLinkedMs(query, 7, 'cus_1')).not.toBeNull();
   expect(await readLinkedMs(query, '8', 'cus_2')).not.toBeNull();
-  const [one] = await findActions(context);
+  const [one] = await findActions(context).page();
   expect(one).toMatchObject({ operator: null, result: { code: 'text' } });
 });

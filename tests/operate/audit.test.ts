@@ -1,7 +1,6 @@
 import {
   act,
   compareTeam,
-  exportActions,
   findActions,
   findIssues,
   type Operator,
@@ -90,12 +89,12 @@ test.each(Object.keys(CALLS))('%s changes nothing if the audit can not have it',
   await expect(CALLS[name]?.()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
   expect(await contents()).toEqual(before);
   expect(calls).toBe(0);
-  expect(await findActions(context)).toEqual([]);
+  expect(await findActions(context).page()).toEqual([]);
 });
 
 test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why', async (name) => {
   await CALLS[name]?.().catch(() => undefined);
-  const [one, other] = await collect(exportActions(context));
+  const [one, other] = await collect(findActions(context).all());
   expect(one).toMatchObject({ operator: 'user:7', how: 'application' });
   expect(one?.note).toBe(name === 'grant' ? 'partner' : 'asked by phone');
   expect(one?.result.code).not.toBe('begun');
@@ -111,7 +110,7 @@ test.each(IN_ONE_TRANSACTION)(
     await refuseAudit('update');
     await expect(CALLS[name]?.()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
     expect(await contents()).toEqual(before);
-    expect(await findActions(context)).toMatchObject([
+    expect(await findActions(context).page()).toMatchObject([
       { isDone: false, result: { code: 'begun' } },
     ]);
   },
@@ -125,17 +124,17 @@ test('the changes of an action that was interrupted are in the audit', async () 
   await query('drop trigger refuse on instep.operator_actions');
   const change = { teamId: id, before: null, after: { providerProductId: 'prod_pro' } };
   const begun = { subject: 'customer:cus_1', result: { code: 'begun' }, changes: [change] };
-  expect(await findActions(context)).toMatchObject([begun]);
+  expect(await findActions(context).page()).toMatchObject([begun]);
   const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
   await act(context, operator, [unlink, replay]);
-  expect((await findActions(context)).at(-1)).toMatchObject(begun);
+  expect((await findActions(context).page()).at(-1)).toMatchObject(begun);
 });
 
 test('what an action did stays in the audit if a later part of it fails', async () => {
   const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
   await act(broken, operator, [link]);
-  expect(await findActions(context)).toMatchObject([
+  expect(await findActions(context).page()).toMatchObject([
     { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
   ]);
 });
@@ -149,7 +148,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   await refuseAudit('update');
   const subject = { kind: 'team', id: `${missed}` } as const;
   await expect(act(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
-  const { issues } = await findIssues(context, { code: 'out-of-sync' });
+  const { issues } = await findIssues(context, 'out-of-sync').page();
   expect(issues).toMatchObject([{ subject }]);
 });
 
@@ -182,7 +181,7 @@ test.each([
   const before = await contents();
   await killBeforeResult(command.map((one) => (one === 'ID' ? `${teamId}` : one)));
   expect(await contents()).toEqual(before);
-  const [newest] = await findActions(context);
+  const [newest] = await findActions(context).page();
   expect(newest).toMatchObject({ action, isDone: false, result: { code: 'begun' }, changes: [] });
 });
 
@@ -193,7 +192,7 @@ test('teams and users that commands add are in the audit', async () => {
   const added = await runInstep(['team', 'add', '--name', 'New', '--json', ...why], environment);
   const user = await runInstep(['user', 'add', '--email', 'a@b.c', '--json', ...why], environment);
   const common = { action: 'add', how: 'command', note: 'a test', isDone: true };
-  expect(await findActions(context)).toMatchObject([
+  expect(await findActions(context).page()).toMatchObject([
     { ...common, subject: `user:${JSON.parse(user.stdout).id}`, result: { code: 'added' } },
     { ...common, subject: `team:${JSON.parse(added.stdout).id}`, result: { code: 'added' } },
   ]);

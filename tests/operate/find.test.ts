@@ -1,14 +1,10 @@
 import {
-  countEvents,
   eventsNamed,
   explainEvent,
   explainTeam,
-  exportEvents,
-  exportTeams,
   findCustomers,
   findEvents,
   findTeams,
-  followEvents,
   openContext,
   readPeople,
   readReconciliation,
@@ -17,6 +13,7 @@ import {
   redactedBody,
   subscriptionOf,
 } from 'instep/operate';
+import { followEvents } from 'instep/src/operate/events.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -51,16 +48,16 @@ test.each([
   ['its customer', 'cus_1'],
   ['a subscription of its customer', 'sub_1'],
 ])('finds a team by %s', async (_, text) => {
-  const { teams } = await findTeams(context, { filter: { text } });
+  const { teams } = await findTeams(context, { text }).page();
   expect(teams).toMatchObject([{ id: acme, name: 'Acme', customerId: 'cus_1' }]);
 });
 
 test('finds teams page by page, and exports all of them', async () => {
-  const first = await findTeams(context, { limit: 1 });
+  const first = await findTeams(context).page({ limit: 1 });
   expect(first).toMatchObject({ teams: [{ id: acme }], after: acme, before: null });
-  const second = await findTeams(context, { limit: 1, start: { side: 'after', id: acme } });
+  const second = await findTeams(context).page({ limit: 1, start: { side: 'after', id: acme } });
   expect(second).toMatchObject({ teams: [{ id: other }], after: null });
-  expect((await collect(exportTeams(context))).map(({ id }) => id)).toEqual([acme, other]);
+  expect((await collect(findTeams(context).all())).map(({ id }) => id)).toEqual([acme, other]);
 });
 
 test('reads a team with the plan that it lost', async () => {
@@ -91,10 +88,10 @@ test('finds events by id or position, and explains them', async () => {
 });
 
 test('reads events newest first, and exports them in either order', async () => {
-  const { events, before } = await findEvents(context, { limit: 1 });
+  const { events, before } = await findEvents(context).page({ limit: 1 });
   expect(events).toMatchObject([{ eventId: 'evt_2' }]);
   expect(before).toBe(events[0]?.position);
-  const oldestFirst = await collect(exportEvents(context, {}, 'oldest first'));
+  const oldestFirst = await collect(findEvents(context, {}, 'oldest first').all());
   expect(oldestFirst.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
 });
 
@@ -125,8 +122,8 @@ test('explains why a team has no plan, by the subscription that decides it', asy
 
 test('counts events, and reads what one says', async () => {
   const range = { after: 0, limit: 10 };
-  expect(await countEvents(context, { customerId: 'cus_1' }, range)).toBe(2);
-  expect(await countEvents(context, { outcome: 'parked' }, range)).toBe(0);
+  expect(await findEvents(context, { customerId: 'cus_1' }).count(range)).toBe(2);
+  expect(await findEvents(context, { outcome: 'parked' }).count(range)).toBe(0);
   const [event] = await eventsNamed(context, 'evt_2');
   if (event === undefined) throw new RangeError('evt_2 is in the log');
   expect(subscriptionOf(event)?.status).toBe('canceled');
@@ -164,7 +161,7 @@ test('an environment without a usable configuration is refused', async () => {
 });
 
 test('finds teams by the email address of a person, with the people of a team', async () => {
-  await expect(findTeams(context, { filter: { email: 'ada@example.com' } })).rejects.toMatchObject({
+  await expect(findTeams(context, { email: 'ada@example.com' }).page()).rejects.toMatchObject({
     code: 'MEMBERS_UNKNOWN',
   });
   expect((await readPeople(context, [acme])).size).toBe(0);
@@ -172,11 +169,11 @@ test('finds teams by the email address of a person, with the people of a team', 
   await query(`insert into users (id, email, password_hash) values (1, 'ada@example.com', '')`);
   await query(`insert into "TeamMember" values (1, $1), (1, $2)`, [acme, other]);
   const own = await openContext({ environment: account.environment });
-  const found = await findTeams(own, { filter: { email: 'Ada@example.com' } });
+  const found = await findTeams(own, { email: 'Ada@example.com' }).page();
   expect(found.teams).toMatchObject([{ id: acme }, { id: other }]);
   const filter = { email: 'ada@example.com', status: 'canceled' };
-  expect((await findTeams(own, { filter })).teams).toMatchObject([{ id: acme }]);
-  expect((await findTeams(own, { filter: { email: 'bob@example.com' } })).teams).toEqual([]);
+  expect((await findTeams(own, filter).page()).teams).toMatchObject([{ id: acme }]);
+  expect((await findTeams(own, { email: 'bob@example.com' }).page()).teams).toEqual([]);
   expect((await readPeople(own, [acme])).get(String(acme))).toEqual(['ada@example.com']);
   await own.close();
   // Declared by other names, which must be there.
@@ -189,9 +186,9 @@ test('finds teams by the email address of a person, with the people of a team', 
   );
   const columns = { userId: 'who' };
   const declared = await openContext({ environment: tables({ table: 'people', columns }) });
-  expect((await findTeams(declared, { filter })).teams).toMatchObject([{ id: acme }]);
+  expect((await findTeams(declared, filter).page()).teams).toMatchObject([{ id: acme }]);
   await declared.close();
   const wrong = await openContext({ environment: tables({ table: 'nobody' }) });
-  await expect(findTeams(wrong)).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });
+  await expect(findTeams(wrong).page()).rejects.toMatchObject({ code: 'APPLICATION_TABLES_UNFIT' });
   await wrong.close();
 });

@@ -3,7 +3,6 @@ import {
   act,
   checkHealth,
   explainTeam,
-  exportIssues,
   findIssues,
   ISSUES,
   openContext,
@@ -44,7 +43,7 @@ async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = D
 
 test('nothing is wrong at first, and nothing was compared', async () => {
   expect(await checkHealth(context)).toMatchObject({ issues: [], reconciled: null });
-  expect(await findIssues(context)).toEqual({ issues: [], next: null });
+  expect(await findIssues(context).page()).toEqual({ issues: [], next: null });
 });
 
 test('parked events are a notice at first, and a warning after ten minutes', async () => {
@@ -61,7 +60,7 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
     isMore: false,
     evidence: { events: 2, sinceMs },
   });
-  expect((await findIssues(context)).issues).toMatchObject([
+  expect((await findIssues(context).page()).issues).toMatchObject([
     {
       code: 'parked-events',
       subject: { kind: 'customer', id: 'cus_1' },
@@ -94,7 +93,7 @@ describe('a second customer', () => {
       { code: 'second-customer', count: 1, isMore: false, evidence: { charged: 1 } },
       { code: 'parked-events', count: 4, severity: 'notice' },
     ]);
-    const { issues } = await findIssues(context);
+    const { issues } = await findIssues(context).page();
     const seen = issues.map(({ code, customerId }) => `${customerId}: ${code}`);
     expect(seen).toEqual([
       'cus_odd: parked-events',
@@ -102,7 +101,7 @@ describe('a second customer', () => {
       'cus_silent: parked-events',
       'cus_suggested: parked-events',
     ]);
-    const second = await findIssues(context, { code: 'second-customer' });
+    const second = await findIssues(context, 'second-customer').page();
     expect(second).toMatchObject({ issues: [issues[1]], next: null });
     expect(second.issues).toMatchObject([
       {
@@ -120,7 +119,7 @@ describe('a second customer', () => {
         },
       },
     ]);
-    const parked = await findIssues(context, { code: 'parked-events' });
+    const parked = await findIssues(context, 'parked-events').page();
     expect(parked.issues.map(({ code }) => code)).toEqual(Array(4).fill('parked-events'));
   });
 
@@ -140,9 +139,9 @@ describe('a second customer', () => {
     for (const customerId of ['cus_a', 'cus_b', 'cus_c']) await parkNaming(customerId, taken);
     await deliver({ customerId: 'cus_b', subscriptionId: 'sub_other' });
     const code = 'second-customer';
-    const first = await findIssues(context, { code, limit: 1 });
+    const first = await findIssues(context, code).page({ limit: 1 });
     expect(first.issues).toMatchObject([{ customerId: 'cus_a' }]);
-    const rest = await findIssues(context, { code, cursor: first.next });
+    const rest = await findIssues(context, code).page({ cursor: first.next });
     expect(rest).toMatchObject({ issues: [{ customerId: 'cus_c' }], next: null });
   });
 
@@ -176,7 +175,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   await perform(context, operator, { action: 'reconcile', isDryRun: true });
 
   expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
-  const { issues } = await findIssues(context);
+  const { issues } = await findIssues(context).page();
   expect(issues).toMatchObject([
     {
       code: 'out-of-sync',
@@ -194,12 +193,12 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   ]);
   expect((await explainTeam(context, late))?.issue).toMatchObject({ code: 'out-of-sync' });
 
-  const first = await findIssues(context, { limit: 1 });
+  const first = await findIssues(context).page({ limit: 1 });
   expect(first.issues).toHaveLength(1);
-  const rest = await findIssues(context, { cursor: first.next });
+  const rest = await findIssues(context).page({ cursor: first.next });
   expect([...first.issues, ...rest.issues]).toEqual(issues);
-  expect(await collect(exportIssues(context))).toEqual(issues);
-  expect(await collect(exportIssues(context, 'unknown-customer'))).toEqual([issues[2]]);
+  expect(await collect(findIssues(context).all())).toEqual(issues);
+  expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);
 });
 
 test('unreadable events and unknown orders are issues', async () => {
@@ -209,7 +208,7 @@ test('unreadable events and unknown orders are issues', async () => {
   const odd = { ...JSON.parse(eventBody()), id: 'evt_odd', data: { object: { status: 7 } } };
   await account.ingest([received(JSON.stringify(odd), Date.now())]);
   expect(await codes()).toEqual(['unreadable-event', 'unknown-order']);
-  expect((await findIssues(context)).issues).toMatchObject([
+  expect((await findIssues(context).page()).issues).toMatchObject([
     {
       code: 'unreadable-event',
       subject: { kind: 'event' },
@@ -283,7 +282,7 @@ test('a team that keeps its plan although a payment is due for long is an issue'
   await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(day), status: 'past_due' });
   await deliver({ customerId: 'cus_2', createdSeconds: secondsAgo(13 * day), status: 'past_due' });
   expect(await codes()).toEqual(['payment-due']);
-  expect((await findIssues(context)).issues).toMatchObject([
+  expect((await findIssues(context).page()).issues).toMatchObject([
     {
       code: 'payment-due',
       subject: { kind: 'team', id: String(acme) },
@@ -313,7 +312,7 @@ describe('a customer that Stripe charges twice', () => {
     expect(await codes()).toEqual([]);
     await deliver({ ...ofTwo, createdSeconds: second, status: 'trialing', productId: 'prod_2' });
     expect(await codes()).toEqual(['double-billed']);
-    const { issues } = await findIssues(context);
+    const { issues } = await findIssues(context).page();
     expect(issues).toMatchObject([
       {
         code: 'double-billed',
@@ -332,7 +331,7 @@ describe('a customer that Stripe charges twice', () => {
         },
       },
     ]);
-    expect(await findIssues(context, { code: 'double-billed' })).toEqual({ issues, next: null });
+    expect(await findIssues(context, 'double-billed').page()).toEqual({ issues, next: null });
   });
 
   test('is no issue any more as soon as one ends', async () => {
@@ -355,7 +354,7 @@ describe('a customer that Stripe charges twice', () => {
       note: 'two offices, two contracts',
     });
     expect(await codes()).toEqual([]);
-    expect((await findIssues(context)).issues).toEqual([]);
+    expect((await findIssues(context).page()).issues).toEqual([]);
     await deliver({ ...ofTwo, status: 'past_due', createdSeconds: secondsAgo(30) });
     expect(await codes()).toEqual([]);
     const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };
@@ -383,7 +382,7 @@ describe('a customer whose subscription names another team', () => {
     await subscribe('cus_other', own);
     await perform(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
-    const { issues } = await findIssues(context);
+    const { issues } = await findIssues(context).page();
     expect(issues).toMatchObject([
       {
         code: 'other-team-named',

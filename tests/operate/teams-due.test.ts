@@ -1,5 +1,11 @@
 import fc from 'fast-check';
-import { countDue, exportTeams, findTeams, openContext, type TeamsStart } from 'instep/operate';
+import {
+  countDue,
+  findTeams,
+  openContext,
+  type PageOfTeams,
+  type TeamsStart,
+} from 'instep/operate';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -86,13 +92,12 @@ test('every team that is due is listed once, in the order of the due payments, p
       const expected = due.map(({ id }) => id);
       const listed: unknown[] = [];
       let start: TeamsStart | null = null;
+      const found = findTeams(context, filter, order);
       for (;;) {
-        const page: Awaited<ReturnType<typeof findTeams>> = await findTeams(context, {
-          ...{ filter, order, start, limit },
-        });
+        const page: PageOfTeams = await found.page({ start, limit });
         if (start !== null && page.teams.length > 0) {
           const before = { side: 'before', id: page.teams[0]?.id ?? '' } as const;
-          const back = await findTeams(context, { filter, order, start: before, limit });
+          const back = await found.page({ start: before, limit });
           expect(back.teams.map(({ id }) => id)).toEqual(
             expected.slice(Math.max(0, listed.length - limit)).slice(0, limit),
           );
@@ -102,7 +107,7 @@ test('every team that is due is listed once, in the order of the due payments, p
         start = { side: 'after', id: page.after };
       }
       expect(listed).toEqual(expected);
-      const named = await collect(exportTeams(context, filter, { sort: 'name', isDescending }));
+      const named = await collect(findTeams(context, filter, { sort: 'name', isDescending }).all());
       expect(named.map(({ id }) => id)).toEqual(
         expected.toSorted((one, other) => sign * (one - other)),
       );
@@ -129,7 +134,7 @@ test.each([false, true])(
        from teams`,
     );
     const filter = { dueBeforeMs: 2 * DAY_MS, plan: 'Rare' };
-    const found = await collect(exportTeams(context, filter, { sort: 'due', isDescending }));
+    const found = await collect(findTeams(context, filter, { sort: 'due', isDescending }).all());
     const expected = [7, 1_007, 2_007];
     expect(found.map(({ id }) => id)).toEqual(isDescending ? expected.toReversed() : expected);
     expect(await countDue(context, filter.dueBeforeMs, 1_000)).toBe(1_000);

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   act,
   type BulkRuns,
-  exportActions,
   findActions,
   type OperateContext,
   type RecordedAction,
@@ -43,7 +42,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
 
   app.post('/undo', async (context) => {
     const { form, page, subject } = await context.req.parseBody();
-    const actions = await findActions(options, { formId: queryText(form) });
+    const actions = await findActions(options, { formId: queryText(form) }).page();
     const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
     const requests = chosen.flatMap(undoOf);
     if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
@@ -59,11 +58,11 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
     const file = exportList(context, options, {
       name: 'actions',
       columns: EXPORTED,
-      rows: (reading) => exportActions(reading, filter),
+      rows: (reading) => findActions(reading, filter).all(),
     });
     if (file !== null) return file;
     const before = queryNumber(req.query('before'));
-    const actions = await findActions(options, { ...filter, before, limit: LIMIT });
+    const actions = await findActions(options, filter).page({ before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
     return render(
       <Page title="What operators did" area="Attention">

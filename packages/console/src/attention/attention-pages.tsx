@@ -4,7 +4,6 @@ import {
   act,
   type BulkRuns,
   countIssues,
-  exportIssues,
   findActions,
   findIssues,
   type IssueCounts,
@@ -46,14 +45,14 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const file = exportList(context, services, {
       name: 'attention',
       columns: EXPORTED_ISSUE,
-      rows: (reading) => exportIssues(reading, code),
+      rows: (reading) => findIssues(reading, code).all(),
     });
     if (file !== null) return file;
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
-      findIssues(services, { code, cursor, limit: LIMIT }),
+      findIssues(services, code).page({ cursor, limit: LIMIT }),
       countIssues(services),
-      findActions(services, { formId: queryText(req.query('done')) }),
+      findActions(services, { formId: queryText(req.query('done')) }).page(),
     ]);
     const areAllMatching = req.query('select') === 'matching';
     const areSelected = areAllMatching || req.query('select') === 'all';
@@ -102,7 +101,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const code = codeNamed(form.get('issue'));
     const cursor = readCursor(form.get('source'), form.get('after'));
     if (form.get('confirmed') === null) {
-      const question = await questionFor(services, selection, { code, cursor, limit: LIMIT });
+      const question = await questionFor(services, selection, code, { cursor, limit: LIMIT });
       if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
     }
     if (matching !== null) {

@@ -2,11 +2,11 @@ import type { Child } from 'hono/jsx';
 import {
   counted,
   countText,
-  exportIssues,
-  type FindIssuesRequest,
   findIssues,
+  type IssuesPageRequest,
   type OpenIssue,
   type OperateContext,
+  type SubjectIssueCode,
 } from 'instep/operate';
 import { subjectText } from '../actions/subject-link.tsx';
 import { Confirm, CSRF_FIELD } from '../components/form.tsx';
@@ -58,16 +58,15 @@ const MAX_LISTED = 50;
 export async function questionFor(
   services: OperateContext,
   { requests, matching }: Selection,
-  page: FindIssuesRequest,
+  code: SubjectIssueCode | null,
+  page: IssuesPageRequest,
 ): Promise<Question | null> {
   const action = matching ?? requests[0]?.action;
   if (action !== 'repair' && action !== 'link-suggested') return null;
   const chosen = requests.filter(({ subject }) => subject.kind === QUESTIONS[action].kind);
   const subjects = new Set(chosen.map(({ subject }) => subjectText(subject)));
-  const all =
-    matching === null
-      ? (await findIssues(services, page)).issues
-      : exportIssues(services, page.code);
+  const found = findIssues(services, code);
+  const all = matching === null ? (await found.page(page)).issues : found.all();
   const issues: OpenIssue[] = [];
   let count = 0;
   for await (const issue of all) {

@@ -1,5 +1,5 @@
 import type { PropsWithChildren } from 'hono/jsx';
-import { durationOf } from 'instep/operate';
+import { durationText } from 'instep/operate';
 import { currentRequest } from '../request-context.ts';
 
 /** Longer text gets no tooltip. */
@@ -88,7 +88,7 @@ const MAX_AGE_MS = 24 * 3_600_000;
 
 function ageOf(ms: number): string | null {
   const ageMs = currentRequest().nowMs - ms;
-  return ageMs < MAX_AGE_MS ? `${durationOf(ageMs)} ago` : null;
+  return ageMs < MAX_AGE_MS ? `${durationText(ageMs)} ago` : null;
 }
 
 type TimeLabelProps = {

@@ -59,7 +59,9 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = queryText(context.req.query('team')) || null;
     const explained = await explainEvent(options, event, team);
     context.set('mode', explained.mode ?? options.keyMode);
-    const acted = await findActions(options, { formId: queryText(context.req.query('done')) });
+    const acted = await findActions(options, {
+      formId: queryText(context.req.query('done')),
+    }).page();
     const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
     return context.render(<EventPage {...{ event, explained, acted, body }} />);
   });
@@ -230,5 +232,5 @@ function factsOf(event: EventRow, { teams, change, initiatedBy }: ExplainedEvent
 
 /** Stripe's times are whole seconds, and clocks differ. */
 function delayText(delayMs: number): string {
-  return delayMs < 0 ? "none: Stripe's clock is ahead" : durationText(delayMs / 1_000);
+  return delayMs < 0 ? "none: Stripe's clock is ahead" : durationText(delayMs);
 }

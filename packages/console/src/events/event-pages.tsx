@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   type EventFilter,
   type EventRow,
-  exportEvents,
   findEvents,
   LOGGED_OUTCOMES,
   LOGGED_TYPES,
@@ -63,18 +62,18 @@ export function eventPages(options: OperateContext): Hono {
     const file = exportList(context, options, {
       name: 'events',
       columns: EXPORTED,
-      rows: (reading) => exportEvents(reading, filter),
+      rows: (reading) => findEvents(reading, filter).all(),
     });
     if (file !== null) return file;
     const before = queryNumber(req.query('before'));
     const after = queryNumber(req.query('after'));
     // Before the page is read: an event that arrives in between is reported twice, never lost.
-    const { events } = await findEvents(options, { limit: 1 });
+    const { events } = await findEvents(options).page({ limit: 1 });
     const newest = events[0]?.position ?? 0;
     const isFirst = before === null && after === null;
     const baseline = isFirst ? await readBaseline(options, filter, newest) : null;
     const limit = pageSize(fields);
-    const page = await findEvents(options, { filter, before, after, limit });
+    const page = await findEvents(options, filter).page({ before, after, limit });
     return render(
       <Page title="Events" area="Events">
         {form}

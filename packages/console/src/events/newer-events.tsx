@@ -1,8 +1,8 @@
 import {
-  countEvents,
   counted,
   countText,
   type EventFilter,
+  findEvents,
   type OperateContext,
 } from 'instep/operate';
 import { Live } from '../components/live.tsx';
@@ -25,7 +25,10 @@ export async function readBaseline(
   newestPosition: number,
 ): Promise<Baseline> {
   const after = Math.max(0, newestPosition - LATE);
-  return { after, count: await countEvents(context, filter, { after, limit: LATE + MAX_COUNTED }) };
+  return {
+    after,
+    count: await findEvents(context, filter).count({ after, limit: LATE + MAX_COUNTED }),
+  };
 }
 
 /** Counts the events that have arrived since. */
@@ -34,7 +37,9 @@ export async function countNewer(
   filter: EventFilter,
   { after, count }: Baseline,
 ): Promise<number> {
-  return (await countEvents(context, filter, { after, limit: LATE + 2 * MAX_COUNTED })) - count;
+  return (
+    (await findEvents(context, filter).count({ after, limit: LATE + 2 * MAX_COUNTED })) - count
+  );
 }
 
 type NewerEventsProps = {

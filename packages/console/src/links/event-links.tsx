@@ -2,7 +2,6 @@ import {
   type ApplicationId,
   DELETED_TYPE,
   type EventRow,
-  nameOf,
   type Period,
   type Reason,
   type ReasonPart,
@@ -87,8 +86,8 @@ export function ReasonText({ reason }: { readonly reason: Reason }) {
 
 function Part({ part }: { readonly part: ReasonPart }) {
   if (typeof part === 'string') return <UntrustedText text={part} maxLength={600} />;
-  const { position } = part.event;
-  const name = <UntrustedText text={nameOf(part.event)} maxLength={100} />;
+  const { position } = part;
+  const name = <UntrustedText text={part.name} maxLength={100} />;
   return position === null ? name : <a href={eventUrl(position)}>{name}</a>;
 }
 

@@ -1,4 +1,4 @@
-import { DELAY_BOUNDS_SECONDS, type Delays, durationOf } from 'instep/operate';
+import { DELAY_BOUNDS_SECONDS, type Delays, durationText } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend } from './chart.tsx';
 
@@ -97,5 +97,5 @@ function boundText(seconds: number | null): string {
 
 /** `0.25 s`, `1.4 s` or `3 h` */
 function delayText(seconds: number): string {
-  return seconds < 10 ? `${Number(seconds.toPrecision(2))} s` : durationOf(seconds * 1_000);
+  return seconds < 10 ? `${Number(seconds.toPrecision(2))} s` : durationText(seconds * 1_000);
 }

@@ -3,8 +3,7 @@ import {
   type AffectedTeam,
   counted,
   countText,
-  durationOf,
-  findAffectedTeams,
+  durationText,
   type Interruption,
   type LateEvents,
   type OperateContext,
@@ -59,12 +58,10 @@ export function incidentPage(options: OperateContext): Hono {
 }
 
 async function read(options: OperateContext, period: Period) {
-  const [{ interruptions: marks, ...found }, teams] = await Promise.all([
-    readIncident(options, period),
-    findAffectedTeams(options, period, { limit: MAX_TEAMS + 1 }),
-  ]);
+  const limits = { maxTeams: MAX_TEAMS + 1 };
+  const { interruptions: marks, ...found } = await readIncident(options, period, limits);
   const lateIn = new Map<Interruption, LateEvents | null>(marks.map((mark) => [mark, mark.late]));
-  return { ...found, period, marks, teams, lateIn };
+  return { ...found, period, marks, lateIn };
 }
 
 function Incident(found: Awaited<ReturnType<typeof read>>) {
@@ -116,19 +113,19 @@ function Incident(found: Awaited<ReturnType<typeof read>>) {
 function lateText({ events, of, longestDelayMs }: LateEvents): string {
   const all = counted(of, 'event');
   if (longestDelayMs === null) return `none of ${all} of that time arrived late`;
-  return `${countText(events)} of ${all} of that time arrived late, up to ${durationOf(longestDelayMs)}`;
+  return `${countText(events)} of ${all} of that time arrived late, up to ${durationText(longestDelayMs)}`;
 }
 
 function outageText({ events, longestDelayMs }: LateEvents): string {
   if (longestDelayMs === null) return 'no event arrived later';
   const these = events === 1 ? 'this event' : `these ${countText(events)} events`;
-  return `${these} arrived later, up to ${durationOf(longestDelayMs)}`;
+  return `${these} arrived later, up to ${durationText(longestDelayMs)}`;
 }
 
 const cells = (team: AffectedTeam) => [
   <TeamLink id={team.id} team={team} />,
   countText(team.lateEvents),
-  durationOf(team.longestDelayMs),
+  durationText(team.longestDelayMs),
   <Time ms={team.arrivedAtMs} format="age" />,
 ];
 
@@ -143,6 +140,6 @@ const affectedTeams = (period: Period) => ({
     arrived_at: ({ arrivedAtMs }: AffectedTeam) => exportedTime(arrivedAtMs),
   },
   async *rows(reading: OperateContext) {
-    yield* await findAffectedTeams(reading, period);
+    yield* (await readIncident(reading, period)).teams;
   },
 });

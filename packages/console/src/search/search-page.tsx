@@ -68,8 +68,8 @@ export function searchPage(operateContext: OperateContext): Hono<ConsoleEnv> {
     // The name of the field has the customer to link.
     const text = queryText(Object.values(req.query())[0]);
     const filter = text.includes('@') ? { email: text } : { text };
-    const page = { filter, limit: MAX_COMPLETIONS };
-    const { teams } = text === '' ? { teams: [] } : await findTeams(operateContext, page);
+    const found = findTeams(operateContext, filter);
+    const { teams } = text === '' ? { teams: [] } : await found.page({ limit: MAX_COMPLETIONS });
     const ids = teams.map(({ id }) => id);
     return html(<TeamOptions teams={teams} people={await readPeople(operateContext, ids)} />);
   });
@@ -108,7 +108,7 @@ async function search(context: OperateContext, entered: string): Promise<Found> 
   if (number !== undefined) return await findNumber(context, number);
   if (!text.includes('@')) return await searchText(context, text);
   try {
-    const { teams } = await findTeams(context, { filter: { email: text }, limit: MAX_TEAMS });
+    const { teams } = await findTeams(context, { email: text }).page({ limit: MAX_TEAMS });
     if (teams.length > 0) return openOnly({ teams, customers: [] }, teams);
     return await searchAtStripe(context, text, await searchText(context, text));
   } catch (error) {
@@ -156,7 +156,7 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   if (teams.length + customers.length > 0) return openOnly({ teams, customers }, teams);
   // Its events may have had no effect so far, and no index covers them.
   if (isSubscription) return { url: filterUrl('/events', { subscription: text }) };
-  const page = await findTeams(context, { filter: { text }, limit: MAX_TEAMS });
+  const page = await findTeams(context, { text }).page({ limit: MAX_TEAMS });
   const exact = page.teams.filter(
     ({ id, name }) => String(id) === text || name?.toLowerCase() === text.toLowerCase(),
   );
@@ -170,15 +170,14 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
 
 /** The customers of parked events. A subscription with only parked events is found only in the log. */
 async function findParked(context: OperateContext, filter: EventFilter): Promise<string[]> {
-  const request = { filter: { ...filter, outcome: 'parked' } as const, limit: MAX_EVENTS };
-  const { events } = await findEvents(context, request);
+  const parked = findEvents(context, { ...filter, outcome: 'parked' });
+  const { events } = await parked.page({ limit: MAX_EVENTS });
   return events.flatMap(({ customerId }) => customerId ?? []);
 }
 
 /** The page of the only customer whose events name this invoice; otherwise the list of these events. */
 async function findInvoice(context: OperateContext, invoiceId: string): Promise<Found> {
-  const request = { filter: { invoiceId }, limit: MAX_EVENTS };
-  const { events } = await findEvents(context, request);
+  const { events } = await findEvents(context, { invoiceId }).page({ limit: MAX_EVENTS });
   const [customerId, ...others] = new Set(events.map((event) => event.customerId));
   if (customerId == null || others.length > 0) {
     return { url: filterUrl('/events', { invoice: invoiceId }) };
@@ -195,8 +194,8 @@ function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTe
 
 /** The only event whose id begins like this; otherwise the list of events, which continues a long search. */
 async function findEvent(context: OperateContext, eventId: string): Promise<string> {
-  const request = { filter: { eventIdPrefix: eventId }, limit: 2 };
-  const { events, searchedToMs } = await findEvents(context, request);
+  const found = findEvents(context, { eventIdPrefix: eventId });
+  const { events, searchedToMs } = await found.page({ limit: 2 });
   const [event, ...others] = events;
   const isWhole = event?.eventId === eventId || searchedToMs === null;
   const isOnly = event !== undefined && others.length === 0 && isWhole;
@@ -214,8 +213,8 @@ async function readTeamless(
   const teamless = ids.slice(0, MAX_CUSTOMERS);
   return await Promise.all(
     teamless.map(async (customerId) => {
-      const request = { filter: { customerId }, limit: MAX_EVENTS };
-      return { customerId, events: (await findEvents(context, request)).events };
+      const { events } = await findEvents(context, { customerId }).page({ limit: MAX_EVENTS });
+      return { customerId, events };
     }),
   );
 }

@@ -68,7 +68,7 @@ export function FilterLinks({ fields, counts, nowMs }: FilterLinksProps) {
       {counts !== null && fields.search === '' && (
         <p class="quiet">
           {counted(countAll(counts.groups), 'team')} in all, counted{' '}
-          {durationText((nowMs - counts.countedAtMs) / 1_000)} ago.
+          {durationText(nowMs - counts.countedAtMs)} ago.
         </p>
       )}
     </nav>

@@ -91,7 +91,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const page = { part, limit: PAGE_ITEMS };
     const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
     const { team, issue } = explained;
-    const acted = await findActions(options, { formId: queryText(req.query('done')) });
+    const acted = await findActions(options, { formId: queryText(req.query('done')) }).page();
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
@@ -134,8 +134,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const isUnknown = async () =>
       (await explainTeam(options, team.id, { limit: 1 }))?.issue?.code === 'unknown-customer';
     if (isReplaced && confirmed === undefined && !(await isUnknown())) {
-      const events = await findEvents(options, { filter: { customerId: linkTo }, limit: 1 });
-      const [newest = null] = events.events;
+      const { events } = await findEvents(options, { customerId: linkTo }).page({ limit: 1 });
+      const [newest = null] = events;
       const { teams: others } = await findCustomers(options, linkTo);
       return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
     }

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   countDue,
   countText,
-  exportTeams,
   findTeams,
   type NamedTeam,
   type OperateContext,
@@ -56,10 +55,10 @@ export function teamPages(options: OperateContext): Hono {
     const file = exportList(context, options, {
       name: 'teams',
       columns: EXPORTED,
-      rows: (reading) => exportTeams(reading, filter, order),
+      rows: (reading) => findTeams(reading, filter, order).all(),
     });
     if (file !== null) return file;
-    const page = await findTeams(options, { filter, order, start, limit: LIMIT });
+    const page = await findTeams(options, filter, order).page({ start, limit: LIMIT });
     return render(
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />

@@ -7,7 +7,7 @@ import {
 } from '../maintenance/reconcile/progress.ts';
 import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
 import { perform } from '../operate/perform.ts';
-import { counted, countText, durationOf } from '../runtime/amounts.ts';
+import { counted, countText, durationText } from '../runtime/amounts.ts';
 import { createCommand } from './arguments.ts';
 import { shownTime } from './events/log.ts';
 import { CommandFailed, paint, planChanges, printMessage } from './output.ts';
@@ -187,7 +187,7 @@ export function progressLine(
   const share = total === 0 ? 1 : done / total;
   const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
   const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const left = isMoving ? `, ${durationOf(((total - done) * 1_000) / perSecond)} left` : '';
+  const left = isMoving ? `, ${durationText(((total - done) * 1_000) / perSecond)} left` : '';
   const of = `${count} of ${total.toLocaleString('en')} ${unit}`;
   return `${paint('green', bar)} ${percent}  ${of}${rate}${left}`;
 }

@@ -5,7 +5,7 @@ import { act } from '../operate/act.ts';
 import { addTeam } from '../operate/add.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { exportTeams, findCustomers, readTeam } from '../operate/find-teams.ts';
+import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
 import { findCustomersAtStripe, MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { perform } from '../operate/perform.ts';
@@ -207,7 +207,9 @@ async function list({ search: text, email, limit, json }: ListOptions) {
   await withOptionalStripe(async (context) => {
     let count = 0;
     const atStripe = email !== undefined && text === undefined;
-    const found = atStripe ? teamsOfPerson(context, email) : exportTeams(context, { text, email });
+    const found = atStripe
+      ? teamsOfPerson(context, email)
+      : findTeams(context, { text, email }).all();
     for await (const { id, name, customerId, plan } of found) {
       if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
       const cells = [String(id), name, customerId, plan.subscriptionStatus, plan.planName];
@@ -233,7 +235,7 @@ async function* teamsOfPerson(context: OperateContext, email: string): AsyncGene
   let unknown: MembersUnknown | null = null;
   try {
     let isFound = false;
-    for await (const team of exportTeams(context, { email })) {
+    for await (const team of findTeams(context, { email }).all()) {
       isFound = true;
       yield team;
     }

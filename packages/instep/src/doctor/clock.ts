@@ -1,4 +1,4 @@
-import { durationOf } from '../runtime/amounts.ts';
+import { durationText } from '../runtime/amounts.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 /** Stripe's times are whole seconds, and transit takes a moment. */
@@ -59,5 +59,5 @@ function isTolerated(aheadMs: number): boolean {
 
 function describe(aheadMs: number, whose: string): string {
   if (isTolerated(aheadMs)) return `agrees with ${whose}`;
-  return `${durationOf(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} ${whose}`;
+  return `${durationText(Math.abs(aheadMs))} ${aheadMs > 0 ? 'ahead of' : 'behind'} ${whose}`;
 }

@@ -2,7 +2,7 @@ import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue, IssueCode } from '../health/issues.ts';
 import { type HealthReport, reportHealth } from '../operate/health.ts';
 import type { Query } from '../postgres/database.ts';
-import { durationOf } from '../runtime/amounts.ts';
+import { durationText } from '../runtime/amounts.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { type Check, ok, warning } from './check.ts';
 
@@ -95,7 +95,7 @@ function checkLastEvent(
   const undelivered = issues.find(({ code }) => code === 'nothing-delivered');
   if (undelivered !== undefined) return checkOf(undelivered, nowMs);
   const { lastDeliveredMs, newestCreatedSeconds } = figures;
-  const ago = (ms: number) => `${durationOf(nowMs - ms)} ago`;
+  const ago = (ms: number) => `${durationText(nowMs - ms)} ago`;
   const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
   const newestMs = (newestEventSeconds ?? 0) * 1_000;
   const isKnown = newestMs <= (newestCreatedSeconds ?? 0) * 1_000;

@@ -1,8 +1,8 @@
 import { durationText } from '../runtime/amounts.ts';
 import type { EventReference, Reason } from './explain.ts';
 
-/** A part of the sentence that explains a reason: text or an event. */
-export type ReasonPart = string | { readonly event: EventReference };
+/** A part of the sentence that explains a reason: text, or an event, by its position if it is still in the log. */
+export type ReasonPart = string | { readonly position: number | null; readonly name: string };
 
 /**
  * Why an event has its outcome, in a sentence.
@@ -21,24 +21,14 @@ export function reasonText(reason: Reason): string {
 
 function partText(part: ReasonPart): string {
   if (typeof part === 'string') return part;
-  const { event } = part;
-  return event.position === null ? nameOf(event) : `${nameOf(event)} (position ${event.position})`;
+  const { position, name } = part;
+  return position === null ? name : `${name} (position ${position})`;
 }
 
-/**
- * What an event is called in a sentence.
- *
- * @example
- * ```ts
- * import { nameOf } from 'instep/operate';
- *
- * const event = { position: 7, eventId: 'evt_123', subscriptionId: null, isSnapshot: false };
- * console.log(nameOf(event)); // evt_123
- * ```
- */
-export function nameOf({ position, eventId, isSnapshot }: EventReference): string {
-  if (position === null) return 'an event that is no longer in the log';
-  return eventId ?? (isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id');
+function named({ position, eventId, isSnapshot }: EventReference): ReasonPart {
+  if (position === null) return { position, name: 'an event that is no longer in the log' };
+  const unnamed = isSnapshot ? "a snapshot from Stripe's API" : 'an event without an id';
+  return { position, name: eventId ?? unnamed };
 }
 
 /**
@@ -85,7 +75,7 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
     case 'decided-order-of-tie-group':
       return [
         'It showed in which order the events of one second happened: ',
-        { event: reason.last },
+        named(reason.last),
         " came last and decides the team's plan.",
       ];
     case 'no-longer-best':
@@ -99,7 +89,7 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
     case 'earlier-in-tie-group':
       return [
         `Of the ${reason.eventCount} events in its second, `,
-        { event: reason.last },
+        named(reason.last),
         ' came last.',
       ];
     case 'status-without-effect':
@@ -148,11 +138,11 @@ function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly 
   const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
   return [
     `A newer event of ${subscription ?? 'no subscription'} ${known}: `,
-    { event: newer },
-    `, created ${durationText(secondsLater)} later.`,
+    named(newer),
+    `, created ${durationText(secondsLater * 1_000)} later.`,
   ];
 }
 
 function withSubscription(event: EventReference): readonly ReasonPart[] {
-  return [{ event }, ` of ${event.subscriptionId ?? 'no subscription'}`];
+  return [named(event), ` of ${event.subscriptionId ?? 'no subscription'}`];
 }

@@ -1,4 +1,4 @@
-import { counted, countText, durationOf } from '../runtime/amounts.ts';
+import { counted, countText, durationText } from '../runtime/amounts.ts';
 import { type Issue, type IssueCode, PAYMENT_DUE_DAYS } from './issues.ts';
 
 /**
@@ -16,7 +16,7 @@ import { type Issue, type IssueCode, PAYMENT_DUE_DAYS } from './issues.ts';
  * ```
  */
 export function issueText(issue: Issue, nowMs: number): string {
-  const since = (ms: number) => durationOf(nowMs - ms);
+  const since = (ms: number) => durationText(nowMs - ms);
   switch (issue.code) {
     case 'writes-not-committed':
       return 'The database commits no writes: events get a 503, and Stripe sends them again';
@@ -114,7 +114,7 @@ export function issueText(issue: Issue, nowMs: number): string {
 
 /** `in 5 min`, or `now` when it is due. */
 function dueText(ms: number): string {
-  return ms <= 0 ? 'due now' : `in ${durationOf(ms)}`;
+  return ms <= 0 ? 'due now' : `in ${durationText(ms)}`;
 }
 
 /** `2 teams`, or `1,000+ teams` where counting stopped. */

@@ -316,9 +316,10 @@ async function teamNamed(
   const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
   const [only, other] = named;
   if (only !== undefined && other === undefined) return only;
-  const filter = { text };
   const found =
-    named.length > 0 ? named : (await findTeams(context, { filter, limit: MAX_CANDIDATES })).teams;
+    named.length > 0
+      ? named
+      : (await findTeams(context, { text }).page({ limit: MAX_CANDIDATES })).teams;
   if (found.length === 0) return { code: 'no-such-team', text };
   const candidates = found.map(({ id, name, plan }) => ({ id, name, planName: plan.planName }));
   return { code: 'several-teams', text, candidates };

@@ -9,7 +9,7 @@ import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-chang
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
-import type { OperateContext, Operator, OperatorAccess } from './context.ts';
+import type { OperateContext, Operator, OperatorAccess, Search } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
 /** What an action is about. */
@@ -601,84 +601,60 @@ export async function readLinkedMs(
 export type ActionFilter = {
   /** Only those of this operator. */
   readonly operator?: string | undefined;
+  /** Only those of one call of `act`, or of one bulk action; none for anything but a `formId`. */
+  readonly formId?: string | undefined;
 };
 
-/** Records before a time, in microseconds since 1970; `null`: the newest ones. */
-type ActionsPage = ActionFilter & {
-  readonly before: number | null;
-  readonly limit: number;
-  /** Whether each action of a bulk action is listed too. */
-  readonly areParts: boolean;
-};
-
-async function readActions(
-  query: Query,
-  { before, limit, operator, areParts }: ActionsPage,
-): Promise<RecordedAction[]> {
-  const values = [before, limit, operator ?? null, areParts];
-  return await query<RecordedAction>({ name: 'read_actions', text: READ_ACTIONS, values });
-}
-
-export type FindActionsRequest = ActionFilter & {
-  /** Only the actions of one call of `act`; none for anything but its `formId`. */
-  readonly formId?: string;
+export type ActionsPageRequest = {
   /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
   readonly before?: number | null;
   /** 50 by default. Actions of the same moment stay together, so there can be more. */
   readonly limit?: number;
 };
 
-/**
- * What operators did within the last year, newest first. A bulk action is one of them; those that failed for it are found
- * by its `formId`.
- *
- * @example
- * ```ts
- * import { findActions, openContext } from 'instep/operate';
- *
- * const context = await openContext();
- * for (const { operator, action, subject, result } of await findActions(context)) {
- *   console.log(operator, action, subject, result.code);
- * }
- * await context.close();
- * ```
- */
-export async function findActions(
-  { database: { query } }: OperateContext,
-  { formId, operator, before = null, limit = 50 }: FindActionsRequest = {},
-): Promise<RecordedAction[]> {
-  if (formId !== undefined && !UUID.test(formId)) return [];
-  if (formId !== undefined) {
-    const values = [formId, MAX_OF_FORM];
-    return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
-  }
-  return await readActions(query, { operator, before, limit, areParts: false });
-}
-
 const EXPORT_PAGE = 500;
 
 /**
- * All matching actions that the audit has, newest first, for a file; each one of a bulk action too.
+ * What operators did within the last year, newest first. On a page, a bulk action is one of them; those that failed for
+ * it are found by its `formId`. All rows have each one of a bulk action too.
  *
  * @example
  * ```ts
- * import { exportActions, openContext } from 'instep/operate';
- *
- * const context = await openContext();
- * for await (const { operator, action } of exportActions(context)) console.log(operator, action);
- * await context.close();
+ * for (const { action, result } of await findActions(context).page({ limit: 10 })) {
+ *   console.log(action, result.code);
+ * }
+ * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
+ *   console.log(action, subject);
+ * }
  * ```
  */
-export async function* exportActions(
+export function findActions(
   { database: { query } }: OperateContext,
-  filter: ActionFilter = {},
-): AsyncGenerator<RecordedAction> {
-  const all = { ...filter, limit: EXPORT_PAGE, areParts: true };
-  for (let before: number | null = null; ; ) {
-    const page: RecordedAction[] = await readActions(query, { ...all, before });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < EXPORT_PAGE) return;
-    before = last.actedAtMicroseconds;
-  }
+  { formId, operator }: ActionFilter = {},
+): Search<RecordedAction, RecordedAction[], ActionsPageRequest> {
+  const ofForm = async () => {
+    if (!UUID.test(formId ?? '')) return [];
+    const values = [formId, MAX_OF_FORM];
+    return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
+  };
+  const read = (before: number | null, limit: number, areParts: boolean) =>
+    query<RecordedAction>({
+      name: 'read_actions',
+      text: READ_ACTIONS,
+      values: [before, limit, operator ?? null, areParts],
+    });
+  return {
+    page: ({ before = null, limit = 50 } = {}) =>
+      formId === undefined ? read(before, limit, false) : ofForm(),
+    async *all() {
+      if (formId !== undefined) return yield* await ofForm();
+      for (let before: number | null = null; ; ) {
+        const page: RecordedAction[] = await read(before, EXPORT_PAGE, true);
+        yield* page;
+        const last = page.at(-1);
+        if (last === undefined || page.length < EXPORT_PAGE) return;
+        before = last.actedAtMicroseconds;
+      }
+    },
+  };
 }

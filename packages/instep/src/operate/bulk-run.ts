@@ -14,7 +14,7 @@ import {
   subjectText,
 } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
-import { exportIssues } from './find-issues.ts';
+import { findIssues } from './find-issues.ts';
 
 /** What is done about every issue that matches. */
 export type BulkRequest = ActOptions & {
@@ -31,7 +31,7 @@ export const BULK_UNDO: Readonly<Partial<Record<string, Action>>> = {
 };
 
 /** The subjects of an action on all issues that match. */
-export type MatchingSubjects = {
+type MatchingSubjects = {
   readonly subjects: readonly Subject[];
   /** The number of other issues, to which the action does not apply. */
   readonly skipped: number;
@@ -40,16 +40,8 @@ export type MatchingSubjects = {
 /** Still more are left for another bulk action. */
 const MAX_SUBJECTS = 100_000;
 
-/**
- * The subjects of the open issues with this code, or of all, to which an action applies.
- *
- * @example
- * ```ts
- * const { subjects } = await findMatching(context, 'repair', 'out-of-sync');
- * console.log(subjects.length); // 0
- * ```
- */
-export async function findMatching(
+/** The subjects of the open issues with this code, or of all, to which an action applies. */
+async function findMatching(
   context: OperateContext,
   action: Action,
   code: SubjectIssueCode | null,
@@ -57,7 +49,7 @@ export async function findMatching(
 ): Promise<MatchingSubjects> {
   const subjects = new Map<string, Subject>();
   let skipped = 0;
-  for await (const { subject, remedies } of exportIssues(context, code)) {
+  for await (const { subject, remedies } of findIssues(context, code).all()) {
     signal?.throwIfAborted();
     if (remedies.some((remedy) => remedy === action)) subjects.set(subjectText(subject), subject);
     else skipped += 1;
@@ -84,7 +76,7 @@ const SILENT_MS = 60_000;
  * ```
  */
 export async function readBulk(context: OperateContext, formId: string): Promise<Bulk | null> {
-  const [record, ...failures] = await findActions(context, { formId });
+  const [record, ...failures] = await findActions(context, { formId }).page();
   if (record?.result.code !== 'bulk') return null;
   const { code: _, ...progress } = record.result;
   const isSilent = progress.state === 'running' && context.now() - progress.atMs > SILENT_MS;

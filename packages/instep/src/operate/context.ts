@@ -54,6 +54,13 @@ export type OperateContext = {
   close(): Promise<void>;
 };
 
+/** What matches a filter. Nothing is read before one of these is called. */
+export type Search<Row, Page, PageRequest> = {
+  page(request?: PageRequest): Promise<Page>;
+  /** All rows, for a file. */
+  all(): AsyncGenerator<Row>;
+};
+
 /** The result of one check of `instep doctor`. */
 export type Check = {
   /** The subject of the check, in a word or two. */
@@ -120,7 +127,7 @@ const MAX_QUEUED = 100_000;
  *
  * const handler = createHandler({ maintenance: 'off' });
  * const context = await openContext({ instep: handler });
- * const { teams } = await findTeams(context, { filter: { status: 'past_due' } });
+ * const { teams } = await findTeams(context, { status: 'past_due' }).page();
  * console.log(teams.length); // 0
  * await handler.close();
  * ```

@@ -1,6 +1,6 @@
 import type { SubscriptionEvent } from '../core/subscription-event.ts';
 import {
-  countEvents as countLogged,
+  countEvents,
   type EventFilter,
   type EventRow,
   type SortOrder,
@@ -11,12 +11,10 @@ import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/searc
 import { changeOf } from '../stripe/parse-event.ts';
 import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
-import type { OperateContext } from './context.ts';
+import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
-export type FindEventsRequest = {
-  /** All events by default. */
-  readonly filter?: EventFilter;
+export type EventsPageRequest = {
   /** Only events before this position; `null`: the newest events. */
   readonly before?: number | null;
   /** Instead of the newest events, those that follow this position. */
@@ -25,38 +23,34 @@ export type FindEventsRequest = {
   readonly limit?: number;
 };
 
-/**
- * A page of the event log, the newest event first. Where no index helps, a search takes several calls: it
- * continues at `before`.
- *
- * @example
- * ```ts
- * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
- * console.log(events.length); // 0
- * ```
- */
-export async function findEvents(
-  { database: { query }, clockMs }: OperateContext,
-  { filter = {}, before = null, after = null, limit = 50 }: FindEventsRequest = {},
-): Promise<PageOfEvents> {
-  return await readPageOfEvents(query, { filter, before, after, limit, clockMs });
-}
+type EventSearch = Search<EventRow, PageOfEvents, EventsPageRequest> & {
+  /** How many there are after a position. Counting stops at the limit. */
+  count(range: { readonly after: number; readonly limit: number }): Promise<number>;
+};
 
 /**
- * The number of matching events after a position. Counting stops at the limit.
+ * The events that match a filter. A page has the newest event first. Where no index helps, it takes several calls: it
+ * continues at `before`. All rows are in the given order, without those that arrive meanwhile.
  *
  * @example
  * ```ts
- * const parked = await countEvents(context, { outcome: 'parked' }, { after: 0, limit: 1_000 });
- * console.log(parked); // 0
+ * const parked = findEvents(context, { outcome: 'parked' });
+ * const { events } = await parked.page({ limit: 10 });
+ * console.log(events.length, await parked.count({ after: 0, limit: 1_000 })); // 0 0
+ * for await (const { eventId, outcome } of parked.all()) console.log(eventId, outcome);
  * ```
  */
-export async function countEvents(
-  { database: { query } }: OperateContext,
-  filter: EventFilter,
-  range: { readonly after: number; readonly limit: number },
-): Promise<number> {
-  return await countLogged(query, filter, range);
+export function findEvents(
+  { database: { query }, clockMs }: OperateContext,
+  filter: EventFilter = {},
+  order: SortOrder = 'newest first',
+): EventSearch {
+  return {
+    page: ({ before = null, after = null, limit = 50 } = {}) =>
+      readPageOfEvents(query, { filter, before, after, limit, clockMs }),
+    all: () => log.searchLog(query, filter, order),
+    count: (range) => countEvents(query, filter, range),
+  };
 }
 
 /**
@@ -82,7 +76,7 @@ export async function eventsNamed(
  *
  * @example
  * ```ts
- * const { events } = await findEvents(context);
+ * const { events } = await findEvents(context).page();
  * for (const event of events) console.log(new TextDecoder().decode(redactedBody(event, 'key')));
  * ```
  */
@@ -95,7 +89,7 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  *
  * @example
  * ```ts
- * const { events } = await findEvents(context);
+ * const { events } = await findEvents(context).page();
  * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
  * ```
  */
@@ -104,33 +98,8 @@ export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
 }
 
 /**
- * All matching events, for a file. Those that arrive meanwhile are left out.
- *
- * @example
- * ```ts
- * for await (const { eventId, outcome } of exportEvents(context, { customerId: 'cus_123' })) {
- *   console.log(eventId, outcome);
- * }
- * ```
- */
-export function exportEvents(
-  { database: { query } }: OperateContext,
-  filter: EventFilter = {},
-  order: SortOrder = 'newest first',
-): AsyncGenerator<EventRow> {
-  return log.searchLog(query, filter, order);
-}
-
-/**
  * New events as they are committed, until the signal is aborted; before them, up to `last` matching events that are
  * already there.
- *
- * @example
- * ```ts
- * for await (const event of followEvents(context, {}, AbortSignal.timeout(100))) {
- *   console.log(event.position, event.outcome);
- * }
- * ```
  */
 export async function* followEvents(
   { database: { query }, clockMs }: OperateContext,
@@ -159,16 +128,7 @@ export type SuggestedLink = {
 };
 
 /**
- * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions
- * names. `act` links them.
- *
- * @example
- * ```ts
- * const { events } = await findEvents(context, { filter: { outcome: 'parked' } });
- * for (const { customerId, team } of await suggestLinks(context, events)) {
- *   console.log(customerId, team.id, team.customerId === null);
- * }
- * ```
+ * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions names.
  */
 export async function suggestLinks(
   { database: { query }, linkByMetadata }: OperateContext,

@@ -32,7 +32,7 @@ import {
 import { changeOf } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
-import type { OperateContext } from './context.ts';
+import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
   countListedIssues,
@@ -317,9 +317,7 @@ async function withTeams<Found extends { readonly customerId: string }>(
   });
 }
 
-export type FindIssuesRequest = {
-  /** Only issues with this code; all by default. */
-  readonly code?: SubjectIssueCode | null;
+export type IssuesPageRequest = {
   /** The first page by default. */
   readonly cursor?: IssueCursor | null;
   /** 50 by default. The issues of one customer stay together, so there can be more. */
@@ -328,20 +326,46 @@ export type FindIssuesRequest = {
 
 /**
  * What is wrong with single teams, customers, subscriptions and events, each with its evidence and what can be
- * done about it.
+ * done about it: all of it, or what has this code.
  *
  * @example
  * ```ts
- * const { issues } = await findIssues(context, { code: 'parked-events' });
+ * const { issues } = await findIssues(context, 'parked-events').page();
  * console.log(issues.length); // 0
+ * for await (const { code, subject, remedies } of findIssues(context).all()) {
+ *   console.log(code, subject.kind, subject.id, remedies);
+ * }
  * ```
  */
-export async function findIssues(
+export function findIssues(
   { database: { query }, linkByMetadata }: OperateContext,
-  { code = null, cursor = null, limit = 50 }: FindIssuesRequest = {},
+  code: SubjectIssueCode | null = null,
+): Search<OpenIssue, PageOfIssues, IssuesPageRequest> {
+  const teamKey = linkByMetadata ?? TEAM_KEY;
+  const page = ({ cursor = null, limit = 50 }: IssuesPageRequest = {}) =>
+    readPage(query, { teamKey, code, cursor, limit });
+  return {
+    page,
+    async *all() {
+      for (let cursor: IssueCursor | null = null; ; ) {
+        const { issues, next }: PageOfIssues = await page({ cursor, limit: EXPORT_PAGE });
+        yield* issues;
+        if (next === null) return;
+        cursor = next;
+      }
+    },
+  };
+}
+
+const EXPORT_PAGE = 200;
+
+type IssuesPage = Required<IssuesPageRequest> & Pick<SourcePage, 'teamKey' | 'code'>;
+
+async function readPage(
+  query: Query,
+  { teamKey, code, cursor, limit }: IssuesPage,
 ): Promise<PageOfIssues> {
   const issues: OpenIssue[] = [];
-  const teamKey = linkByMetadata ?? TEAM_KEY;
   for (const [index, source] of SOURCES.entries()) {
     if (index < (cursor?.source ?? 0)) continue;
     if (code !== null && !source.codes.includes(code)) continue;
@@ -355,30 +379,6 @@ export async function findIssues(
     }
   }
   return { issues, next: null };
-}
-
-const EXPORT_PAGE = 200;
-
-/**
- * All open issues, or those with one code, for a file.
- *
- * @example
- * ```ts
- * for await (const { code, subject, remedies } of exportIssues(context)) {
- *   console.log(code, subject.kind, subject.id, remedies);
- * }
- * ```
- */
-export async function* exportIssues(
-  context: OperateContext,
-  code: SubjectIssueCode | null = null,
-): AsyncGenerator<OpenIssue> {
-  let cursor: IssueCursor | null = null;
-  do {
-    const page: PageOfIssues = await findIssues(context, { code, cursor, limit: EXPORT_PAGE });
-    yield* page.issues;
-    cursor = page.next;
-  } while (cursor !== null);
 }
 
 /**

@@ -9,7 +9,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import type { OperateContext } from './context.ts';
+import type { OperateContext, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
   DUE_SINCE,
@@ -39,18 +39,15 @@ export type PageOfTeams = {
   readonly searchedTo: ApplicationId | null;
 };
 
-export type FindTeamsRequest = {
-  /** Its text is also searched as an id, a customer or a subscription. All teams by default. */
-  readonly filter?: TeamFilter;
-  /** By id by default. */
-  readonly order?: TeamOrder;
+export type TeamsPageRequest = {
   /** The first page by default. */
   readonly start?: TeamsStart | null;
   /** 50 by default. */
   readonly limit?: number;
 };
 
-type Request = Required<FindTeamsRequest> & Pick<OperateContext, 'clockMs'>;
+type Request = Required<TeamsPageRequest> &
+  Pick<OperateContext, 'clockMs'> & { readonly filter: TeamFilter; readonly order: TeamOrder };
 
 const BY_ID: TeamOrder = { sort: 'id', isDescending: false };
 const LIMIT = 50;
@@ -59,22 +56,42 @@ const LIMIT = 50;
 const BUDGET_MS = 30;
 
 /**
- * Finds the teams of a customer or a subscription. If there are none, finds the team with this id and those
- * that match the filter. A search of a large table takes several calls: it continues at `searchedTo`.
+ * The teams that match a filter, by id by default. Its text is also searched as an id, a customer or a subscription: if
+ * a customer or a subscription has this id, its teams are found, and otherwise the team with this id and those that
+ * match. A page of a large table takes several calls: it continues at `searchedTo`. All rows have no time limit.
  *
  * @throws InstepError: `MEMBERS_UNKNOWN` for an email address, if no table says which users belong to which teams
  * @example
  * ```ts
- * const { teams, after } = await findTeams(context, { filter: { text: 'acme' }, limit: 10 });
+ * const { teams, after } = await findTeams(context, { text: 'acme' }).page({ limit: 10 });
  * console.log(teams.length, after); // 0 null
+ * for await (const { id, plan } of findTeams(context, { issue: 'out-of-sync' }).all()) {
+ *   console.log(id, plan.subscriptionStatus);
+ * }
  * ```
  */
-export async function findTeams(
+export function findTeams(
   { database: { query }, clockMs }: OperateContext,
-  { filter = {}, order = BY_ID, start = null, limit = LIMIT }: FindTeamsRequest = {},
-): Promise<PageOfTeams> {
-  return await findPage(query, { filter, order, start, limit, clockMs });
+  filter: TeamFilter = {},
+  order: TeamOrder = BY_ID,
+): Search<NamedTeam, PageOfTeams, TeamsPageRequest> {
+  return {
+    page: ({ start = null, limit = LIMIT } = {}) =>
+      findPage(query, { filter, order, start, limit, clockMs }),
+    async *all() {
+      // A clock that stands still sets no time limit.
+      const request = { filter, order, limit: EXPORT_PAGE, clockMs: () => 0 };
+      let start: TeamsStart | null = null;
+      do {
+        const page: PageOfTeams = await findPage(query, { ...request, start });
+        yield* page.teams;
+        start = page.after === null ? null : { side: 'after', id: page.after };
+      } while (start !== null);
+    },
+  };
 }
+
+const EXPORT_PAGE = 1_000;
 
 async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
   const { filter, start, limit } = request;
@@ -132,33 +149,6 @@ export async function readTeam(
 ): Promise<NamedTeam | null> {
   return await readNamedTeam(query, id);
 }
-
-/**
- * All matching teams in their order, for a file. It has no time limit.
- *
- * @example
- * ```ts
- * for await (const { id, plan } of exportTeams(context, { issue: 'out-of-sync' })) {
- *   console.log(id, plan.subscriptionStatus);
- * }
- * ```
- */
-export async function* exportTeams(
-  { database: { query } }: OperateContext,
-  filter: TeamFilter = {},
-  order: TeamOrder = BY_ID,
-): AsyncGenerator<NamedTeam> {
-  // A clock that stands still sets no time limit.
-  const request = { filter, order, limit: EXPORT_PAGE, clockMs: () => 0 };
-  let start: TeamsStart | null = null;
-  do {
-    const page: PageOfTeams = await findPage(query, { ...request, start });
-    yield* page.teams;
-    start = page.after === null ? null : { side: 'after', id: page.after };
-  } while (start !== null);
-}
-
-const EXPORT_PAGE = 1_000;
 
 async function readPage(query: Query, request: Request): Promise<PageOfTeams> {
   const { start, limit } = request;

@@ -49,6 +49,8 @@ export type Incident = {
   /** Starts, deploys and outages, by time. They are known for at most 15 days. */
   readonly interruptions: readonly ExaminedInterruption[];
   readonly late: LateEvents;
+  /** The teams whose events arrived late, those that waited longest first. */
+  readonly teams: readonly AffectedTeam[];
 };
 
 /** `late`: of the events that were created in an outage, if it is one of the last five. */
@@ -57,21 +59,32 @@ type ExaminedInterruption = Interruption & { readonly late: LateEvents | null };
 const MAX_OUTAGES = 5;
 
 /**
- * What happened in a period: the responses to Stripe, when instances were running, and how many events arrived late.
+ * What happened in a period: the responses to Stripe, when instances were running, how many events arrived late, and
+ * whose.
  *
  * @example
  * ```ts
  * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
- * const { responses, late } = await readIncident(context, { sinceMs, untilMs: sinceMs + 3_600_000 });
- * console.log(responses.length, late.events); // 0 0
+ * const period = { sinceMs, untilMs: sinceMs + 3_600_000 };
+ * const { responses, late, teams } = await readIncident(context, period, { maxTeams: 100 });
+ * console.log(responses.length, late.events, teams.length); // 0 0 0
  * ```
  */
-export async function readIncident(context: OperateContext, period: Period): Promise<Incident> {
+export async function readIncident(
+  context: OperateContext,
+  period: Period,
+  { maxTeams = MAX_EXAMINED }: { readonly maxTeams?: number } = {},
+): Promise<Incident> {
   const { query } = context.database;
-  const [responses, runs, late] = await Promise.all([
+  const [responses, runs, late, teams] = await Promise.all([
     readResponses(query, { slotSeconds: 60, ...period }),
     readRuns(query),
     countLateEvents(query, period),
+    query<AffectedTeam>({
+      name: 'find_affected_teams',
+      text: READ_AFFECTED,
+      values: [...keysOf(period), maxTeams],
+    }),
   ]);
   const { sinceMs, untilMs } = period;
   const found = interruptionsOf(runs, context.now()).filter(
@@ -84,7 +97,7 @@ export async function readIncident(context: OperateContext, period: Period): Pro
     const isExamined = outages.includes(one);
     interruptions.push({ ...one, late: isExamined ? await countLateEvents(query, outage) : null });
   }
-  return { responses, interruptions, late };
+  return { responses, interruptions, late, teams };
 }
 
 async function countLateEvents(query: Query, period: Period): Promise<LateEvents> {
@@ -129,23 +142,3 @@ const READ_AFFECTED = ({ teams }: ApplicationTables) => `
         join ${teams.rows} as teams on teams.provider_customer_id = customer_id
        order by "longestDelayMs" desc, customer_id, teams.id
        limit $3`;
-
-/**
- * The teams that were affected in a period, because events of their customers arrived late; those that waited longest
- * first.
- *
- * @example
- * ```ts
- * const sinceMs = Date.parse('2026-11-25T14:00:00Z');
- * const period = { sinceMs, untilMs: sinceMs + 3_600_000 };
- * for (const { id, lateEvents } of await findAffectedTeams(context, period)) console.log(id, lateEvents);
- * ```
- */
-export async function findAffectedTeams(
-  { database: { query } }: OperateContext,
-  period: Period,
-  { limit = MAX_EXAMINED }: { readonly limit?: number } = {},
-): Promise<AffectedTeam[]> {
-  const values = [...keysOf(period), limit];
-  return await query<AffectedTeam>({ name: 'find_affected_teams', text: READ_AFFECTED, values });
-}

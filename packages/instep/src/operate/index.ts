@@ -22,7 +22,7 @@ export {
 export type { TeamPlan } from '../core/transition.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
-export { nameOf, type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
+export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
@@ -78,7 +78,6 @@ export type { Team } from '../postgres/statements/teams.ts';
 export {
   counted,
   countText,
-  durationOf,
   durationText,
   parseTimeSince,
 } from '../runtime/amounts.ts';
@@ -104,11 +103,10 @@ export {
   type ActionChange,
   type ActionFilter,
   type ActionResult,
+  type ActionsPageRequest,
   type BulkProgress,
   type Candidate,
   type ComparedPlans,
-  exportActions,
-  type FindActionsRequest,
   findActions,
   type OperatorAction,
   type OperatorNote,
@@ -122,8 +120,6 @@ export {
   type BulkRequest,
   BulkRuns,
   cancelBulk,
-  findMatching,
-  type MatchingSubjects,
   readBulk,
 } from './bulk-run.ts';
 export {
@@ -143,19 +139,15 @@ export {
   type Operator,
   type OperatorAccess,
   openContext,
+  type Search,
   type TokenVerdict,
 } from './context.ts';
 export {
-  countEvents,
+  type EventsPageRequest,
   eventsNamed,
-  exportEvents,
-  type FindEventsRequest,
   findEvents,
-  followEvents,
   redactedBody,
-  type SuggestedLink,
   subscriptionOf,
-  suggestLinks,
 } from './events.ts';
 export {
   type ExplainedEvent,
@@ -171,24 +163,22 @@ export {
 export {
   type ComparisonIssue,
   countIssues,
-  exportIssues,
-  type FindIssuesRequest,
   findIssues,
   type IssueCursor,
   type IssueEvidence,
+  type IssuesPageRequest,
   type OpenIssue,
   type PageOfIssues,
 } from './find-issues.ts';
 export type { OneOf, TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {
   countDue,
-  exportTeams,
-  type FindTeamsRequest,
   type FoundCustomers,
   findCustomers,
   findTeams,
   type PageOfTeams,
   readTeam,
+  type TeamsPageRequest,
   type TeamsStart,
 } from './find-teams.ts';
 export {
@@ -199,7 +189,6 @@ export {
 } from './health.ts';
 export {
   type AffectedTeam,
-  findAffectedTeams,
   type Incident,
   type LateEvents,
   type Period,

@@ -26,27 +26,6 @@ export function counted(count: number, noun: string): string {
   return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-const UNITS = [
-  ['day', 86_400],
-  ['hour', 3_600],
-  ['minute', 60],
-] as const;
-
-/**
- * `1 second`, `119 seconds`, `2 minutes` or `3 days`
- *
- * @example
- * ```ts
- * import { durationText } from 'instep/operate';
- *
- * console.log(durationText(120)); // 2 minutes
- * ```
- */
-export function durationText(seconds: number): string {
-  const [unit, length] = UNITS.find(([, length]) => seconds >= 2 * length) ?? ['second', 1];
-  return counted(Math.floor(seconds / length), unit);
-}
-
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Parses a duration such as `90d`, `12h`, `30m` or `45s` into milliseconds; `null` when it is not one. */
@@ -67,12 +46,12 @@ export function durationSetting(ms: number): string {
  *
  * @example
  * ```ts
- * import { durationOf } from 'instep/operate';
+ * import { durationText } from 'instep/operate';
  *
- * console.log(durationOf(40_000)); // 40 s
+ * console.log(durationText(40_000)); // 40 s
  * ```
  */
-export function durationOf(ms: number): string {
+export function durationText(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1_000));
   if (seconds < 120) return `${seconds} s`;
   if (seconds < 2 * 3_600) return `${Math.round(seconds / 60)} min`;

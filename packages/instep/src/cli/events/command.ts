@@ -3,7 +3,7 @@ import { readEventRetention } from '../../config/config.ts';
 import type { LoggedOutcome } from '../../core/subscription-event.ts';
 import type { Replayed } from '../../event-log/replay.ts';
 import type { OperateContext, Operator } from '../../operate/context.ts';
-import { exportEvents } from '../../operate/events.ts';
+import { findEvents } from '../../operate/events.ts';
 import { perform } from '../../operate/perform.ts';
 import { counted } from '../../runtime/amounts.ts';
 import { createCommand, duration, outcomeOption, sinceOption } from '../arguments.ts';
@@ -129,7 +129,7 @@ async function replay(
 ): Promise<void> {
   const events =
     id === undefined
-      ? exportEvents(context, { outcome, sinceMs: since }, 'oldest first')
+      ? findEvents(context, { outcome, sinceMs: since }, 'oldest first').all()
       : [await findEvent(context, id)];
   const onReplayed = (replayed: Replayed) =>
     writeLine(json ? replayJson(replayed) : replayLine(replayed));

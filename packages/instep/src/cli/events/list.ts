@@ -5,7 +5,7 @@ import type { EventFilter, EventRow } from '../../event-log/event-rows.ts';
 import { act } from '../../operate/act.ts';
 import type { OperateContext } from '../../operate/context.ts';
 import {
-  exportEvents,
+  findEvents,
   followEvents,
   type SuggestedLink,
   suggestLinks,
@@ -107,7 +107,7 @@ async function list(context: OperateContext, options: ListOptions): Promise<Sugg
   }
   let count = 0;
   const parked = new Map<string | null, EventRow>();
-  for await (const event of exportEvents(context, filter)) {
+  for await (const event of findEvents(context, filter).all()) {
     const isNew = event.outcome === 'parked' && !parked.has(event.customerId);
     if (isNew && parked.size < MAX_SUGGESTED) parked.set(event.customerId, event);
     count += 1;
