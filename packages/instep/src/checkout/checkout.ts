@@ -1,6 +1,6 @@
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { grantOf, NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
+import { NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
@@ -10,6 +10,7 @@ import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
+import { readOpenGrant } from '../postgres/statements/grants.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
@@ -209,13 +210,14 @@ async function isCurrent(
 ): Promise<boolean> {
   if (customerId !== listed.customerId) return false;
   const { subscriptionId, status } = listed;
-  const { customers, latestStates, names, grants } = await readCustomers(query, [customerId]);
+  const { customers, latestStates, names } = await readCustomers(query, [customerId]);
   const state = latestStates.get(customerId)?.get(subscriptionId);
   // Later changes are a matter of webhooks and maintenance.
   if (isLate(listed)) return state !== undefined;
   if (state?.latest.status !== status) return false;
   const known = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  const options = { planSelection, names, grant: grantOf(grants, id), nowMs: now() };
+  const grant = await readOpenGrant(query, id);
+  const options = { planSelection, names, grant, nowMs: now() };
   if (driftOf({ id, customerId, plan }, known, [listed], options) !== null) return false;
   const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };
   const page = { order: 'newest first', limit: 1 } as const;

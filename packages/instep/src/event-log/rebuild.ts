@@ -24,6 +24,7 @@ import { isOfOneEvent } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
+import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
@@ -113,7 +114,8 @@ async function rebuildCustomer(
   const changes = log.map(({ change }) => change);
   const customer = customerAfter(changes, planSelection);
   const stored = await readCustomers(query, [customerId]);
-  const { customers, names: knownNames, grants } = stored;
+  const { customers, names: knownNames } = stored;
+  const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
   const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
   if (!isDryRun && latestStates.length > 0) {

@@ -1,6 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
-import { type Grants, grantCauseOf, grantOf, type PlanSelection } from '../core/plan-selection.ts';
+import {
+  type Grants,
+  grantCauseOf,
+  grantOf,
+  NO_GRANTS,
+  type PlanSelection,
+} from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionEvent } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -15,6 +21,7 @@ import {
   readLog,
   readNeighbors,
 } from '../postgres/statements/events.ts';
+import { readOpenGrants } from '../postgres/statements/grants.ts';
 import {
   type AvailableTeams,
   type LinkRefusal,
@@ -66,10 +73,10 @@ type Stored = {
 
 /**
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. The tie groups beside an ambiguous one and missing product names
- * take one more each, and so does a team to link. On an app's own pool that does not pipeline, each statement takes
- * one. Returns the results in the order of the events; `null` for an event that was skipped because another
- * transaction has locked its team.
+ * read what is stored; decide, write and commit. The tie groups beside an ambiguous one, the grants of teams without a
+ * subscription and missing product names take one more each, and so does a team to link. On an app's own pool that does
+ * not pipeline, each statement takes one. Returns the results in the order of the events; `null` for an event that was
+ * skipped because another transaction has locked its team.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
@@ -218,24 +225,33 @@ async function decideAndWrite(
   received: readonly EventWithProductName[],
   { planSelection, names, onChanges, operator = null }: ApplyOptions,
 ): Promise<Decision> {
-  function decideWith(rows: readonly ParsedRow[]) {
+  function decideWith(rows: readonly ParsedRow[], grants = NO_GRANTS) {
     const repeated = findRepeated(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !repeated.has(key));
-    const stored = { ...customers, teams, logged };
+    const stored = { ...customers, teams, logged, grants };
     return { repeated, events, ...decide(events, stored, planSelection) };
   }
 
   const rows = log.map(parse);
-  let decision = decideWith(rows);
+  let known: readonly ParsedRow[] = rows;
+  let decision = decideWith(known);
   const { withUncertainOrder, withUnknownLatest } = decision;
   if (withUncertainOrder.length > 0 || withUnknownLatest.size > 0) {
     const others = await Promise.all([
       readNeighbors(query, withUncertainOrder),
       ...[...withUnknownLatest].map((customerId) => readEventsOfCustomer(query, customerId)),
     ]);
-    decision = decideWith([...rows, ...others.flat().map(parse)].sort(byPosition));
+    known = [...rows, ...others.flat().map(parse)].sort(byPosition);
+    decision = decideWith(known);
   }
+  const { plans } = decision;
+  // A grant counts only for a row without a subscription.
+  const grants = await readOpenGrants(
+    query,
+    teams.filter(({ id, plan }) => (plans.get(id) ?? plan).providerSubscriptionId === null),
+  );
+  if (grants.size > 0) decision = decideWith(known, grants);
 
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes, rows);
@@ -243,7 +259,7 @@ async function decideAndWrite(
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
   const reasons = reasonsOf(events, decision.results);
-  const changes = changesOf(teams, named, reasons, customers.grants, operator);
+  const changes = changesOf(teams, named, reasons, grants, operator);
   onChanges?.(changes);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {

@@ -1,7 +1,14 @@
 import type { ApplicationId } from '../core/application.ts';
-import { grantOf, originOf, type PlanSelection, teamPlan } from '../core/plan-selection.ts';
+import {
+  type Grants,
+  grantOf,
+  originOf,
+  type PlanSelection,
+  teamPlan,
+} from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
+import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
@@ -37,8 +44,11 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     const { found: teams, examinedTo } = await readLinkedTeams(query, { afterId, limit: PAGE });
     const customerIds = teams.map(({ customerId }) => customerId);
     const known = await readCustomers(query, customerIds);
+    const grants = await readOpenGrants(query, teams);
     const applied = await readAppliedNames(query, [...known.names.keys()]);
-    const found = teams.flatMap((team) => issueOf(team, known, applied, planSelection));
+    const found = teams.flatMap((team) =>
+      issueOf(team, { ...known, grants }, applied, planSelection),
+    );
     // Only Stripe shows that a wrong name is right again.
     await storeIssues(query, customerIds, found, ['changed by hand']);
     return { found, examinedTo };
@@ -55,7 +65,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
  */
 function issueOf(
   { id: teamId, customerId, plan }: LinkedTeam,
-  { customers, names, grants }: StoredCustomers,
+  { customers, names, grants }: StoredCustomers & { readonly grants: Grants },
   applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
 ): FoundIssue[] {

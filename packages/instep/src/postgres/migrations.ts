@@ -892,4 +892,42 @@ create index subscriptions_due on instep.subscriptions (due_since, customer_id)
   where due_since is not null;
 `,
   },
+  {
+    version: 21,
+    name: '0021_cheaper_events',
+    compatibleFrom: 17,
+    sql: `
+-- PostgreSQL parses the text of a check for each statement, which took as long as an index entry for each event. The
+-- program's types allow no other values (docs/decisions/0027).
+alter table instep.events drop constraint events_outcome_check;
+alter table instep.plan_changes drop constraint plan_changes_cause_check;
+
+-- The error of a plan that was not written, with the names of what can have skipped it.
+create function instep.refuse_skipped_plan(teams regclass) returns boolean
+  language plpgsql as
+$body$
+begin
+  raise exception 'the plan was not written: skipped by a policy, a rule or a trigger%', (
+    select coalesce(' (' || string_agg(quote_ident(name), ', ') || ')', '')
+      from (
+             -- The bits of tgtype: before or instead of, update.
+             select tgname
+               from pg_trigger
+              where tgrelid = teams
+                and not tgisinternal
+                and tgtype & (2 | 64) > 0
+                and tgtype & 16 > 0
+              union all
+             -- ev_type: update.
+             select rulename
+               from pg_rewrite
+              where ev_class = teams
+                and ev_type = '2'
+                and is_instead
+           ) as skipping (name)
+  );
+end
+$body$;
+`,
+  },
 ];

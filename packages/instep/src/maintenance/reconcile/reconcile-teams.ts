@@ -6,6 +6,7 @@ import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
+import { readOpenGrants } from '../../postgres/statements/grants.ts';
 import {
   type FoundIssue,
   ISSUE_CAUSES,
@@ -211,10 +212,10 @@ async function clear({ team }: Drift, options: ReconcileOptions): Promise<void> 
   const { id, customerId, plan } = team;
   await options.database.transaction(async (query) => {
     const { teams } = await lockAvailableTeams(query, [customerId]);
-    const { customers, grants } = await readCustomers(query, [customerId]);
+    const { customers } = await readCustomers(query, [customerId]);
     const same = teams.filter((one) => one.id === id && isSamePlan(one.plan, plan));
     if (customers.has(customerId)) return;
-    const shouldBe = planWithoutSubscription(grantOf(grants, id));
+    const shouldBe = planWithoutSubscription(grantOf(await readOpenGrants(query, same), id));
     await writePlans(
       query,
       same.map((team) => ({ team, shouldBe, reason: reasonOf(options) })),
@@ -300,11 +301,12 @@ export async function findDrifts(
   async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
     const customerIds = some.map(({ customerId }) => customerId);
     const stored = await readCustomers(query, customerIds);
+    const grants = await readOpenGrants(query, some);
     const allNames = new Map([...stored.names, ...names]);
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return some.flatMap((team) => {
       const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-      const grant = grantOf(stored.grants, team.id);
+      const grant = grantOf(grants, team.id);
       const ofTeam = listedOf.get(team.customerId) ?? [];
       return driftOf(team, known, ofTeam, { ...driftOptions, grant }) ?? [];
     });

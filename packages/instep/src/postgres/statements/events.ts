@@ -162,32 +162,36 @@ const ENTRY_COLUMNS = {
   bodyBytes: 'integer',
 };
 
+const ASSIGNED_POSITION = `coalesce(position, nextval('instep.events_position_seq'))`;
+
 // Positions are assigned in the order of arrival, but rows are inserted in the order of keys, so that two
 // transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
 // value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
 // PostgreSQL's time.
-const LOG_EVENTS = forEachCount(
-  (count) => `
+const LOG_EVENTS = forEachCount((count) => {
+  const rows = rowsAs('event', ENTRY_COLUMNS, count);
+  const inOrder = `
+               (
+                 select ${ASSIGNED_POSITION} as assigned_position, event.*
+                   from ${rows}
+                 offset 0
+               ) as arrived
+       order by key`;
+  return `
       insert into instep.events as logged
              (position, key, event_id, type, customer_id, subscription_id, created_at,
               received_at, deliveries, outcome, body)
-      select assigned_position, key, "eventId", type, "customerId", "subscriptionId",
+      select ${count === 'one' ? ASSIGNED_POSITION : 'assigned_position'}, key, "eventId", type, "customerId", "subscriptionId",
              to_timestamp("createdSeconds"), to_timestamp("receivedAtMs" / 1000.0), deliveries,
              outcome, substring($${Object.keys(ENTRY_COLUMNS).length + 1}::bytea from "bodyStart" for "bodyBytes")
-        from (
-               select coalesce(position, nextval('instep.events_position_seq')) as assigned_position,
-                      event.*
-                 from ${rowsAs('event', ENTRY_COLUMNS, count)}
-               offset 0
-             ) as arrived
-       order by key
+        from ${count === 'one' ? rows : inOrder}
           on conflict (key) do update
          set deliveries  = logged.deliveries + excluded.deliveries,
              outcome     = ${newIfParked('outcome')},
              position    = ${newIfParked('position')},
              created_at  = ${newIfParked('created_at')},
-             received_at = ${newIfParked('received_at')}`,
-);
+             received_at = ${newIfParked('received_at')}`;
+});
 
 /**
  * Writes events to the log, each once. If an event is already there, this counts its deliveries, and changes

@@ -6,7 +6,7 @@ import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
 import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { readOpenGrant } from './subscriptions.ts';
+import { readOpenGrant } from './grants.ts';
 import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam, writePlans } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */

@@ -40,15 +40,15 @@ const BEFORE = columnsOfPlan('before').join(', ');
 const AFTER = columnsOfPlan('after').join(', ');
 const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, ${BEFORE}, ${AFTER}`;
 
-/**
- * The statement that records the changes of teams, which are rows of `source` with the same columns. A plan that is
- * the same as before is no change.
- */
-export const recordChanges = (source: string) => `
+/** SQL: whether the plan differs. One that is the same as before is no change. */
+export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;
+
+/** The statement that records the changes of teams, which are rows of `source` with the same columns. */
+export const recordChanges = (source: string, condition: string) => `
         insert into instep.plan_changes (${COLUMNS})
         select ${COLUMNS}
           from ${source}
-         where (${BEFORE}) is distinct from (${AFTER})`;
+         where ${condition}`;
 
 /** A change of a team's plan. */
 export type PlanChange = {

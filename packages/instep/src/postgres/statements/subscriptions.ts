@@ -1,6 +1,5 @@
-import type { ApplicationId } from '../../core/application.ts';
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
-import type { Customer, DecidedSubscription, Grant, Grants } from '../../core/plan-selection.ts';
+import type { Customer, DecidedSubscription } from '../../core/plan-selection.ts';
 import type { SubscriptionEvent } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
@@ -14,18 +13,11 @@ export type StoredCustomers = {
   readonly latestStates: ReadonlyMap<string, LatestStates>;
   /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
-  /** The grants of their teams that were not closed. */
-  readonly grants: Grants;
 };
 
-type StoredGrant = Grant & { readonly teamId: string };
-
-/** SQL: whether the end of an open grant has come. */
-export const IS_OVER = `coalesce(open_grant.ends_at <= now(), false)`;
-
-// Read customer by customer, so that table statistics can't make the planner read the whole table. PostgreSQL looks for
-// the customers' teams only if there is any grant.
-const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
+// Read customer by customer, so that table statistics can't make the planner read the whole table.
+const READ_CUSTOMERS = forEachCount(
+  (count) => `
       select asked.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
              status,
@@ -44,65 +36,31 @@ const READ_CUSTOMERS = ({ teams }: ApplicationTables) => `
              extract(epoch from latest_since)::bigint as "sinceSeconds",
              is_settled as "isSettled",
              is_from_log as "isFromLog",
-             products.name as "productName",
-             grants
-        from ${ASKED_CUSTOMERS}
-        left join lateral (
+             products.name as "productName"
+        from ${count === 'one' ? '(values ($1::text)) as asked (customer_id)' : ASKED_CUSTOMERS}
+       cross join lateral (
                select *
                  from instep.subscriptions
                 where customer_id = asked.customer_id
                offset 0
-             ) as state on true
-        left join instep.products using (product_id)
-        left join lateral (
-               select jsonb_agg(
-                        jsonb_build_object(
-                          'teamId', open_grant.team_id,
-                          'planName', open_grant.plan_name,
-                          'productId', open_grant.product_id,
-                          'isOver', ${IS_OVER}
-                        )
-                      ) as grants
-                 from ${teams.rows} as teams
-                 join instep.grants as open_grant
-                   on open_grant.team_id = teams.id::text
-                  and open_grant.closed_at is null
-                where teams.provider_customer_id = asked.customer_id
-                  and (select exists (select from instep.grants where closed_at is null))
-             ) as granted on true`;
+             ) as state
+        left join instep.products using (product_id)`,
+);
 
-/** The grant of a team that was not closed; the lock on the team guards it. */
-export async function readOpenGrant(query: Query, teamId: ApplicationId): Promise<Grant | null> {
-  const [grant = null] = await query<Grant>({
-    name: 'read_open_grant',
-    text: `
-      select plan_name as "planName", product_id as "productId", ${IS_OVER} as "isOver"
-        from instep.grants as open_grant
-       where team_id = $1
-         and closed_at is null`,
-    values: [String(teamId)],
-  });
-  return grant;
-}
-
-/**
- * The stored subscriptions of these customers, and the grants of their teams. The lock on a customer's team guards them.
- */
+/** The stored subscriptions of these customers. The lock on a customer's team guards them. */
 export async function readCustomers(
   query: Query,
   customerIds: readonly string[],
 ): Promise<StoredCustomers> {
   const rows = await query<CustomerRow>({
     name: 'read_customers',
-    text: READ_CUSTOMERS,
-    values: [customerIds],
+    text: READ_CUSTOMERS[countOf(customerIds)],
+    values: customerIds.length === 1 ? customerIds : [customerIds],
   });
   const customers = new Map<string, Map<string | null, DecidedSubscription>>();
   const latestStates = new Map<string, Map<string | null, LatestState>>();
   const names = new Map<string, string>();
-  const grants = new Map<string, Grant>();
   for (const row of rows) {
-    for (const { teamId, ...grant } of row.grants ?? []) grants.set(teamId, grant);
     const { customerId, subscriptionId, productId, productName } = row;
     if (productId !== null && productName !== null) names.set(productId, productName);
     const decided = decidedOf(row);
@@ -110,7 +68,7 @@ export async function readCustomers(
     const latest = latestOf(row);
     if (latest !== null) subscriptionsOf(latestStates, customerId).set(subscriptionId, latest);
   }
-  return { customers, latestStates, names, grants };
+  return { customers, latestStates, names };
 }
 
 type CustomerRow = Pick<
@@ -118,17 +76,16 @@ type CustomerRow = Pick<
   'customerId' | 'subscriptionId' | 'productId' | 'planName'
 > &
   Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'> & {
-    /** `null`: no event has an effect, or there is no subscription. */
+    /** `null`: no event has an effect. */
     status: string | null;
     createdSeconds: number;
     order: Order;
-    /** `null`: not known yet, or there is no subscription. */
+    /** `null`: not known yet. */
     latestStatus: string | null;
     latestProductId: string | null;
     latestPlanName: string | null;
     latestSeconds: number;
     productName: string | null;
-    grants: readonly StoredGrant[] | null;
   };
 
 function decidedOf(row: CustomerRow): DecidedSubscription | null {
@@ -236,22 +193,30 @@ const LATEST_COLUMNS = {
 
 const WRITTEN_COLUMNS = { ...DECIDING_COLUMNS, ...LATEST_COLUMNS };
 
-/** Keeps what is stored if a row lacks these columns. */
-const setIfGiven = (columns: object, given: string) =>
-  Object.keys(columns).map(
-    (column) =>
-      `${column} = case when excluded.${given} is null then stored.${column} else excluded.${column} end`,
+/** Keeps what is stored if a row lacks these columns, which none does if all are complete. */
+const setColumns = (columns: object, given: string, areComplete: boolean) =>
+  Object.keys(columns).map((column) =>
+    areComplete
+      ? `${column} = excluded.${column}`
+      : `${column} = case when excluded.${given} is null then stored.${column} else excluded.${column} end`,
   );
 
-const WRITE_SUBSCRIPTIONS = forEachCount(
-  (count) => `
+const writeSubscriptionsIf = (areComplete: boolean) =>
+  forEachCount(
+    (count) => `
       insert into instep.subscriptions as stored
              (customer_id, subscription_id, ${Object.keys(WRITTEN_COLUMNS).join(', ')})
       select "customerId", "subscriptionId", ${Object.values(WRITTEN_COLUMNS).join(', ')}
         from ${rowsAs('state', STATE_COLUMNS, count)}
           on conflict (customer_id, subscription_id) do update
-         set ${[...setIfGiven(DECIDING_COLUMNS, 'status'), ...setIfGiven(LATEST_COLUMNS, 'latest_status')].join(',\n             ')}`,
-);
+         set ${[
+           ...setColumns(DECIDING_COLUMNS, 'status', areComplete),
+           ...setColumns(LATEST_COLUMNS, 'latest_status', areComplete),
+         ].join(',\n             ')}`,
+  );
+
+const WRITE_SUBSCRIPTIONS = writeSubscriptionsIf(false);
+const WRITE_COMPLETE_SUBSCRIPTIONS = writeSubscriptionsIf(true);
 
 /** Stores the deciding event of each of these subscriptions, and the latest states that are not stored already. */
 export async function writeSubscriptions(
@@ -284,10 +249,11 @@ export async function writeSubscriptions(
   }
   if (states.size === 0) return;
   const rows = [...states.values()];
-  const count = countOf(rows);
+  const areComplete = rows.every(({ status, latestStatus }) => status && latestStatus);
+  const texts = areComplete ? WRITE_COMPLETE_SUBSCRIPTIONS : WRITE_SUBSCRIPTIONS;
   await query({
     name: 'write_subscriptions',
-    text: WRITE_SUBSCRIPTIONS[count],
+    text: texts[countOf(rows)],
     values: valuesOf(rows, STATE_COLUMNS),
   });
 }

@@ -5,8 +5,7 @@ import { type Examined, examineTeams } from '../examine.ts';
 import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { RULE_ON_UPDATE } from '../tables/recognize-tables.ts';
-import { type ChangeReason, columnOfPlan, columnsOfPlan, recordChanges } from './plan-changes.ts';
+import { type ChangeReason, columnOfPlan, IS_CHANGE, recordChanges } from './plan-changes.ts';
 import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
@@ -43,6 +42,7 @@ const PLAN_COLUMNS = PLAN_FIELDS.map((field) => ({
   field,
   column: contractColumn(field),
   before: columnOfPlan(field, 'before'),
+  after: columnOfPlan(field, 'after'),
 }));
 
 const WRITE_COLUMNS = {
@@ -60,9 +60,6 @@ const WRITE_COLUMNS = {
   operator: 'text',
 };
 
-const plansAs = (count: Count, idType: string) =>
-  rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count);
-
 function rowOf({ team, shouldBe, reason }: PlanWrite) {
   const plans: Record<string, string | null> = {};
   for (const { field, column, before } of PLAN_COLUMNS) {
@@ -74,86 +71,72 @@ function rowOf({ team, shouldBe, reason }: PlanWrite) {
   return { team_id: team.id, customer_id: team.customerId, ...plans, ...why };
 }
 
-/** What `recordChanges` needs of a written row, whose columns have these names. */
-const changeOf = (columnOf: (field: keyof TeamPlan) => string) => `
-                  plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
-                  to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator,
-                  ${columnsOfPlan('before')
-                    .map((column) => `plan.${column}`)
-                    .join(', ')},
-                  ${PLAN_FIELDS.map((field) => `${columnOf(field)}::text as ${columnOfPlan(field, 'after')}`).join(', ')},
-                  ${isPlan(columnOf)} as is_written`;
-
 const updatePlans = (
-  count: Count,
-  { teams: { name, column, idType, setUpdatedAt } }: ApplicationTables,
+  { teams: { name, column, setUpdatedAt } }: ApplicationTables,
+  plans: string,
 ) => `
       update ${name} as team
          set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
              ${setUpdatedAt}
-        from ${plansAs(count, idType)}
+        from ${plans}
        where team.${column('id')} = plan.team_id`;
 
-// A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
-// together with this statement, so only the statement itself can prevent it: by casting a text to a boolean. The
-// application can shorten a name, so names are not compared.
-const failUnlessAll = (count: Count, { teams: { name } }: ApplicationTables, written: string) => `
-      select case
-               when count(*) >= ${count === 'one' ? 1 : 'cardinality($1)'} then false
-               else (
-                 select 'the plan was not written: skipped by a policy, a rule or a trigger '
-                        || coalesce('(' || string_agg(quote_ident(name), ', ') || ')', '')
-                   from (
-                          select tgname
-                            from pg_trigger
-                           where tgrelid = ${regclass(name)}
-                             and not tgisinternal
-                             and tgtype & ${BEFORE_OR_INSTEAD_OF} > 0
-                             and tgtype & ${OF_UPDATE} > 0
-                           union all
-                          select rulename
-                            from pg_rewrite
-                           where ev_class = ${regclass(name)}
-                             and ev_type = ${RULE_ON_UPDATE}
-                             and is_instead
-                        ) as skipping (name)
-               )::boolean
-             end
-        from ${written}`;
+/** The columns of a row after its update. */
+const writtenColumns = (columnOf: (field: 'id' | keyof TeamPlan) => string) =>
+  `team.${columnOf('id')} as id, ${PLAN_FIELDS.map(
+    (field) => `team.${columnOf(field)}::text as ${columnOfPlan(field, 'after')}`,
+  ).join(', ')}`;
 
-const isPlan = (columnOf: (field: keyof TeamPlan) => string) =>
-  PLAN_FIELDS.filter((field) => field !== 'planName')
-    .map((field) => `${columnOf(field)} is not distinct from plan.${contractColumn(field)}`)
-    .join(' and ');
+// A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
+// together with this statement, so only the statement itself can prevent it. The application can shorten a name, so
+// names are not compared.
+const IS_WRITTEN = [
+  'written.id is not null',
+  ...PLAN_COLUMNS.filter(({ field }) => field !== 'planName').map(
+    ({ column, after }) => `written.${after} is not distinct from plan.${column}`,
+  ),
+].join(' and ');
+
+/** Records the changes of rows that were written by `plan`. */
+const recordWritten = (
+  count: Count,
+  { teams: { name, idType } }: ApplicationTables,
+  written: string,
+) => `
+      with plan as ${count === 'one' ? 'not materialized' : 'materialized'} (
+        select *
+          from ${rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count)}
+      ),
+      written as (${written}
+      )
+      ${recordChanges(
+        `(
+                 select plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
+                        to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator,
+                        ${PLAN_COLUMNS.map(({ before, after }) => `plan.${before}, written.${after}`).join(', ')},
+                        ${IS_WRITTEN} as is_written
+                   from plan
+                   left join written on written.id = plan.team_id
+               ) as change`,
+        `case when is_written then ${IS_CHANGE} else instep.refuse_skipped_plan(${regclass(name)}) end`,
+      )}`;
 
 const WRITE_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
-  const { column, returnsUpdates } = tables.teams;
-  if (!returnsUpdates) return updatePlans(count, tables);
-  return `
-      with updated as (${updatePlans(count, tables)}
-        returning ${changeOf((field) => `team.${column(field)}`)}
-      ),
-      recorded as (${recordChanges('updated')}
-      )
-      ${failUnlessAll(count, tables, 'updated where is_written')}`;
+  const { column, idType, returnsUpdates } = tables.teams;
+  if (returnsUpdates) {
+    const returning = `returning ${writtenColumns(column)}`;
+    return recordWritten(count, tables, `${updatePlans(tables, 'plan')} ${returning}`);
+  }
+  return updatePlans(tables, rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count));
 });
 
 const CHECK_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
-  const { idType, rows } = tables.teams;
-  return `
-      with updated as (
-        select ${changeOf((field) => `team.${contractColumn(field)}`)}
-          from ${plansAs(count, idType)}
-          join ${rows} as team on team.id = plan.team_id
-      ),
-      recorded as (${recordChanges('updated')}
-      )
-      ${failUnlessAll(count, tables, 'updated where is_written')}`;
+  const written = `
+        select ${writtenColumns((field) => (field === 'id' ? field : contractColumn(field)))}
+          from plan
+          join ${tables.teams.rows} as team on team.id = plan.team_id`;
+  return recordWritten(count, tables, written);
 });
-
-/** The bits of `pg_trigger.tgtype`. */
-const BEFORE_OR_INSTEAD_OF = 2 | 64;
-const OF_UPDATE = 16;
 
 /**
  * Writes the plans of teams that are locked, and records what changes. Other columns are the application's.

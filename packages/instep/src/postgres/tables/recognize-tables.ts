@@ -50,7 +50,7 @@ type Table = {
 };
 
 /** A value of `pg_rewrite.ev_type`. */
-export const RULE_ON_UPDATE = "'2'";
+const RULE_ON_UPDATE = "'2'";
 
 /** Reads, for each table, the first of its candidates that exists. */
 async function readTables(

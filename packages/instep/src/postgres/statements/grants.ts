@@ -1,0 +1,32 @@
+import type { ApplicationId } from '../../core/application.ts';
+import { type Grant, type Grants, grantOf } from '../../core/plan-selection.ts';
+import type { Query } from '../database.ts';
+
+/** SQL: whether the end of an open grant has come. */
+export const IS_OVER = `coalesce(open_grant.ends_at <= now(), false)`;
+
+/** The grant of a team that was not closed; the lock on the team guards it. */
+export async function readOpenGrant(query: Query, teamId: ApplicationId): Promise<Grant | null> {
+  return grantOf(await readOpenGrants(query, [{ id: teamId }]), teamId);
+}
+
+/** The grants of these teams that were not closed. */
+export async function readOpenGrants(
+  query: Query,
+  teams: readonly { readonly id: ApplicationId }[],
+): Promise<Grants> {
+  if (teams.length === 0) return new Map();
+  const rows = await query<Grant & { teamId: string }>({
+    name: 'read_open_grants',
+    text: `
+      select team_id as "teamId",
+             plan_name as "planName",
+             product_id as "productId",
+             ${IS_OVER} as "isOver"
+        from instep.grants as open_grant
+       where team_id = any ($1::text[])
+         and closed_at is null`,
+    values: [teams.map(({ id }) => String(id))],
+  });
+  return new Map(rows.map(({ teamId, ...grant }) => [teamId, grant]));
+}
