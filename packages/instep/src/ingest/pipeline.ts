@@ -24,11 +24,19 @@ import type { EventWithProductName, IngestResult, ReceivedEvent } from './receiv
 
 export type Ingest = IngestPipeline['ingest'];
 
-/** Where events wait for a batch: `blocked` is for events that would delay the others. */
-type Queue = 'ready' | 'blocked';
+/**
+ * The queues that an event passes through until it is stored, in this order. In each, it can no longer delay the
+ * events of the queues before it.
+ *
+ * - `ready`: all events, in batches, except those of a customer whose last event was slow.
+ * - `blocked`: its batch failed, or another transaction has locked its team: in batches, every few milliseconds.
+ * - `suspected`: its batch timed out, so it has a transaction of its own, with little time.
+ * - `slow`: it timed out there, because a trigger of the application waits: one at a time, with all the time.
+ */
+type QueueName = 'ready' | 'blocked' | 'suspected' | 'slow';
 
-/** The number of events waiting in each queue, and the limit of the ready one. */
-export type Queued = Readonly<Record<Queue | 'limit', number>>;
+/** The number of events in the ready queue, in the three others together, and the limit of the ready one. */
+export type Queued = Readonly<Record<'ready' | 'blocked' | 'limit', number>>;
 
 export type IngestPipelineOptions = {
   readonly database: Database;
@@ -48,12 +56,8 @@ const DEFAULT_TIMEOUT_MS = 60_000;
 
 const MAX_BATCH = 500;
 
-/**
- * The shares of `timeoutMs` after which PostgreSQL ends a statement: in the ready queue, where all events wait for it,
- * and in the blocked one, where the events of a batch that timed out are tried one by one.
- */
-const READY_SHARE = 1 / 2;
-const BLOCKED_SHARE = 1 / 16;
+/** The share of `timeoutMs` after which PostgreSQL ends a statement, where other events wait for it. */
+const TIME_SHARES = { ready: 1 / 2, blocked: 1 / 16, suspected: 1 / 16 };
 
 /** The shortest of these times, so that a busy database is not taken for a slow event. */
 const MIN_STATEMENT_TIMEOUT_MS = 100;
@@ -68,7 +72,7 @@ const LONGEST_LOCK_PAUSE_MS = 50;
  */
 const MAX_WAIT_MS = 300;
 
-/** How many such events are tried at once, so that a few slow ones leave the innocent enough time. */
+/** How many suspected events are tried at once, so that a few slow ones leave the innocent enough time. */
 const SUSPECTS_AT_ONCE = 3;
 
 const MAX_SLOW_CUSTOMERS = 1_000;
@@ -79,10 +83,8 @@ type EventQueue = Batcher<EventWithProductName, Result>;
 type QueueOptions = {
   maxBatch: number;
   atOnce?: number;
-  /** When PostgreSQL ends a statement; by default, the events have all the time. */
-  timeoutMs?: number;
-  /** Called with each event of a batch that timed out, which then gets no result. */
-  onTimeout?: (event: EventWithProductName) => void;
+  /** The queue for the events of a batch that timed out; by default, a timeout is final. */
+  next?: 'suspected' | 'slow';
 };
 
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
@@ -94,16 +96,12 @@ export class IngestPipeline {
   #timeoutMs: number;
   #refusedPlans: RefusedPlans;
   #limit: QueueLimit;
-  #ready: EventQueue;
-  #blocked: EventQueue;
-  /** For the events of a batch that timed out, and those of slow customers, one by one with little time. */
-  #suspected: EventQueue;
-  /** For events that took longer, because the application's triggers wait: one at a time, with all the time. */
-  #alone: EventQueue;
-  /** The customers whose events took long the last time. */
+  #queues: Readonly<Record<QueueName, EventQueue>>;
+  /** The queue of each event that has timed out. */
+  #queueAfterTimeout = new WeakMap<ReceivedEvent, 'suspected' | 'slow'>();
+  /** The customers whose last event was slow. */
   #slowCustomers = new BoundedCache<string, true>(MAX_SLOW_CUSTOMERS);
-  #suspects = new WeakSet<ReceivedEvent>();
-  #slowEvents = new WeakSet<ReceivedEvent>();
+  /** The number of events behind the ready queue. */
   #blockedEvents = 0;
   #lastCommitMs = Number.NEGATIVE_INFINITY;
 
@@ -121,28 +119,16 @@ export class IngestPipeline {
     });
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
-    const timeoutOf = (share: number) =>
-      Math.max(Math.ceil(this.#timeoutMs * share), MIN_STATEMENT_TIMEOUT_MS);
-    const ready = { timeoutMs: timeoutOf(READY_SHARE) };
-    const blocked = { timeoutMs: timeoutOf(BLOCKED_SHARE) };
-    const batches = {
-      maxBatch: MAX_BATCH,
-      onTimeout: (event: ReceivedEvent) => void this.#suspects.add(event),
+    this.#queues = {
+      ready: this.#openQueue('ready', { maxBatch: MAX_BATCH, next: 'suspected' }),
+      blocked: this.#openQueue('blocked', { maxBatch: MAX_BATCH, next: 'suspected' }),
+      suspected: this.#openQueue('suspected', {
+        maxBatch: 1,
+        atOnce: SUSPECTS_AT_ONCE,
+        next: 'slow',
+      }),
+      slow: this.#openQueue('slow', { maxBatch: 1 }),
     };
-    const noteSlow = (event: ReceivedEvent) => {
-      this.#slowEvents.add(event);
-      if (event.kind === 'unreadable') return;
-      this.#slowCustomers.set(event.subscription.customerId, true);
-    };
-    this.#ready = this.#openQueue('ready', 'apply events', { ...batches, ...ready });
-    this.#blocked = this.#openQueue('blocked', 'apply blocked events', { ...batches, ...blocked });
-    this.#suspected = this.#openQueue('blocked', 'apply suspected events', {
-      maxBatch: 1,
-      atOnce: SUSPECTS_AT_ONCE,
-      onTimeout: noteSlow,
-      ...blocked,
-    });
-    this.#alone = this.#openQueue('blocked', 'apply slow events', { maxBatch: 1 });
   }
 
   /**
@@ -159,12 +145,12 @@ export class IngestPipeline {
 
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean {
-    return this.#ready.queued < this.#limit.count;
+    return this.#queues.ready.queued < this.#limit.count;
   }
 
   queued(): Queued {
     const { count: limit } = this.#limit;
-    return { ready: this.#ready.queued, blocked: this.#blockedEvents, limit };
+    return { ready: this.#queues.ready.queued, blocked: this.#blockedEvents, limit };
   }
 
   /** When events were last committed, by `performance.now()`. */
@@ -181,8 +167,8 @@ export class IngestPipeline {
 
   async #ingestOne(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
     try {
-      const first = this.#isSlow(event) ? null : await this.#ready.add(event);
-      const result = first ?? (await this.#whenUnblocked(event, startedAtMs));
+      const first = this.#hasSlowCustomer(event) ? null : await this.#queues.ready.add(event);
+      const result = first ?? (await this.#ingestBehindReady(event, startedAtMs));
       this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
@@ -192,7 +178,10 @@ export class IngestPipeline {
   }
 
   /** Tries an event again that the ready queue did not apply, without delaying the events there. */
-  async #whenUnblocked(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
+  async #ingestBehindReady(
+    event: EventWithProductName,
+    startedAtMs: number,
+  ): Promise<IngestResult> {
     const { maxQueued, logger } = this.#options;
     if (this.#blockedEvents >= maxQueued) {
       throw new QueueFull(`${this.#blockedEvents} events are already waiting for locked teams`);
@@ -202,7 +191,8 @@ export class IngestPipeline {
     try {
       for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
         await pause(pauseMs);
-        const result = await this.#queueOf(event).add(event, startedAtMs);
+        const queue = this.#queues[this.#queueBehindReady(event)];
+        const result = await queue.add(event, startedAtMs);
         if (result !== null) return result;
       }
     } catch (error) {
@@ -214,25 +204,34 @@ export class IngestPipeline {
     }
   }
 
-  #queueOf(event: EventWithProductName): EventQueue {
-    if (this.#slowEvents.has(event)) return this.#alone;
-    // A customer whose last event took long is not behind those who still do.
-    const isSuspect = this.#suspects.has(event) || this.#isSlow(event);
-    return isSuspect ? this.#suspected : this.#blocked;
+  #queueBehindReady(event: EventWithProductName): QueueName {
+    // A customer whose last event was slow is not behind those who still are.
+    const first = this.#hasSlowCustomer(event) ? 'suspected' : 'blocked';
+    return this.#queueAfterTimeout.get(event) ?? first;
   }
 
-  #isSlow(event: EventWithProductName): boolean {
+  #hasSlowCustomer(event: EventWithProductName): boolean {
     return (
       event.kind !== 'unreadable' &&
       this.#slowCustomers.get(event.subscription.customerId) !== undefined
     );
   }
 
-  #openQueue(
-    queue: Queue,
-    name: string,
-    { maxBatch, timeoutMs, atOnce = 1, onTimeout }: QueueOptions,
-  ): EventQueue {
+  #timedOut(event: EventWithProductName, next: 'suspected' | 'slow'): void {
+    this.#queueAfterTimeout.set(event, next);
+    if (next !== 'slow' || event.kind === 'unreadable') return;
+    this.#slowCustomers.set(event.subscription.customerId, true);
+  }
+
+  /** The time for a statement; `undefined`: all the time. */
+  #statementTimeoutMs(queue: QueueName): number | undefined {
+    if (queue === 'slow') return undefined;
+    const timeoutMs = Math.ceil(this.#timeoutMs * TIME_SHARES[queue]);
+    return Math.max(timeoutMs, MIN_STATEMENT_TIMEOUT_MS);
+  }
+
+  #openQueue(queue: QueueName, { maxBatch, atOnce = 1, next }: QueueOptions): EventQueue {
+    const timeoutMs = this.#statementTimeoutMs(queue);
     const run = async (events: readonly EventWithProductName[]): Promise<readonly Result[]> => {
       const startedAtMs = performance.now();
       try {
@@ -242,20 +241,21 @@ export class IngestPipeline {
         if (maxBatch === 1) this.#forgetIfFast(events, endedAtMs - startedAtMs);
         return results;
       } catch (error) {
-        const isTimeout = error instanceof DatabaseBusy && onTimeout !== undefined;
-        if (isTimeout) events.forEach(onTimeout);
-        // Halves are tried in the other queue, because each of them can time out.
+        const isTimeout = error instanceof DatabaseBusy && next !== undefined;
+        if (isTimeout) for (const event of events) this.#timedOut(event, next);
+        // Halves are tried in the blocked queue, because each of them can time out.
         const isToHalve = queue === 'ready' && events.length > 1 && isOfOneEvent(error);
         if (isTimeout || isToHalve) return events.map(() => null);
         throw error;
       } finally {
         const tookMs = performance.now() - startedAtMs;
         if (queue === 'ready') this.#limit.learn(events.length, tookMs);
-        this.#instrumentation.batchEnded(queue, events.length, tookMs);
+        const label = queue === 'ready' ? 'ready' : 'blocked';
+        this.#instrumentation.batchEnded(label, events.length, tookMs);
       }
     };
     return new Batcher({
-      name,
+      name: queue === 'ready' ? 'apply events' : `apply ${queue} events`,
       run,
       maxBatch,
       atOnce,
@@ -267,7 +267,7 @@ export class IngestPipeline {
   }
 
   #forgetIfFast(events: readonly EventWithProductName[], tookMs: number): void {
-    if (tookMs > this.#timeoutMs * BLOCKED_SHARE) return;
+    if (tookMs > this.#timeoutMs * TIME_SHARES.suspected) return;
     for (const event of events) {
       if (event.kind !== 'unreadable') this.#slowCustomers.delete(event.subscription.customerId);
     }
