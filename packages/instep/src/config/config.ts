@@ -1,11 +1,10 @@
 import * as v from 'valibot';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { parseDuration } from '../runtime/amounts.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
   type ConfigProblem,
+  durationOrOff,
   type Environment,
-  interval,
   oneOf,
   problemText,
   readVariables,
@@ -75,32 +74,23 @@ export type AccessPolicy = {
   readonly keepsPaused: boolean;
 };
 
-const MAX_GRACE_MS = 366 * 86_400_000;
+const DAY_MS = 86_400_000;
 
 const accessVariables = {
-  PAST_DUE_GRACE: v.optional(
-    v.pipe(
-      v.string(),
-      v.transform((text) => (text === 'off' ? null : (parseDuration(text) ?? -1))),
-      v.check(
-        (graceMs) => graceMs === null || (graceMs >= 0 && graceMs <= MAX_GRACE_MS),
-        'must be off, or a duration such as 14d or 12h, up to 366d',
-      ),
-    ),
-    'off',
-  ),
+  PAST_DUE_GRACE: durationOrOff('off', 'a duration such as 14d or 12h, up to 366d', {
+    minMs: 0,
+    maxMs: 366 * DAY_MS,
+  }),
   PAUSED_ACCESS: oneOf('revoke', 'keep'),
 };
 
 const retention = (byDefault: string) =>
-  v.optional(
-    v.pipe(
-      v.string(),
-      v.transform((text) => (text === 'off' || text === '0' ? null : (parseDuration(text) ?? 0))),
-      v.check((retentionMs) => retentionMs !== 0, 'must be off, or a duration such as 90d or 12h'),
-    ),
-    byDefault,
-  );
+  durationOrOff(byDefault, 'a duration such as 90d or 12h', { off: ['off', '0'] });
+
+const interval = (byDefault: string) =>
+  durationOrOff(byDefault, 'an interval such as 90s, 15m or 1h, up to 30d', {
+    maxMs: 30 * DAY_MS,
+  });
 
 const retentionVariables = { EVENT_RETENTION: retention('90d') };
 

@@ -44,7 +44,6 @@ export const VARIABLE_FILES = ['.env.local', '.env'] as const;
 /** An empty secret is an error; any other empty variable counts as unset. */
 const SECRET = /SECRET|TOKEN/;
 
-/** A schema that names its variables. */
 type Variables = v.GenericSchema & { entries: v.ObjectEntries };
 
 /** @throws ConfigInvalid with all problems at once, one for each variable */
@@ -102,17 +101,16 @@ export function wholeNumber(fallback: number, min: number, max: number) {
   return v.optional(number, String(fallback));
 }
 
-const MAX_INTERVAL_MS = 30 * 86_400_000;
-
-/** In milliseconds; `null` for off. */
-export function interval(fallback: string) {
+/** A duration in milliseconds; `null` for off. */
+export function durationOrOff(
+  fallback: string,
+  form: string,
+  { minMs = 1, maxMs = Number.POSITIVE_INFINITY, off = ['off'] } = {},
+) {
   const text = v.pipe(
     v.string(),
-    v.transform((text) => (text === 'off' ? null : (parseDuration(text) ?? 0))),
-    v.check(
-      (intervalMs) => intervalMs === null || (intervalMs > 0 && intervalMs <= MAX_INTERVAL_MS),
-      'must be off, or an interval such as 90s, 15m or 1h, up to 30d',
-    ),
+    v.transform((text) => (off.includes(text) ? null : (parseDuration(text) ?? -1))),
+    v.check((ms) => ms === null || (ms >= minMs && ms <= maxMs), `must be off, or ${form}`),
   );
   return v.optional(text, fallback);
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
+import { codeOf } from '../runtime/errors.ts';
 import { secret, withRemedy } from './environment.ts';
 
 /** An operator sees and does everything. A viewer changes nothing, and sees payloads without personal data. */
@@ -23,7 +24,6 @@ export const opsToken = v.optional(
   secret(new RegExp(`^[!-~]{${MIN_TOKEN_LENGTH},512}$`), MAKE_TOKEN),
 );
 
-/** Whose token `OPS_TOKEN` is. */
 const SHARED_NAME = 'OPS_TOKEN';
 
 const REMEDY = 'write name:role:token for each person, with commas or lines between them';
@@ -48,8 +48,7 @@ function parseTokens(text: string): readonly NamedToken[] | string {
     return parseEntries(readFileSync(text, 'utf8').trim());
   } catch (error) {
     // A message would quote the path, which can be a token that begins with a slash.
-    const code = error instanceof Error && 'code' in error ? ` (${error.code})` : '';
-    return `names a file that can't be read${code}`;
+    return `names a file that can't be read (${codeOf(error)})`;
   }
 }
 

@@ -80,41 +80,29 @@ async function examine(
   keys: SecretKeys,
   nowMs: number,
 ): Promise<Session | Rejection> {
+  const options = { algorithms: [ALGORITHM], currentDate: new Date(nowMs) };
   for (const key of keys) {
-    const result = await verify(token, key, nowMs);
-    if (result !== 'signature') {
-      return typeof result === 'string' ? result : toSession(result, nowMs);
+    try {
+      return toSession((await jwtVerify(token, key, options)).payload, nowMs);
+    } catch (error) {
+      if (error instanceof errors.JWSSignatureVerificationFailed) continue;
+      if (error instanceof errors.JWTExpired) return 'expired';
+      if (error instanceof errors.JOSEError) return 'invalid';
+      throw error;
     }
   }
   return 'signature';
-}
-
-async function verify(
-  token: string,
-  key: Uint8Array,
-  nowMs: number,
-): Promise<JWTPayload | Rejection> {
-  try {
-    const options = { algorithms: [ALGORITHM], currentDate: new Date(nowMs) };
-    return (await jwtVerify(token, key, options)).payload;
-  } catch (error) {
-    if (error instanceof errors.JWSSignatureVerificationFailed) return 'signature';
-    if (error instanceof errors.JWTExpired) return 'expired';
-    if (error instanceof errors.JOSEError) return 'invalid';
-    throw error;
-  }
 }
 
 function toSession(payload: JWTPayload, nowMs: number): Session | Rejection {
   const parsed = v.safeParse(claims, payload);
   if (!parsed.success) return 'invalid';
   const { user, exp, expires } = parsed.output;
-  const ends = [
-    ...(exp === undefined ? [] : [exp * 1_000]),
-    ...(expires === undefined ? [] : [Date.parse(expires)]),
-  ];
-  if (ends.length === 0) return 'invalid';
-  const expiresAtMs = Math.min(...ends);
+  if (exp === undefined && expires === undefined) return 'invalid';
+  const expiresAtMs = Math.min(
+    exp === undefined ? Number.POSITIVE_INFINITY : exp * 1_000,
+    expires === undefined ? Number.POSITIVE_INFINITY : Date.parse(expires),
+  );
   return nowMs < expiresAtMs ? { userId: user.id, expiresAtMs } : 'expired';
 }
 
@@ -134,7 +122,6 @@ export async function issueSession(
     .sign(keyOf(secret));
 }
 
-/** The name of the cookie in the contract. */
 export const SESSION_COOKIE = 'session';
 
 /** Longer than any token that the application issues, but short enough to verify cheaply. */
