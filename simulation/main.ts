@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { type Data, printData, printMessage } from 'instep/src/cli/output.ts';
-import { createProgress } from 'instep/src/cli/reconcile.ts';
+import { clearProgress, showProgress } from 'instep/src/cli/reconcile.ts';
 import { InstepError } from 'instep/src/runtime/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { openCluster } from './cluster/open-cluster.ts';
@@ -60,20 +60,27 @@ async function enumerateUpTo(maxLength: number, options: SimulateOptions): Promi
   }
 }
 
+const PROGRESS_INTERVAL_MS = 100;
+
 async function sample(options: SimulateOptions): Promise<void> {
   const { seed, seeds, deliveries, teamPlan = null, json = false } = options;
-  const progress = createProgress({ unit: 'deliveries', total: deliveries });
+  let shownAtMs = 0;
+  const onProgress = (done: number) => {
+    if (performance.now() - shownAtMs < PROGRESS_INTERVAL_MS) return;
+    shownAtMs = performance.now();
+    showProgress({ of: 'deliveries', done, total: deliveries });
+  };
   const level: LevelOptions = {
     firstSeed: seed,
     seeds,
     deliveries,
     planSelection: teamPlan,
     faults: faultsOf(options),
-    onProgress: progress.show,
+    onProgress,
   };
   const startedAtMs = performance.now();
   const summary = await run(options, level);
-  progress.clear();
+  clearProgress();
   printData(dataOf(summary, secondsSince(startedAtMs)), { json });
   if (summary.failure !== null) report(summary.failure, repeatArguments(summary.failure, options));
 }

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { ApiObject } from 'instep/src/testing/api-collection.ts';
+import type { ApiObject } from 'instep/src/testing/fake-stripe-api.ts';
 import { describe, expect, test } from 'vitest';
 import {
   ENDPOINT,

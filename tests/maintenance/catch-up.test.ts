@@ -8,8 +8,11 @@ import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiFault,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

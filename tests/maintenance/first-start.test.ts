@@ -1,8 +1,7 @@
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
 import { atEndOfFile } from '../support/end-of-file.ts';

@@ -1,8 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { startInstep } from '../support/process/instep-process.ts';

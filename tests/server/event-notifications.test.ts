@@ -1,5 +1,8 @@
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiFault,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { createEventNotification } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { undescribed } from '../contract/openapi-document.ts';

@@ -3,8 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 

@@ -1,5 +1,9 @@
-import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
-import { type FakeStripeAccount, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiObject,
+  type FakeStripeAccount,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import Stripe from 'stripe';
 import { afterAll, describe, expect, test } from 'vitest';

@@ -11,8 +11,11 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type FakeStripeApi,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';

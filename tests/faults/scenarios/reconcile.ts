@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
-import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiObject,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { createSubscriptionEvent } from 'instep/src/testing/stripe-objects.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
 import { spawnInstep } from '../../support/process/instep-process.ts';

@@ -1,7 +1,10 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type FakeStripeApi,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { type SubscriptionEventFields, signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from '../postgres/test-database.ts';

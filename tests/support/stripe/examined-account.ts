@@ -2,8 +2,12 @@ import type { Check } from 'instep/src/doctor/check.ts';
 import { examine } from 'instep/src/doctor/examine.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { HANDLED_TYPES } from 'instep/src/stripe/parse-event.ts';
-import { ApiCollection, type ApiObject } from 'instep/src/testing/api-collection.ts';
-import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiFault,
+  type ApiObject,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { atEndOfFile } from '../end-of-file.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';

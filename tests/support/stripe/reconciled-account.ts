@@ -4,8 +4,11 @@ import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiFault,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { atEndOfFile } from '../end-of-file.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';

@@ -1,5 +1,7 @@
+import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
+import type { Json, JsonObject } from '../core/json.ts';
 import { NO_SUBSCRIPTIONS } from '../core/plan-selection.ts';
 import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
@@ -15,10 +17,9 @@ import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
 import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { CodedError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import { type CompleteCheckout, readCheckoutSession } from '../stripe/checkout-session.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
 import {
@@ -38,14 +39,7 @@ export type SyncFailedCode =
   | 'TEAM_HAS_ANOTHER_CUSTOMER';
 
 /** A checkout was not completed, or a customer not synced. Nothing was changed. */
-export class SyncFailed extends InstepError {
-  readonly code: SyncFailedCode;
-
-  constructor(code: SyncFailedCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+export class SyncFailed extends CodedError<SyncFailedCode> {}
 
 /** What `completeCheckout` and `syncCustomer` work with. */
 export type CheckoutServices = ReconcileServices & {
@@ -297,4 +291,39 @@ async function decideParkedEvents(
   customerId: string,
 ): Promise<void> {
   for await (const _ of replayParkedEvents(customerId, { ingest, query }));
+}
+
+const metadata = v.optional(v.nullable(v.record(v.string(), v.string())), null);
+
+const sessionShape = v.object({
+  status: v.literal('complete'),
+  mode: v.literal('subscription'),
+  customer: v.string(),
+  client_reference_id: v.optional(v.nullable(v.string()), null),
+  metadata,
+  subscription: v.object({ metadata }),
+});
+
+/** A checkout that is complete, and has begun a subscription. */
+type CompleteCheckout = {
+  readonly customerId: string;
+  readonly clientReferenceId: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  /** The subscription as Stripe returned it. */
+  readonly subscription: Json;
+  readonly subscriptionMetadata: Readonly<Record<string, string>>;
+};
+
+/** Reads a Checkout Session with its subscription; `null` if it is not complete or began no subscription. */
+function readCheckoutSession(session: JsonObject): CompleteCheckout | null {
+  const parsed = v.safeParse(sessionShape, session);
+  if (!parsed.success) return null;
+  const { customer, client_reference_id, metadata, subscription } = parsed.output;
+  return {
+    customerId: customer,
+    clientReferenceId: client_reference_id,
+    metadata: metadata ?? {},
+    subscription: session.subscription ?? null,
+    subscriptionMetadata: subscription.metadata ?? {},
+  };
 }

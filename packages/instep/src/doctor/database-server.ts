@@ -10,7 +10,6 @@ import { InstepError } from '../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkDatabaseClock } from './clock.ts';
 
-/** The oldest PostgreSQL that Instep runs on. */
 const OLDEST_VERSION = 140_000;
 
 const SAMPLES = 5;
@@ -110,7 +109,6 @@ export function sizeOf(bytes: number): string {
   return `${count.toFixed(count < 10 && exponent > 0 ? 1 : 0)} ${UNITS[exponent]}`;
 }
 
-/** What the database server reports about itself. */
 type ServerState = {
   /** Such as 140012 for 14.12. */
   readonly versionNumber: number;
@@ -118,7 +116,6 @@ type ServerState = {
   readonly fsync: string;
   readonly encoding: string;
   readonly databaseBytes: number;
-  /** In milliseconds since 1970. */
   readonly clockMs: number;
 };
 
@@ -137,12 +134,10 @@ async function readServerState(query: Query): Promise<ServerState> {
   return row;
 }
 
-/** One round trip to the database. */
 async function touchServer(query: Query): Promise<void> {
   await query({ name: 'touch_server', text: 'select' });
 }
 
-/** A host's answer: its state, or the error. */
 export type Host = { readonly name: string; readonly answer: Replication | InstepError };
 
 type Reached = { name: string; answer: Replication };
@@ -242,7 +237,6 @@ export type Replication = ReplicationState & {
   /** The number of standbys that are connected, and of those for which commits wait. */
   readonly standbys: number;
   readonly synchronousStandbys: number;
-  /** Whether the role can see which standbys those are. */
   readonly seesStandbys: boolean;
   /** In the syntax of `grant`. */
   readonly role: string;

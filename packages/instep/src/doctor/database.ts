@@ -23,7 +23,6 @@ type DatabaseOptions = {
   use: TableUse;
   /** `null`: invalid. */
   accessPolicy: AccessPolicy | null;
-  /** Shows a message to the user, such as the location of the files. */
   notice: (message: string) => void;
   now: () => number;
   stripeClock: ClockReading | null;

@@ -10,7 +10,6 @@ export type EventLogOptions = {
   readonly query: Query;
   /** The mode of the API key; `null` when unknown. */
   readonly keyMode: Mode | null;
-  /** The key of metadata that names a team; `teamId` by default. */
   readonly linkByMetadata?: string | null;
   /** When Stripe created the newest event, in seconds since 1970; `null` when unknown. */
   readonly newestEventSeconds: number | null;

@@ -14,7 +14,6 @@ import {
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
 import { counted } from '../runtime/amounts.ts';
-import { createInspection } from '../stripe/inspection.ts';
 import { keyKindOf } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import type { ClockReading } from './clock.ts';
@@ -25,7 +24,6 @@ type ExamineOptions = {
   environment: Environment;
   /** The public URL of the webhook route; `null` when it was not given. */
   url: URL | null;
-  /** Shows a message to the user, such as the location of the files. */
   notice: (message: string) => void;
   now: () => number;
 };
@@ -44,9 +42,7 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   let stripeClock: ClockReading | null = null;
   if (api === null) yield warning("Stripe's API", 'not checked', CONFIGURE_FIRST);
   else {
-    const inspect = createInspection(api);
-    const expected = { url, mode: keyMode };
-    const stripe = await checkStripeApi({ inspect, expected, now });
+    const stripe = await checkStripeApi({ api, expected: { url, mode: keyMode }, now });
     yield* stripe.checks;
     newestEventSeconds = stripe.newestEventSeconds;
     stripeClock = stripe.clock;

@@ -12,7 +12,6 @@ import { findHiddenRows, lackingPrivileges, type TableUse } from '../postgres/ta
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
-/** Whether the role has every privilege that Instep uses. */
 export async function checkPrivileges(
   query: Query,
   { users, teams }: Recognition,
@@ -36,7 +35,6 @@ export async function checkRowSecurity(query: Query, tables: Recognition): Promi
   });
 }
 
-/** Whether Instep's own tables are those of this program. */
 export async function checkSchemaVersion(query: Query): Promise<Check[]> {
   try {
     await checkSchema(query);
@@ -77,7 +75,6 @@ export async function checkOwnSchema(query: Query): Promise<Check[]> {
   return checks;
 }
 
-/** Whether Instep can work with the application's tables. */
 export async function checkTables(
   query: Query,
   { unfit, users, teams }: Recognition,

@@ -1,17 +1,65 @@
 import * as v from 'valibot';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
-import type { StripePage } from '../stripe/api.ts';
+import { getPage, type StripePage, TYPES_QUERY } from '../stripe/api.ts';
+import { createGet, type Get, type StripeApiOptions } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import {
-  type InspectResource,
-  RESOURCES,
-  type Resource,
-  readEventDestination,
-  readWebhookEndpoint,
-} from '../stripe/inspection.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkClock } from './clock.ts';
-import { checkWebhookEndpoints, type Expected } from './webhook-endpoints.ts';
+import {
+  checkWebhookEndpoints,
+  type Expected,
+  readEventDestination,
+  readWebhookEndpoint,
+} from './webhook-endpoints.ts';
+
+/** What the key needs permission to read, and the cost without it: a failure if Instep can't do without. */
+const RESOURCES = {
+  events: {
+    path: '/v1/events',
+    query: [['limit', '1'], ...TYPES_QUERY],
+    cost: ['failure', "missed events can't be found"],
+  },
+  subscriptions: {
+    path: '/v1/subscriptions',
+    query: [
+      ['limit', '1'],
+      ['status', 'all'],
+    ],
+    cost: [
+      'failure',
+      "an ambiguous order of events can't be resolved, and nothing can be reconciled",
+    ],
+  },
+  products: {
+    path: '/v1/products',
+    query: [['limit', '1']],
+    cost: ['failure', 'plans have no name'],
+  },
+  customers: {
+    path: '/v1/customers',
+    query: [['limit', '1']],
+    cost: ['warning', "`instep reconcile` can't recognize customers that Stripe doesn't know"],
+  },
+  'webhook endpoints': {
+    path: '/v1/webhook_endpoints',
+    // An account can't have more.
+    query: [['limit', '100']],
+    cost: ['warning', "this command can't check them, and nothing else reads them"],
+  },
+  'event destinations': {
+    path: '/v2/core/event_destinations',
+    query: [
+      ['limit', '100'],
+      ['include[0]', 'webhook_endpoint.url'],
+    ],
+    cost: ['warning', "this command can't check those with a thin payload"],
+  },
+} as const;
+
+type Resource = keyof typeof RESOURCES;
+
+/** Short, because an operator is waiting. */
+const TIMEOUT_MS = 5_000;
 
 type Answer =
   | { kind: 'granted'; page: StripePage; clock: ClockReading | null }
@@ -21,8 +69,8 @@ type Answer =
 
 type Answers = ReadonlyMap<Resource, Answer>;
 
-type StripeApiOptions = {
-  inspect: InspectResource;
+type CheckOptions = {
+  api: StripeApiOptions;
   expected: Expected;
   now: () => number;
 };
@@ -37,7 +85,7 @@ type StripeApiChecks = {
 /**
  * Runs all checks that need Stripe's API. No other check depends on them, because the API can be unreachable.
  */
-export async function checkStripeApi(options: StripeApiOptions): Promise<StripeApiChecks> {
+export async function checkStripeApi(options: CheckOptions): Promise<StripeApiChecks> {
   const answers = await askAll(options);
   const [clock = null] = [...answers.values()].flatMap((one) =>
     one.kind === 'granted' ? (one.clock ?? []) : [],
@@ -54,18 +102,20 @@ export async function checkStripeApi(options: StripeApiOptions): Promise<StripeA
 }
 
 /** If the first call gets no response, the others are left out, because they would not get one either. */
-async function askAll(options: StripeApiOptions): Promise<Answers> {
-  const [first, ...others] = RESOURCES;
-  const answer = await ask(first, options);
-  if (answer.kind === 'failed') return new Map([[first, answer]]);
-  const answers = others.map(async (resource) => [resource, await ask(resource, options)] as const);
-  return new Map([[first, answer], ...(await Promise.all(answers))]);
+async function askAll({ api, now }: CheckOptions): Promise<Answers> {
+  const get = createGet(api);
+  const answers = new Map([['events' as Resource, await ask('events', get, now)]]);
+  if (answers.get('events')?.kind === 'failed') return answers;
+  const others = Object.keys(RESOURCES).filter((name) => name !== 'events') as Resource[];
+  const asked = others.map(async (one) => [one, await ask(one, get, now)] as const);
+  return new Map([...answers, ...(await Promise.all(asked))]);
 }
 
-async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Promise<Answer> {
+async function ask(resource: Resource, get: Get, now: () => number): Promise<Answer> {
   const sentAtMs = now();
+  const { path, query } = RESOURCES[resource];
   try {
-    const page = await inspect(resource);
+    const page = await getPage(get, { path, query, timeoutMs: TIMEOUT_MS });
     const { answeredSeconds } = page;
     const receivedAtMs = now();
     const clock =
@@ -85,19 +135,6 @@ async function ask(resource: Resource, { inspect, now }: StripeApiOptions): Prom
 const NAME = "Stripe's API";
 const DASHBOARD = 'Stripe dashboard, Developers, API keys';
 
-/** The consequence of a missing permission. It is a failure if Instep can't do without the permission. */
-const COSTS: Readonly<Record<Resource, readonly ['failure' | 'warning', string]>> = {
-  events: ['failure', "missed events can't be found"],
-  subscriptions: [
-    'failure',
-    "an ambiguous order of events can't be resolved, and nothing can be reconciled",
-  ],
-  products: ['failure', 'plans have no name'],
-  customers: ['warning', "`instep reconcile` can't recognize customers that Stripe doesn't know"],
-  'webhook endpoints': ['warning', "this command can't check them, and nothing else reads them"],
-  'event destinations': ['warning', "this command can't check those with a thin payload"],
-};
-
 function checkAccess(answers: Answers): Check[] {
   const all = [...answers];
   if (all.some(([, answer]) => answer.kind === 'refused' && answer.status === 401)) {
@@ -116,7 +153,7 @@ function checkAccess(answers: Answers): Check[] {
         const advice = "check STRIPE_API_BASE: Stripe's own API has them";
         return [warning(NAME, `has no ${resource} (404)`, advice)];
       }
-      const [state, cost] = COSTS[resource];
+      const [state, cost] = RESOURCES[resource].cost;
       const result = `the key lacks permission to read ${resource}: ${cost}`;
       return [{ name: NAME, state, result, advice: `grant it (${DASHBOARD}, the key, Edit)` }];
     }),

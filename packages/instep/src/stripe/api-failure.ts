@@ -1,5 +1,5 @@
 import type { JsonObject } from '../core/json.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { codeOf, InstepError } from '../runtime/errors.ts';
 
 type FailedCall = ErrorOptions &
   Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
@@ -79,7 +79,6 @@ function retryAfterOf(headers: Headers): number | null {
 const UNTRUSTED =
   'if a proxy of yours presents it, set NODE_EXTRA_CA_CERTS to the file of its CA certificate';
 
-/** Explains a failed connection by the code of its error. */
 const NETWORK_ERRORS: Readonly<Record<string, (host: string) => string>> = {
   ECONNREFUSED: (host) => `${host} refuses connections: check STRIPE_API_BASE and the firewall`,
   ENOTFOUND: (host) => `the host name of ${host} does not exist: check the DNS`,
@@ -96,17 +95,15 @@ const NETWORK_ERRORS: Readonly<Record<string, (host: string) => string>> = {
   EPROTO: (host) => `${host} does not speak TLS: check STRIPE_API_BASE`,
 };
 
-/** The failure of a request without a complete answer. */
 export function failedConnection(cause: unknown, host: string): StripeApiFailed {
-  const code = codeOf(cause);
+  const code = reasonOf(cause);
   const known = code?.startsWith('ERR_SSL_') ? NETWORK_ERRORS.EPROTO : NETWORK_ERRORS[code ?? ''];
   const message = known?.(host) ?? `${host} can't be reached (${code ?? 'unknown reason'})`;
   return new StripeApiFailed(message, { cause });
 }
 
 /** `fetch` throws a TypeError whose cause usually has a code. */
-function codeOf(error: unknown): string | null {
+function reasonOf(error: unknown): string | null {
   if (!(error instanceof Error)) return null;
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return error.cause === undefined ? error.message : codeOf(error.cause);
+  return codeOf(error) ?? (error.cause === undefined ? error.message : reasonOf(error.cause));
 }

@@ -1,5 +1,11 @@
 import { asObject, isList, type Json } from '../core/json.ts';
-import { createGet, type Get, type StripeApiOptions, type StripeRequest } from './api-call.ts';
+import {
+  createGet,
+  type Get,
+  type StripeAnswer,
+  type StripeApiOptions,
+  type StripeRequest,
+} from './api-call.ts';
 import { StripeApiFailed } from './api-failure.ts';
 import {
   type EventNotification,
@@ -13,11 +19,9 @@ import {
 export type From = { readonly cursor: string | null };
 
 /** One page of a list, the newest object first. */
-export type StripePage = {
+export type StripePage = Pick<StripeAnswer, 'answeredSeconds'> & {
   readonly objects: readonly Json[];
   readonly hasMore: boolean;
-  /** Stripe's time when it answered, in whole seconds since 1970; `null` when it did not state it. */
-  readonly answeredSeconds: number | null;
 };
 
 /** Short, because an event waits for the name of its product, and Stripe for the response to a notification. */
@@ -99,13 +103,11 @@ export async function getPage(get: Get, request: StripeRequest): Promise<StripeP
   return { objects: data, hasMore: hasMore === true, answeredSeconds };
 }
 
-/** The id of an object; `null` when it has none. */
 export function idOf(object: Json | undefined): string | null {
   const id = asObject(object)?.id;
   return typeof id === 'string' ? id : null;
 }
 
-/** Retrieves the event that a notification announces. */
 export type RetrieveNotifiedEvent = ReturnType<typeof createEventRetrieval>;
 
 /**

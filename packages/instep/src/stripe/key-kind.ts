@@ -2,15 +2,8 @@ import { asObject, type Json } from '../core/json.ts';
 
 export type Mode = 'test' | 'live';
 
-type KeyKind = {
-  /** A restricted key has only the permissions that were ticked for it. */
-  isRestricted: boolean;
-  /** `null` when the key's prefix does not show it. */
-  mode: Mode | null;
-};
-
-/** The kind of an API key by its prefix: `sk_test_…`, `rk_live_…`. */
-export function keyKindOf(secretKey: string): KeyKind {
+/** The kind of an API key by its prefix: `sk_test_…`, `rk_live_…`. The mode is `null` if it does not show. */
+export function keyKindOf(secretKey: string): { isRestricted: boolean; mode: Mode | null } {
   const [, mode] = /^[a-z]+_(?:org_)?(test|live)_/.exec(secretKey) ?? [];
   return {
     isRestricted: secretKey.startsWith('rk_'),
@@ -27,11 +20,6 @@ export type EventOrigin = {
   readonly initiatedBy: 'request' | 'automatic' | null;
 };
 
-/**
- * The way in which an event does not match the API key. It is still applied, because its signature is valid.
- */
-export type Mismatch = 'mode' | 'account';
-
 /** Reads the origin of an event or of its notification. */
 export function originOf(event: Json): EventOrigin {
   const { livemode, account, context, request, reason } = asObject(event) ?? {};
@@ -47,8 +35,14 @@ export function originOfBody(body: Uint8Array): EventOrigin {
   return originOf(JSON.parse(new TextDecoder().decode(body)));
 }
 
-/** The mismatch of an event with a key of this mode; `null` when there is none, or when it is unknown. */
-export function mismatchOf({ mode, account }: EventOrigin, keyMode: Mode | null): Mismatch | null {
+/**
+ * The way in which an event does not match a key of this mode; `null` when it does, or when that is unknown. The event
+ * is still applied, because its signature is valid.
+ */
+export function mismatchOf(
+  { mode, account }: EventOrigin,
+  keyMode: Mode | null,
+): 'mode' | 'account' | null {
   if (account !== null) return 'account';
   return mode === null || keyMode === null || mode === keyMode ? null : 'mode';
 }

@@ -214,7 +214,6 @@ const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 /** A name that can't be stored counts as missing, because a plan must never wait for its name. */
 const name = v.fallback(v.nullish(storableName), null);
 
-/** Whether a product's name can be stored. */
 export function isStorableName(text: unknown): text is string {
   return v.is(storableName, text);
 }

@@ -70,7 +70,6 @@ export class SignatureVerifier {
   }
 }
 
-/** The signatures of a webhook's header. */
 export type Signature = {
   /** The text as it was signed: `01` is the same number as `1`, but a different text. */
   readonly timestamp: string;

@@ -4,9 +4,10 @@
  * @module
  */
 
-export { ApiCollection, type ApiObject } from './api-collection.ts';
 export {
+  ApiCollection,
   type ApiFault,
+  type ApiObject,
   type FakeStripeAccount,
   type FakeStripeApi,
   type FakeStripeObjects,

@@ -1,8 +1,8 @@
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { NO_SUBSCRIPTIONS } from 'instep/src/core/plan-selection.ts';
+import { redactBody } from 'instep/src/event-log/redact.ts';
 import { parseChange } from 'instep/src/stripe/parse-event.ts';
-import { redactBody } from 'instep/src/stripe/redact-body.ts';
 import { expect, test } from 'vitest';
 import { renderHistory } from '../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../simulation/random.ts';
