@@ -4,7 +4,6 @@ import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import { parseDuration, parseTimeSince } from '../runtime/amounts.ts';
 import { LOGGED_TYPES } from '../stripe/parse-event.ts';
 
-/** A command whose help ends with an example. */
 export function createCommand(name: string, description: string, example: string): Command {
   return new Command(name)
     .description(description)
@@ -30,13 +29,10 @@ const integerUpTo = (max: number) => (text: string) => {
   return value;
 };
 
-/** Parses a count. @throws InvalidArgumentError */
 export const positiveInteger = integerUpTo(2 ** 31 - 1);
 
-/** Parses the id of a change of a plan. @throws InvalidArgumentError */
 export const changeId = integerUpTo(Number.MAX_SAFE_INTEGER);
 
-/** Parses a duration into milliseconds. @throws InvalidArgumentError */
 export function duration(text: string): number {
   const durationMs = parseDuration(text);
   if (durationMs === null || durationMs === 0) {
@@ -45,7 +41,6 @@ export function duration(text: string): number {
   return durationMs;
 }
 
-/** Parses a point in time into milliseconds since 1970. @throws InvalidArgumentError */
 function timeSince(text: string): number {
   const atMs = parseTimeSince(text, Date.now());
   if (atMs === null) {
@@ -65,7 +60,6 @@ export function futureTime(text: string): Date {
   );
 }
 
-/** Parses a web address. @throws InvalidArgumentError */
 export function webUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new InvalidArgumentError('must be a URL such as https://your.app/api/stripe/webhook.');

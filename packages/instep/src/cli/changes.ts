@@ -13,60 +13,49 @@ import { perform } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
-import { shownTime } from './events/log.ts';
 import {
-  type Columns,
   outputClosed,
   printable,
+  printMessage,
+  type RowFormat,
+  shownTime,
   tableHead,
-  tableLine,
   writeLine,
+  writeRow,
+  writeRows,
 } from './output.ts';
 import { stopSignal } from './signals.ts';
 import { askReason, withContext } from './with-database.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 
-const COLUMNS: Columns = [
-  ['id', 8],
-  ['changed', 20],
-  ['team', 8],
-  ['cause', 11],
-  ['before', 24],
-  ['after', 24],
-  ['by', 28],
-];
-
 const planText = (plan: PlanChange['before']) =>
   plan === null ? '-' : `${plan.subscriptionStatus ?? '-'} ${plan.planName ?? ''}`.trim();
 
-function changeLine({ id, changedAt, teamId, cause, ...change }: PlanChange): string {
-  const [before, after] = [planText(change.before), planText(change.after)];
-  const by = change.operator ?? change.eventId ?? '-';
-  const cells = [id, shownTime(changedAt.getTime()), teamId, cause, before, after, by];
-  return tableLine(
-    COLUMNS,
-    cells.map((cell) => printable(String(cell))),
-  );
-}
+const CHANGES: RowFormat<PlanChange> = {
+  columns: [
+    ['id', 8],
+    ['changed', 20],
+    ['team', 8],
+    ['cause', 11],
+    ['before', 24],
+    ['after', 24],
+    ['by', 28],
+  ],
+  cells: ({ id, changedAt, teamId, cause, before, after, operator, eventId }) => {
+    const plans = [planText(before), planText(after)];
+    return [id, shownTime(changedAt.getTime()), teamId, cause, ...plans, operator ?? eventId];
+  },
+  data: (change) => change,
+};
 
-/** Whether the output still takes lines. */
-async function writeChanges(changes: readonly PlanChange[], json?: boolean): Promise<boolean> {
-  for (const change of changes) {
-    if (!(await writeLine(json ? JSON.stringify(change) : changeLine(change)))) return false;
-  }
-  return true;
-}
-
-/** Prints the history of a team's plan. */
 export async function printHistory(
   teamId: ApplicationId,
   { json, limit }: { json?: boolean; limit: number },
 ): Promise<void> {
   await withContext(async (context) => {
     const changes = await readPlanChanges(context, { teamId, limit });
-    if (!json) await writeLine(tableHead(COLUMNS));
-    await writeChanges(changes, json);
+    if ((await writeRows(CHANGES, changes, { json })) === 0) printMessage('no changes');
   });
 }
 
@@ -141,11 +130,13 @@ async function print(
   const reading = ack === true ? acknowledge(context, consumer, stop) : Promise.resolve();
   // Its error ends the loop, and is thrown below.
   reading.catch(() => failed.abort());
-  if (!json) await writeLine(tableHead(COLUMNS));
+  if (!json) await writeLine(tableHead(CHANGES.columns));
   for (let afterId = 0; !stop.aborted; ) {
     const changes = await readPlanChanges(context, { consumer, from, afterId });
-    if (!(await writeChanges(changes, json))) return;
-    afterId = changes.at(-1)?.id ?? afterId;
+    for (const change of changes) {
+      if (!(await writeRow(CHANGES, change, json))) return;
+      afterId = change.id;
+    }
     if (changes.length > 0) continue;
     if (!follow) break;
     await pause(POLL_INTERVAL_MS, { signal: stop });

@@ -9,17 +9,14 @@ import {
 } from '../config/config.ts';
 import { createExposition } from '../metrics/series.ts';
 import { OPERATIONS_DEADLINE_MS, openOperations } from '../operators-listener/open-operations.ts';
-import type { DatabaseServer } from '../postgres/connect.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, prettyLines } from '../runtime/logging.ts';
 import { createCommand } from './arguments.ts';
 import { nextSignal } from './signals.ts';
-import { withServer } from './with-database.ts';
+import { withDatabaseOf, withServer } from './with-database.ts';
 
 /** More than an operator replays at once. */
 const MAX_QUEUED = 10_000;
-
-const STATEMENT_TIMEOUT_MS = 5_000;
 
 export function consoleCommand(): Command {
   return createCommand(
@@ -47,9 +44,9 @@ async function runConsole(): Promise<void> {
     ? prettyLines((text) => process.stdout.write(text))
     : undefined;
   const logger = createLogger('info', destination);
-  await withServer(async ({ server, prepare }) => {
-    if (server.isEmbedded) await prepare();
-    await requireSchema(server);
+  await withServer(async (found) => {
+    // Without the schema, every page would be an error.
+    await withDatabaseOf(found, ({ query }) => checkSchema(query));
     const listener = await openOperations({
       ...{ config, logger },
       now: Date.now,
@@ -57,7 +54,7 @@ async function runConsole(): Promise<void> {
     });
     try {
       await listener?.show(
-        server,
+        found.server,
         createExposition(async () => []),
       );
       await ending;
@@ -65,18 +62,4 @@ async function runConsole(): Promise<void> {
       await listener?.close(OPERATIONS_DEADLINE_MS);
     }
   });
-}
-
-/** Without the schema, every page would be an error. @throws SchemaOutdated */
-async function requireSchema(server: DatabaseServer): Promise<void> {
-  const database = server.open({
-    maxConnections: 1,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    onConnectionError: () => undefined,
-  });
-  try {
-    await checkSchema(database.query);
-  } finally {
-    await database.close();
-  }
 }

@@ -7,6 +7,7 @@ import {
   type Columns,
   CommandFailed,
   paint,
+  print,
   printMessage,
   tableLine,
   warnWithoutVariableFile,
@@ -33,7 +34,7 @@ export async function doctor({ url, json = false }: Options): Promise<void> {
       warnWithoutVariableFile();
     }
     counts[check.state] += 1;
-    process.stdout.write(`${json ? JSON.stringify(check) : lineOf(check)}\n`);
+    print(json ? JSON.stringify(check) : lineOf(check));
   }
   const { ok, warning, failure } = counts;
   const summary = `${ok} ok, ${counted(warning, 'warning')}, ${counted(failure, 'failure')}`;

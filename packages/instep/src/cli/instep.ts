@@ -3,7 +3,7 @@ import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { VARIABLE_FILES } from '../config/environment.ts';
 import { CHECK_CONNECTION, isOfConnection } from '../postgres/errors.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { codeOf, InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
 import { printMessage, warnWithoutVariableFile } from './output.ts';
@@ -26,7 +26,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   checkout: async () => (await import('./team.ts')).checkoutCommand(),
   session: async () => (await import('./user.ts')).sessionCommand(),
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
-  events: async () => (await import('./events/command.ts')).eventsCommand(),
+  events: async () => (await import('./events.ts')).eventsCommand(),
   changes: async () => (await import('./changes.ts')).changesCommand(),
   alerts: async () => (await import('./alerts.ts')).alertsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
@@ -82,7 +82,7 @@ function loadVariableFiles(): void {
     try {
       process.loadEnvFile(file);
     } catch (error) {
-      if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error;
+      if (codeOf(error) !== 'ENOENT') throw error;
     }
   }
 }

@@ -3,24 +3,16 @@ import { existsSync } from 'node:fs';
 import { stripVTControlCharacters, styleText } from 'node:util';
 import { VARIABLE_FILES } from '../config/environment.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
-import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+import { CodedError, type InstepErrorCode } from '../runtime/errors.ts';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
-export class CommandFailed extends InstepError {
-  readonly code: InstepErrorCode;
-
-  constructor(code: InstepErrorCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+export class CommandFailed extends CodedError<InstepErrorCode> {}
 
 /** A command's result: printed as `name  value` lines, or as one JSON object. */
 export type Data = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Writes a command's data to standard output. */
 export function printData(data: Data, { json }: { json?: boolean }): void {
-  process.stdout.write(json ? `${JSON.stringify(data)}\n` : `${lines(data).join('\n')}\n`);
+  print(json ? JSON.stringify(data) : lines(data).join('\n'));
 }
 
 function lines(data: Data): string[] {
@@ -30,10 +22,8 @@ function lines(data: Data): string[] {
   );
 }
 
-/** The columns of a table: the heading and the width of each. */
 export type Columns = readonly (readonly [name: string, width: number])[];
 
-/** The headings of a table's columns. */
 export function tableHead(columns: Columns): string {
   return tableLine(
     columns,
@@ -63,6 +53,41 @@ export async function writeLine(line: string): Promise<boolean> {
   return !signal.aborted;
 }
 
+/** How rows of one kind are printed: the cells of a table, or the members of a JSON line. */
+export type RowFormat<Row> = {
+  readonly columns: Columns;
+  readonly cells: (row: Row) => readonly (string | number | null)[];
+  readonly data: (row: Row) => object;
+};
+
+/** Returns false when the reader is gone. */
+export async function writeRow<Row>(
+  { columns, cells, data }: RowFormat<Row>,
+  row: Row,
+  json: boolean | undefined,
+): Promise<boolean> {
+  if (json) return await writeLine(JSON.stringify(data(row)));
+  const texts = cells(row).map((cell) => printable(String(cell ?? '-')));
+  return await writeLine(tableLine(columns, texts));
+}
+
+type WriteOptions = { json?: boolean | undefined; limit?: number };
+
+/** Writes up to `limit` rows, below the headings. Returns their number. */
+export async function writeRows<Row>(
+  format: RowFormat<Row>,
+  rows: AsyncIterable<Row> | Iterable<Row>,
+  { json, limit = Number.POSITIVE_INFINITY }: WriteOptions,
+): Promise<number> {
+  let count = 0;
+  for await (const row of rows) {
+    if (count === 0 && !json) await writeLine(tableHead(format.columns));
+    count += 1;
+    if (!(await writeRow(format, row, json)) || count === limit) break;
+  }
+  return count;
+}
+
 /** Escapes untrusted text for a terminal, so that nothing in it can move the cursor. */
 export function printable(text: string): string {
   return text.replace(
@@ -71,11 +96,21 @@ export function printable(text: string): string {
   );
 }
 
+/** A time in UTC to the second. */
+export function shownTime(atMs: number): string {
+  return new Date(atMs).toISOString().replace('T', ' ').replace(/\.\d+/, '');
+}
+
 type Format = Parameters<typeof styleText>[0];
 
 /** Colors text if standard output is a terminal, unless NO_COLOR is set (no-color.org). */
 export function paint(format: Format, text: string): string {
   return process.stdout.isTTY && !process.env.NO_COLOR ? styleText(format, text) : text;
+}
+
+/** Writes data to standard output. */
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`);
 }
 
 /** Writes a message, which is not data, to standard error. */
@@ -90,7 +125,6 @@ export function warnWithoutVariableFile(): void {
   printMessage(`${process.cwd()} has no ${files}, so all variables come from the environment`);
 }
 
-/** The columns of `planCells`. */
 export const PLAN_COLUMNS: Columns = [
   ['status', 10],
   ['plan', 9],

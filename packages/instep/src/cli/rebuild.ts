@@ -4,7 +4,7 @@ import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { perform } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
-import { CommandFailed, planChanges, printMessage } from './output.ts';
+import { CommandFailed, planChanges, print, printMessage } from './output.ts';
 import { askReason, withContext } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
@@ -28,13 +28,11 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
     teamId: team,
     isDryRun: dryRun,
     onDifference(difference: Difference) {
-      process.stdout.write(`${json ? JSON.stringify(difference) : describe(difference)}\n`);
+      print(json ? JSON.stringify(difference) : describe(difference));
     },
     onFailure({ customerId, error: { code, message } }: RebuildFailure) {
-      const line = json
-        ? JSON.stringify({ customerId, error: { code, message } })
-        : `customer ${customerId}: not rebuilt: ${message}`;
-      process.stdout.write(`${line}\n`);
+      const data = { customerId, error: { code, message } };
+      print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
     },
   } as const;
   const { repaired, kept, failed } = await withContext((context, operator) =>

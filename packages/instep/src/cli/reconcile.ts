@@ -2,15 +2,14 @@ import type { Command } from 'commander';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
-  NothingToResume,
+  ReconciliationFailed,
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
-import { ReconciliationFailed } from '../maintenance/reconcile/reconcile.ts';
 import { perform } from '../operate/perform.ts';
-import { counted, countText, durationText } from '../runtime/amounts.ts';
+import { counted, countText } from '../runtime/amounts.ts';
+import type { InstepErrorCode } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
-import { shownTime } from './events/log.ts';
-import { CommandFailed, paint, planChanges, printMessage } from './output.ts';
+import { CommandFailed, planChanges, print, printMessage, shownTime } from './output.ts';
 import { stopSignal } from './signals.ts';
 import { askReason, withStripe } from './with-database.ts';
 
@@ -33,7 +32,6 @@ export function reconcileCommand(): Command {
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const signal = stopSignal();
   const counts = await withStripe(async (context, operator) => {
-    const bars = createBars();
     const task = {
       action: 'reconcile',
       customerId: customer,
@@ -41,21 +39,21 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       resume: resume ? 'required' : 'no',
       signal,
       onIssue(issue: ReconciliationIssue) {
-        bars.clear();
-        process.stdout.write(`${json ? JSON.stringify(issue) : describeIssue(issue)}\n`);
+        clearProgress();
+        print(json ? JSON.stringify(issue) : describeIssue(issue));
       },
-      onProgress: bars.show,
+      onProgress: showProgress,
     } as const;
     try {
       return await perform(context, operator, task);
     } catch (error) {
       throw customer === undefined ? withHint(error) : error;
     } finally {
-      bars.clear();
+      clearProgress();
     }
   });
 
-  if (json) process.stdout.write(`${JSON.stringify({ kind: 'counts', ...counts })}\n`);
+  if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
   if (left === 0) return;
@@ -67,33 +65,20 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   );
 }
 
-/** The error, with the option that helps. */
+/** The option that helps. */
+const HINTS: Partial<Record<InstepErrorCode, string>> = {
+  NOTHING_TO_RESUME: 'run without --resume',
+  RECONCILIATION_FAILED: 'continue with `instep reconcile --resume`',
+};
+
 function withHint(cause: unknown): unknown {
-  if (cause instanceof NothingToResume) {
-    return new NothingToResume(`${cause.message}: run without --resume`, { cause });
-  }
-  if (cause instanceof ReconciliationFailed) {
-    const hint = 'continue with `instep reconcile --resume`';
-    return new ReconciliationFailed(`${cause.message}: ${hint}`, { cause });
-  }
-  return cause;
+  if (!(cause instanceof ReconciliationFailed)) return cause;
+  const hint = HINTS[cause.code];
+  return hint === undefined
+    ? cause
+    : new CommandFailed(cause.code, `${cause.message}: ${hint}`, { cause });
 }
 
-/** One progress bar for each step. */
-function createBars() {
-  let step: StepProgress['of'] | undefined;
-  let bar: Progress | undefined;
-  return {
-    show({ of, done, total }: StepProgress): void {
-      if (step !== of) bar = createProgress({ unit: of, total });
-      step = of;
-      bar?.show(done);
-    },
-    clear: () => bar?.clear(),
-  };
-}
-
-/** An issue in one line. */
 export function describeIssue(issue: ReconciliationIssue): string {
   switch (issue.kind) {
     case 'drift':
@@ -121,7 +106,6 @@ function describeDrift(drift: DriftIssue): string {
   return `team ${teamId} (${customerId}): ${changes} (${why}${since})`;
 }
 
-/** The counts of a reconciliation in one line. */
 function describeCounts(counts: Counts, isDryRun: boolean): string {
   const { subscriptions, teams, drifts, repaired, unreadable } = counts;
   const left = isDryRun ? 0 : drifts - repaired;
@@ -142,52 +126,12 @@ function nonzero(count: number, noun: string, which: string): string[] {
   return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
 }
 
-export type Progress = {
-  show(done: number): void;
-  clear(): void;
-};
-
-type ProgressOptions = {
-  unit: string;
-  /** The exact or estimated total; `null` when it is unknown. */
-  total: number | null;
-};
-
-const WIDTH = 30;
-const INTERVAL_MS = 100;
-
-/** A progress bar on standard error, if standard output is a terminal. */
-export function createProgress(options: ProgressOptions): Progress {
-  if (!process.stdout.isTTY) return { show: () => undefined, clear: () => undefined };
-  let shownAtMs = Number.NEGATIVE_INFINITY;
-  let began: { done: number; atMs: number } | undefined;
-  return {
-    show(done) {
-      const nowMs = performance.now();
-      began ??= { done, atMs: nowMs };
-      if (nowMs - shownAtMs < INTERVAL_MS) return;
-      shownAtMs = nowMs;
-      const perSecond = ((done - began.done) * 1_000) / Math.max(1, nowMs - began.atMs);
-      process.stderr.write(`\r${progressLine(options, done, perSecond)}\u001b[K`);
-    },
-    clear: () => process.stderr.write('\r\u001b[K'),
-  };
+/** Shows how far a step is on standard error, if standard output is a terminal. */
+export function showProgress({ of, done, total }: Omit<StepProgress, 'of'> & { of: string }): void {
+  const all = total === null || done > total ? '' : ` of ${countText(total)}`;
+  if (process.stdout.isTTY) process.stderr.write(`\r${countText(done)}${all} ${of}\u001b[K`);
 }
 
-/** `████░░░░  43%  43,200 of 100,000 subscriptions, 998/s, 57 s left` */
-export function progressLine(
-  { unit, total }: ProgressOptions,
-  done: number,
-  perSecond: number,
-): string {
-  const isMoving = perSecond > 0;
-  const rate = isMoving ? `, ${Math.round(perSecond).toLocaleString('en')}/s` : '';
-  const count = done.toLocaleString('en');
-  if (total === null || done > total) return `${count} ${unit}${rate}`;
-  const share = total === 0 ? 1 : done / total;
-  const bar = '█'.repeat(Math.round(share * WIDTH)).padEnd(WIDTH, '░');
-  const percent = `${Math.floor(share * 100)}%`.padStart(4);
-  const left = isMoving ? `, ${durationText(((total - done) * 1_000) / perSecond)} left` : '';
-  const of = `${count} of ${total.toLocaleString('en')} ${unit}`;
-  return `${paint('green', bar)} ${percent}  ${of}${rate}${left}`;
+export function clearProgress(): void {
+  if (process.stdout.isTTY) process.stderr.write('\r\u001b[K');
 }

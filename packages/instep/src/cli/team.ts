@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { act } from '../operate/act.ts';
+import { type ActionRequest, type ActOptions, act } from '../operate/act.ts';
 import { addTeam } from '../operate/add.ts';
 import type { ActionResult } from '../operate/audit.ts';
-import type { OperateContext } from '../operate/context.ts';
+import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
 import { findCustomersAtStripe, MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
@@ -13,14 +13,12 @@ import type { Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
-  type Columns,
   CommandFailed,
   printable,
   printData,
   printMessage,
-  tableHead,
-  tableLine,
-  writeLine,
+  type RowFormat,
+  writeRows,
 } from './output.ts';
 import { askReason, withContext, withOptionalStripe, withStripe } from './with-database.ts';
 
@@ -47,19 +45,18 @@ export function teamCommand(): Command {
     )
     .addCommand(
       askReason(
-        createCommand(
+        ofTeam(
           'link',
           'link a team to its customer at Stripe',
           'instep team link 1 --customer cus_123 --reason "paid with another address"',
         )
-          .argument('<id>', 'team id', applicationId)
           .requiredOption('--customer <id>', 'id of the customer at Stripe')
           .option('--json', 'print JSON')
           .action(link),
       ),
     )
     .addCommand(
-      askReason(ofTeam('unlink', "take a team's customer away, and with it the plan", unlink)),
+      askReason(plain('unlink', "take a team's customer away, and with it the plan", unlink)),
     )
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
@@ -72,22 +69,20 @@ export function teamCommand(): Command {
         .option('--json', 'print a JSON line for each team')
         .action(list),
     )
-    .addCommand(ofTeam('show', 'show a team and its plan', show))
+    .addCommand(plain('show', 'show a team and its plan', show))
     .addCommand(
-      createCommand('history', "show the changes of a team's plan", 'instep team history 1')
-        .argument('<id>', 'team id', applicationId)
+      ofTeam('history', "show the changes of a team's plan")
         .option('--limit <count>', 'maximum number of changes', positiveInteger, 20)
         .option('--json', 'print a JSON line for each change')
         .action(printHistory),
     )
-    .addCommand(ofTeam('access', 'show whether a team has access, why, and until when', access))
+    .addCommand(plain('access', 'show whether a team has access, why, and until when', access))
     .addCommand(
-      createCommand(
+      ofTeam(
         'grant',
         'give a team a plan without a subscription',
         'instep team grant 1 --plan Partner --until 2027-01-01 --reason "launch partner"',
       )
-        .argument('<id>', 'team id', applicationId)
         .requiredOption('--plan <name>', 'name of the plan')
         .requiredOption('--reason <text>', 'why the team gets it')
         .option('--product <id>', 'id of a product at Stripe')
@@ -95,24 +90,24 @@ export function teamCommand(): Command {
         .option('--json', 'print JSON')
         .action(grant),
     )
-    .addCommand(askReason(ofTeam('revoke-grant', "end a team's grant", revoke)))
+    .addCommand(askReason(plain('revoke-grant', "end a team's grant", revoke)))
     .addCommand(
-      createCommand('note', 'write a note about a team', 'instep team note 1 "paid by invoice"')
-        .argument('<id>', 'team id', applicationId)
+      ofTeam('note', 'write a note about a team', 'instep team note 1 "paid by invoice"')
         .argument('<text>', 'the note')
         .action(addNote),
     )
-    .addCommand(askReason(ofTeam('sync', 'give a team the plan that Stripe has now', sync)));
+    .addCommand(askReason(plain('sync', 'give a team the plan that Stripe has now', sync)));
+}
+
+/** A command that takes the id of a team. */
+function ofTeam(name: string, description: string, example = `instep team ${name} 1`): Command {
+  return createCommand(name, description, example).argument('<id>', 'team id', applicationId);
 }
 
 type OfTeam = (id: ApplicationId, options: Json) => Promise<void>;
 
-/** A command that takes only the id of a team. */
-function ofTeam(name: string, description: string, action: OfTeam): Command {
-  return createCommand(name, description, `instep team ${name} 1`)
-    .argument('<id>', 'team id', applicationId)
-    .option('--json', 'print JSON')
-    .action(action);
+function plain(name: string, description: string, action: OfTeam): Command {
+  return ofTeam(name, description).option('--json', 'print JSON').action(action);
 }
 
 export function checkoutCommand(): Command {
@@ -140,14 +135,25 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
   });
 }
 
+/** Acts on one team. Returns what was done. @throws CommandFailed if there is no such team */
+async function actOn(
+  context: OperateContext,
+  operator: Operator,
+  id: ApplicationId,
+  request: Omit<ActionRequest, 'subject'>,
+  options: ActOptions = {},
+): Promise<ActionResult | undefined> {
+  await requireTeam(context, id);
+  const subject = { kind: 'team', id: String(id) } as const;
+  const { results } = await act(context, operator, [{ ...request, subject }], options);
+  return results[0]?.result;
+}
+
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
   await withContext(async (context, operator) => {
-    await requireTeam(context, id);
-    const subject = { kind: 'team', id: String(id) } as const;
-    const request = { action: 'link', subject, linkTo: customer, canReplace: true } as const;
-    const { results } = await act(context, operator, [request]);
-    for (const { result } of results) {
-      if (result.code === 'linked') continue;
+    const request = { action: 'link', linkTo: customer, canReplace: true } as const;
+    const result = await actOn(context, operator, id, request);
+    if (result !== undefined && result.code !== 'linked') {
       const { teams } = await findCustomers(context, customer);
       const others = teams.filter((team) => team.id !== id);
       throw new CommandFailed('TEAM_NOT_LINKED', linkFailureText(result, id, others));
@@ -179,49 +185,50 @@ function teamText({ id, name }: NamedTeam): string {
 
 async function unlink(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async (context, operator) => {
-    await requireTeam(context, id);
-    const subject = { kind: 'team', id: String(id) } as const;
-    const { results } = await act(context, operator, [{ action: 'unlink', subject }]);
-    for (const { isDone, result } of results) {
-      if (result.code === 'not-linked')
-        throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} has no customer`);
+    const result = await actOn(context, operator, id, { action: 'unlink' });
+    if (result?.code === 'not-linked') {
+      throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} has no customer`);
+    }
+    if (result !== undefined && result.code !== 'unlinked') {
       const reason = result.code === 'failed' ? result.error : result.code;
-      if (!isDone)
-        throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} was not unlinked: ${reason}`);
+      throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} was not unlinked: ${reason}`);
     }
     await print(context, id, options);
   });
 }
 
-const COLUMNS: Columns = [
-  ['id', 8],
-  ['name', 24],
-  ['customer', 20],
-  ['status', 10],
-  ['plan', 9],
-];
+const TEAMS: RowFormat<NamedTeam> = {
+  columns: [
+    ['id', 8],
+    ['name', 24],
+    ['customer', 20],
+    ['status', 10],
+    ['plan', 9],
+  ],
+  cells: ({ id, name, customerId, plan: { subscriptionStatus, planName } }) => [
+    id,
+    name,
+    customerId,
+    subscriptionStatus,
+    planName,
+  ],
+  data: ({ id, name, customerId, plan }) => ({
+    id,
+    name,
+    providerCustomerId: customerId,
+    ...plan,
+  }),
+};
 
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
-async function list({ search: text, email, limit, json }: ListOptions) {
+async function list({ search: text, email, ...options }: ListOptions) {
   await withOptionalStripe(async (context) => {
-    let count = 0;
     const atStripe = email !== undefined && text === undefined;
     const found = atStripe
       ? teamsOfPerson(context, email)
       : findTeams(context, { text, email }).all();
-    for await (const { id, name, customerId, plan } of found) {
-      if (count === 0 && !json) await writeLine(tableHead(COLUMNS));
-      const cells = [String(id), name, customerId, plan.subscriptionStatus, plan.planName];
-      const line = json
-        ? JSON.stringify({ id, name, providerCustomerId: customerId, ...plan })
-        : tableLine(
-            COLUMNS,
-            cells.map((cell) => printable(cell ?? '-')),
-          );
-      count += 1;
-      if (!(await writeLine(line)) || count === limit) break;
-    }
+    const count = await writeRows(TEAMS, found, options);
     if (count === 0) printMessage('no teams');
   });
 }
@@ -301,11 +308,9 @@ async function revoke(id: ApplicationId, options: Json): Promise<void> {
 }
 
 async function addNote(id: ApplicationId, note: string): Promise<void> {
-  await withContext(async (context, operator) => {
-    await requireTeam(context, id);
-    const subject = { kind: 'team', id: String(id) } as const;
-    await act(context, operator, [{ action: 'note', subject }], { note });
-  });
+  await withContext((context, operator) =>
+    actOn(context, operator, id, { action: 'note' }, { note }),
+  );
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {

@@ -5,7 +5,7 @@ import { addUser } from '../operate/add.ts';
 import { readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
-import { CommandFailed, type Data, printData } from './output.ts';
+import { CommandFailed, type Data, print, printData } from './output.ts';
 import { askReason, withContext, withDatabase } from './with-database.ts';
 
 type AddOptions = {
@@ -88,5 +88,5 @@ async function issue({ user, days, json }: IssueOptions): Promise<void> {
   const cookie = `${SESSION_COOKIE}=${token}`;
   const expires = new Date(nowMs + lifetimeMs).toISOString();
   if (json) printData({ cookie, expires }, { json });
-  else process.stdout.write(`${cookie}\n`);
+  else print(cookie);
 }

@@ -47,24 +47,30 @@ export async function withServer<Result>(
   }
 }
 
-/**
- * Runs work on the database, whether it is migrated or not, with the names that are declared for the
- * application's tables. An embedded database is migrated first.
- */
+/** Runs work on a server's database, whether it is migrated or not. An embedded one is migrated first. */
+export async function withDatabaseOf<Result>(
+  { server, prepare }: Server,
+  work: (database: Database) => Promise<Result>,
+  maxConnections = 1,
+): Promise<Result> {
+  if (server.isEmbedded) await prepare();
+  const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
+  const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
+  try {
+    return await work(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/** The same for the configured database, with the names that are declared for the application's tables. */
 export function withAnyDatabase<Result>(
   work: (database: Database, declared: DeclaredTables) => Promise<Result>,
   maxConnections = 1,
 ): Promise<Result> {
-  return withServer(async ({ server, prepare }) => {
-    if (server.isEmbedded) await prepare();
-    const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
-    const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
-    try {
-      return await work(database, server.tables);
-    } finally {
-      await database.close();
-    }
-  });
+  return withServer((found) =>
+    withDatabaseOf(found, (database) => work(database, found.server.tables), maxConnections),
+  );
 }
 
 /**
@@ -96,24 +102,20 @@ const MAX_QUEUED = 100_000;
 
 type Work<Result> = (context: OperateContext, operator: Operator) => Promise<Result>;
 
-/** Runs functions of `instep/operate` on the migrated database, for the account of the operating system. */
-export async function withContext<Result>(work: Work<Result>): Promise<Result> {
-  return await withContextOf(null, work);
+/** The same as `withContext` for functions that ask Stripe, with STRIPE_SECRET_KEY. */
+export async function withStripe<Result>(work: Work<Result>): Promise<Result> {
+  return await withContext(work, readApiConfig(process.env));
 }
 
 /** The same for functions that can also ask Stripe, if STRIPE_SECRET_KEY is set. */
 export async function withOptionalStripe<Result>(work: Work<Result>): Promise<Result> {
-  return await (process.env.STRIPE_SECRET_KEY ? withStripe : withContext)(work);
+  return await (process.env.STRIPE_SECRET_KEY ? withStripe(work) : withContext(work));
 }
 
-/** The same for functions that ask Stripe, with STRIPE_SECRET_KEY. */
-export async function withStripe<Result>(work: Work<Result>): Promise<Result> {
-  return await withContextOf(readApiConfig(process.env), work);
-}
-
-async function withContextOf<Result>(
-  stripeApi: ReturnType<typeof readApiConfig> | null,
+/** Runs functions of `instep/operate` on the migrated database, for the account of the operating system. */
+export async function withContext<Result>(
   work: Work<Result>,
+  stripeApi: ReturnType<typeof readApiConfig> | null = null,
 ): Promise<Result> {
   return await withDatabase(async (database) => {
     const context = createContext({

@@ -11,21 +11,31 @@ import {
   openOperations,
 } from '../../operators-listener/open-operations.ts';
 import type { Query } from '../../postgres/database.ts';
-import {
-  addTeam,
-  type LinkedTeam,
-  readLinkedTeams,
-  readTeam,
-} from '../../postgres/statements/teams.ts';
+import { addTeam, readLinkedTeams, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import { ListenFailed, listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
-import type { ApiCollection, ApiObject } from '../../testing/api-collection.ts';
-import { type FakeStripeApi, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
-import { createSubscriptionEvent, signWebhook } from '../../testing/stripe-objects.ts';
+import {
+  type ApiCollection,
+  type FakeStripeApi,
+  startFakeStripeApi,
+} from '../../testing/fake-stripe-api.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEvent,
+  signedRequest,
+} from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
-import { type Columns, PLAN_COLUMNS, paint, planCells, tableHead, tableLine } from '../output.ts';
+import {
+  type Columns,
+  PLAN_COLUMNS,
+  paint,
+  planCells,
+  print,
+  tableHead,
+  tableLine,
+} from '../output.ts';
 import { stopSignal } from '../signals.ts';
 import {
   createActivity,
@@ -54,7 +64,6 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
   mkdirSync(dataFolder, { recursive: true });
   const logFile = resolve(dataFolder, 'server.log');
   const logger = createLogger('info', { write: (line) => appendFileSync(logFile, line) });
-  const now = Date.now;
 
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -86,20 +95,20 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       ingest: instep.ingestEvents,
       subscriptions,
       suffix: team.suffix,
-      startMs: now(),
+      startMs: Date.now(),
     };
     await createCases(activity);
     const deliverActivity = await createActivity(activity);
     await showEvents(demo);
-    const console = await openConsole(config, { logger, now });
+    const console = await openConsole(config, { logger, now: Date.now });
     if (console !== null) {
       closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
       await console.show(instep.databaseServer, instep.metrics);
     }
     showNextSteps(demo, logFile, console?.url);
     print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
-    const deliver = async (body: string) => (await post(demo, body)).status === 200;
-    await deliverActivity({ deliver, now, signal });
+    const deliver = async (event: SubscriptionEvent) => (await post(demo, event)).status === 200;
+    await deliverActivity({ deliver, signal });
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -167,7 +176,7 @@ async function showEvents(demo: RunningDemo): Promise<void> {
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
     const secret = isForged ? 'whsec_that_is_wrong' : undefined;
-    const { status, text } = await post(demo, JSON.stringify(event), secret);
+    const { status, text } = await post(demo, event, secret);
     const after = await readPlan(query, team.teamId);
     const isOurs = event.data.object.customer === team.customerId;
     // The starter's checkout writes the first plan, with its name.
@@ -188,15 +197,12 @@ function besidePlan(starter: TeamPlan, plan: TeamPlan): string {
 
 async function post(
   { url, config }: RunningDemo,
-  body: string,
+  event: SubscriptionEvent,
   secret = config.webhookSecrets[0],
 ): Promise<{ status: number; text: string }> {
-  const response = await fetch(`${url}/api/stripe/webhook`, {
-    method: 'POST',
-    headers: { 'Stripe-Signature': signWebhook(body, secret, Date.now()) },
-    body,
-    signal: AbortSignal.timeout(POST_DEADLINE_MS),
-  });
+  const signal = AbortSignal.timeout(POST_DEADLINE_MS);
+  const request = { ...signedRequest(event, secret), signal };
+  const response = await fetch(`${url}/api/stripe/webhook`, request);
   return { status: response.status, text: await response.text() };
 }
 
@@ -236,16 +242,11 @@ function shorten(path: string): string {
   return relative('', path) || '.';
 }
 
-function print(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
 const bold = (text: string) => paint('bold', text);
 const gray = (text: string) => paint('gray', text);
 const wrong = (text: string) => paint('red', `✗ ${text}`);
 
 type SignedInTeam = {
-  /** Makes the ids of one demo unique in its database. */
   suffix: string;
   teamId: ApplicationId;
   customerId: string;
@@ -271,28 +272,17 @@ async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<S
 
 const MAX_TEAMS = 10_000;
 
-/**
- * Adds the customers of earlier demos on the same database to the stand-in for Stripe's API, each
- * with its team's subscription. Otherwise reconciliation would report drift for all of them.
- */
+/** Without their customers at the stand-in for Stripe, teams of earlier demos would be out of sync. */
 async function restoreEarlierRuns(query: Query, stripe: FakeStripeApi): Promise<void> {
   const { found } = await readLinkedTeams(query, { afterId: null, limit: MAX_TEAMS });
-  for (const team of found) {
-    stripe.customers.set({ id: team.customerId });
-    const subscription = subscriptionOf(team);
-    if (subscription !== null) stripe.subscriptions.set(subscription);
+  for (const { customerId, plan } of found) {
+    stripe.customers.set({ id: customerId });
+    const { providerSubscriptionId: subscriptionId, subscriptionStatus: status } = plan;
+    if (!subscriptionId || !status) continue;
+    const productId = plan.providerProductId ?? undefined;
+    const fields = { customerId, subscriptionId, productId, status, createdSeconds: 0 };
+    stripe.subscriptions.set(createSubscriptionEvent(fields).data.object);
   }
-}
-
-function subscriptionOf({ customerId, plan }: LinkedTeam): ApiObject | null {
-  const {
-    subscriptionStatus: status,
-    providerProductId: productId,
-    providerSubscriptionId: subscriptionId,
-  } = plan;
-  if (!status || !productId || !subscriptionId) return null;
-  const fields = { customerId, subscriptionId, productId, status, createdSeconds: 0 };
-  return createSubscriptionEvent(fields).data.object;
 }
 
 const PORTS_TO_TRY = 100;
@@ -308,7 +298,7 @@ async function atNextFreePort<Listener>(
     } catch (error) {
       const isTaken = error instanceof ListenFailed && error.isTaken;
       if (!isTaken || port === first + PORTS_TO_TRY) throw error;
-      process.stdout.write(`Port ${port} is taken. Trying ${port + 1}.\n`);
+      print(`Port ${port} is taken. Trying ${port + 1}.`);
     }
   }
 }

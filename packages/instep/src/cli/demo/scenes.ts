@@ -5,7 +5,7 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam, readTeam, writePlans } from '../../postgres/statements/teams.ts';
 import { pause } from '../../runtime/retry.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
-import type { ApiCollection } from '../../testing/api-collection.ts';
+import type { ApiCollection } from '../../testing/fake-stripe-api.ts';
 import {
   createSubscriptionEvent,
   type SubscriptionEvent,
@@ -20,6 +20,42 @@ const COMPANIES =
   Xylophone School, Yarrow Gardens, Zephyr Bicycles, Amberlight Studio, Brambleside Farm,
   Copperkettle Tea, Harbour Lanterns`.split(/,\s+/);
 
+/** What happens to a subscription. Then the company subscribes again. */
+const LIFE = [
+  ['trialing', 0],
+  ['active', 0],
+  ['active', 1],
+  ['past_due', 1],
+  ['active', 1],
+  ['active', 2],
+  ['past_due', 2],
+  ['unpaid', 2],
+  ['active', 2],
+  ['canceled', 2],
+] as const;
+
+const PRODUCTS = ['prod_starter', 'prod_base', 'prod_plus', 'prod_pro', 'prod_team'];
+
+export const PRODUCT_NAMES = {
+  prod_starter: 'Starter',
+  prod_pro: 'Pro',
+  prod_base: 'Base',
+  prod_plus: 'Plus',
+  prod_team: 'Team',
+};
+
+/** Every so many events, one arrives late or twice: after so many others, among them the company's next one. */
+const LATE_EVERY = 13;
+const TWICE_EVERY = 24;
+const LATE_BY = 40;
+
+/** The events before the demo began, more and more often, and the time between those that follow. */
+const HISTORY_EVENTS = 1_200;
+const HISTORY_MS = 3 * 60 * 60 * 1_000;
+const INTERVAL_MS = 1_000;
+
+const RETRY_AFTER_MS = 1_000;
+
 type ActivityOptions = {
   query: Query;
   ingest: Ingest;
@@ -33,51 +69,8 @@ type ActivityOptions = {
 
 type LiveOptions = {
   /** Delivers an event as Stripe does. Returns whether the response was 200. */
-  deliver: (body: string) => Promise<boolean>;
-  now: () => number;
+  deliver: (event: SubscriptionEvent) => Promise<boolean>;
   signal: AbortSignal;
-};
-
-/** What happens to a subscription, and after how many days. */
-const LIFE = [
-  { day: 0, status: 'trialing', product: 0 },
-  { day: 14, status: 'active', product: 0 },
-  { day: 31, status: 'active', product: 1 },
-  { day: 45, status: 'past_due', product: 1 },
-  { day: 48, status: 'active', product: 1 },
-  { day: 62, status: 'active', product: 2 },
-  { day: 76, status: 'past_due', product: 2 },
-  { day: 83, status: 'unpaid', product: 2 },
-  { day: 85, status: 'active', product: 2 },
-  { day: 100, status: 'canceled', product: 2 },
-] as const;
-
-/** Then the company subscribes again. */
-const LIFE_DAYS = 120;
-
-const PRODUCTS = ['prod_starter', 'prod_base', 'prod_plus', 'prod_pro', 'prod_team'];
-
-/** Every so many events, one arrives late or twice. */
-const LATE_EVERY = 13;
-const TWICE_EVERY = 24;
-const LATE_DAYS = 2.5;
-
-const HISTORY_MS = 3 * 60 * 60 * 1_000;
-
-/** The duration of one day of a company: some events per minute in the history, then one per second. */
-const HISTORY_DAY_MS = 30_000;
-const LIVE_DAY_MS = 2_500;
-
-const HISTORY_DAYS = HISTORY_MS / HISTORY_DAY_MS;
-
-const HISTORY_BATCH = 200;
-const RETRY_AFTER_MS = 1_000;
-
-/** An event, the time of its delivery, and the subscription as Stripe's API returns it then. */
-type Delivery = {
-  atMs: number;
-  body: string;
-  subscription: SubscriptionEvent['data']['object'];
 };
 
 /**
@@ -88,93 +81,65 @@ export async function createActivity(
   options: ActivityOptions,
 ): Promise<(live: LiveOptions) => Promise<void>> {
   const { query, ingest, subscriptions, suffix, startMs } = options;
-  const companies = [];
   for (const [index, name] of COMPANIES.entries()) {
-    const customerId = `cus_${suffix}_${index + 1}`;
-    await addTeam(query, { name, customerId });
-    companies.push(deliveriesOf(customerId, index, startMs));
+    await addTeam(query, { name, customerId: `cus_${suffix}_${index + 1}` });
   }
 
-  const deliveries = inOrder(companies);
-  const past: Delivery[] = [];
-  let next = deliveries.next().value;
-  for (; next.atMs <= startMs; next = deliveries.next().value) past.push(next);
-  for (let first = 0; first < past.length; first += HISTORY_BATCH) {
-    const batch = past.slice(first, first + HISTORY_BATCH);
-    for (const { subscription } of batch) subscriptions.set(subscription);
-    await ingest(batch.map(({ body, atMs }) => received(body, atMs)));
+  /** Numbered in the order in which they happen. The companies take turns. */
+  function eventAt(number: number): SubscriptionEvent {
+    const index = number % COMPANIES.length;
+    // Not all are at the same point of their lives.
+    const step = Math.floor(number / COMPANIES.length) + index;
+    const [status, product] = LIFE[step % LIFE.length] ?? LIFE[0];
+    const round = Math.floor(step / LIFE.length);
+    const left = Math.max(0, HISTORY_EVENTS - number) / HISTORY_EVENTS;
+    const laterMs = Math.max(0, number - HISTORY_EVENTS) * INTERVAL_MS;
+    return createSubscriptionEvent({
+      customerId: `cus_${suffix}_${index + 1}`,
+      subscriptionId: `sub_${suffix}_${index + 1}_${round + 1}`,
+      productId: PRODUCTS[(index + round + product) % PRODUCTS.length],
+      status,
+      createdSeconds: Math.floor((startMs - left ** 2 * HISTORY_MS + laterMs) / 1_000),
+    });
   }
 
-  return async ({ deliver, now, signal }) => {
-    for (; ; next = deliveries.next().value) {
-      if (!(await waited(next.atMs - now(), signal))) return;
-      subscriptions.set(next.subscription);
-      while (!(await deliver(next.body))) if (!(await waited(RETRY_AFTER_MS, signal))) return;
+  /** Lets an event happen. Returns what is delivered then. */
+  function deliveriesAt(number: number): SubscriptionEvent[] {
+    const earlier = number - LATE_BY;
+    const arrivesLate = earlier >= 0 && (earlier % LATE_EVERY === 0 || earlier % TWICE_EVERY === 0);
+    const event = eventAt(number);
+    subscriptions.set(event.data.object);
+    return [
+      ...(number % LATE_EVERY === 0 ? [] : [event]),
+      ...(arrivesLate ? [eventAt(earlier)] : []),
+    ];
+  }
+
+  for (let number = 0; number < HISTORY_EVENTS; number += COMPANIES.length) {
+    const numbers = COMPANIES.map((_, offset) => number + offset);
+    const past = numbers.flatMap((one) =>
+      deliveriesAt(one).map((event) => received(event, eventAt(one).created * 1_000)),
+    );
+    await ingest(past);
+  }
+
+  return async ({ deliver, signal }) => {
+    for (let number = HISTORY_EVENTS; !signal.aborted; number += 1) {
+      const dueMs = eventAt(number).created * 1_000;
+      await pause(Math.max(0, dueMs - Date.now()), { signal });
+      for (const event of deliveriesAt(number)) {
+        while (!signal.aborted && !(await deliver(event))) await pause(RETRY_AFTER_MS, { signal });
+      }
     }
   };
 }
 
-/** The deliveries of a company that always subscribes again, in the order of their times. */
-function* deliveriesOf(
-  customerId: string,
-  index: number,
-  startMs: number,
-): Generator<Delivery, never> {
-  // The companies subscribe one after the other, and not all at the same pace.
-  const firstDay = (HISTORY_DAYS * index) / (2 * COMPANIES.length) - HISTORY_DAYS;
-  const pace = 0.8 + (index % 5) / 10;
-  const timeOf = (day: number) =>
-    startMs + Math.floor(day * (day < 0 ? HISTORY_DAY_MS : LIVE_DAY_MS));
-  for (let round = 0; ; round += 1) {
-    const events = LIFE.map(({ day, status, product }) => {
-      const onDay = firstDay + (round * LIFE_DAYS + day) * pace;
-      const event = createSubscriptionEvent({
-        customerId,
-        subscriptionId: `${customerId.replace('cus', 'sub')}_${round + 1}`,
-        productId: PRODUCTS[(index + round + product) % PRODUCTS.length],
-        status,
-        createdSeconds: Math.floor(timeOf(onDay) / 1_000),
-      });
-      return { onDay, event };
-    });
-    const deliveries = events.flatMap(({ onDay, event }, position) => {
-      const number = index + round * LIFE.length + position;
-      const late = { event, atMs: timeOf(onDay + LATE_DAYS) };
-      const inTime = { event, atMs: timeOf(onDay) };
-      if (number % LATE_EVERY === 0) return [late];
-      return number % TWICE_EVERY === 0 ? [inTime, late] : [inTime];
-    });
-    for (const { event, atMs } of deliveries.sort((one, other) => one.atMs - other.atMs)) {
-      const isPast = (one: (typeof events)[number]) => one.event.created * 1_000 <= atMs;
-      const newest = events.findLast(isPast)?.event ?? event;
-      yield { atMs, body: JSON.stringify(event), subscription: newest.data.object };
-    }
-  }
-}
-
-/** Merges the deliveries of several companies, in the order of their times. */
-function* inOrder(companies: readonly Generator<Delivery, never>[]): Generator<Delivery, never> {
-  const next = companies.map((deliveries) => ({ deliveries, delivery: deliveries.next().value }));
-  for (;;) {
-    const first = next.reduce((one, other) =>
-      other.delivery.atMs < one.delivery.atMs ? other : one,
-    );
-    yield first.delivery;
-    first.delivery = first.deliveries.next().value;
-  }
-}
-
 /** An event of the past, with the time at which it would have been received. */
-function received(body: string, receivedAtMs: number): ReceivedEvent {
-  const event = parseEvent(body, { receivedAtMs, nonce: () => '' });
-  if (event.kind !== 'readable') throw new RangeError(`an event of the history is ${event.kind}`);
-  return { ...event, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
-}
-
-/** Waits. Returns false if the signal is aborted first. */
-async function waited(delayMs: number, signal: AbortSignal): Promise<boolean> {
-  await pause(Math.max(0, delayMs), { signal });
-  return !signal.aborted;
+function received(event: SubscriptionEvent, receivedAtMs: number): ReceivedEvent {
+  const body = JSON.stringify(event);
+  const parsed = parseEvent(body, { receivedAtMs, nonce: () => '' });
+  if (parsed.kind !== 'readable') throw new RangeError(`an event of the history is ${parsed.kind}`);
+  return { ...parsed, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
 }
 
 /** The guided cases: each is a company with a problem, and how to solve it in the console. */
@@ -200,7 +165,7 @@ export async function createCases(options: ActivityOptions): Promise<void> {
     };
   };
   const deliver = async (event: SubscriptionEvent) => {
-    await ingest([received(JSON.stringify(event), event.created * 1_000)]);
+    await ingest([received(event, event.created * 1_000)]);
   };
 
   // The app has not stored the customer.
@@ -226,15 +191,6 @@ export async function createCases(options: ActivityOptions): Promise<void> {
   await deliver(larkspur(150, { productId: 'prod_pro' }));
   await deliver(larkspur(30, { productId: 'prod_pro', status: 'unpaid' }));
 }
-
-/** The products of the demo. */
-export const PRODUCT_NAMES = {
-  prod_starter: 'Starter',
-  prod_pro: 'Pro',
-  prod_base: 'Base',
-  prod_plus: 'Plus',
-  prod_team: 'Team',
-};
 
 /** One event of the walkthrough, with a title that says what to look for. */
 type Scene = {

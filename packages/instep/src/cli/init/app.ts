@@ -60,7 +60,6 @@ export function readApp(folder: string) {
     frameworkVersion: dependencies[name] ?? '',
     /** Runs the app's migrations; `null` if unknown. */
     migrationCommand: script ? `${packageManager} run ${script}` : migrationCommand,
-    /** The text of each source file by its path. */
     sources: readSources(folder),
   };
 }

@@ -41,7 +41,6 @@ const path = v.pipe(
 const recordShape = v.object({
   about: v.string(),
   way: v.picklist(['inside', 'beside']),
-  /** Whether the package was installed as well. */
   installed: v.boolean(),
   files: v.array(v.object({ path, isNew: v.boolean(), patch: v.array(v.string()) })),
 });
@@ -59,7 +58,6 @@ export function readRecord({ read }: App): InitRecord | null {
   }
 }
 
-/** The diff for the user. */
 export function diffText(changes: readonly FileChange[]): string {
   const patches = changes.filter(({ path }) => path !== RECORD).map(patchOf);
   return patches.join('\n').trimEnd().replace(/^.*$/gm, coloredLine);

@@ -1,0 +1,460 @@
+import { type Command, Option } from 'commander';
+import { readEventRetention } from '../config/config.ts';
+import type { ApplicationId } from '../core/application.ts';
+import type { LoggedOutcome, SubscriptionChange } from '../core/subscription-event.ts';
+import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
+import type { EventFilter, EventRow } from '../event-log/event-rows.ts';
+import type { Reason } from '../event-log/explain.ts';
+import { reasonText } from '../event-log/reason-text.ts';
+import type { Replayed } from '../event-log/replay.ts';
+import { act } from '../operate/act.ts';
+import type { OperateContext, Operator } from '../operate/context.ts';
+import {
+  eventsNamed,
+  findEvents,
+  followEvents,
+  type SuggestedLink,
+  suggestLinks,
+} from '../operate/events.ts';
+import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
+import { readTeam } from '../operate/find-teams.ts';
+import { perform } from '../operate/perform.ts';
+import { counted } from '../runtime/amounts.ts';
+import { changeOf } from '../stripe/parse-event.ts';
+import {
+  applicationId,
+  createCommand,
+  duration,
+  outcomeOption,
+  positiveInteger,
+  sinceOption,
+  typeOption,
+} from './arguments.ts';
+import {
+  type Columns,
+  CommandFailed,
+  type Data,
+  outputClosed,
+  PLAN_COLUMNS,
+  paint,
+  planCells,
+  print,
+  printable,
+  printData,
+  printMessage,
+  type RowFormat,
+  shownTime,
+  tableHead,
+  tableLine,
+  writeLine,
+  writeRows,
+} from './output.ts';
+import { stopSignal } from './signals.ts';
+import { askReason, withContext } from './with-database.ts';
+
+export function eventsCommand(): Command {
+  return createCommand(
+    'events',
+    'list, explain, replay, dismiss, prune and redact logged events',
+    'instep events list --customer cus_123',
+  )
+    .addCommand(askReason(eventsListCommand()))
+    .addCommand(eventsShowCommand())
+    .addCommand(askReason(eventsReplayCommand()))
+    .addCommand(askReason(eventsDismissCommand()))
+    .addCommand(askReason(eventsPruneCommand()))
+    .addCommand(askReason(eventsRedactCommand()));
+}
+
+type ListOptions = {
+  customer?: string;
+  team?: ApplicationId;
+  type?: string;
+  outcome?: LoggedOutcome;
+  since?: number;
+  limit: number;
+  follow?: boolean;
+  json?: boolean;
+  acceptSuggestions?: boolean;
+};
+
+function eventsListCommand(): Command {
+  return createCommand(
+    'list',
+    'list events, newest first',
+    'instep events list --team 1 --since 7d',
+  )
+    .option('--customer <id>', 'only events of this customer')
+    .addOption(
+      new Option('--team <id>', "only events of this team's customer")
+        .argParser(applicationId)
+        .conflicts('customer'),
+    )
+    .addOption(typeOption())
+    .addOption(outcomeOption())
+    .addOption(sinceOption())
+    .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
+    .option('--follow', 'keep printing new events until Ctrl-C')
+    .option('--json', 'print a JSON line for each event')
+    .addOption(
+      new Option(
+        '--accept-suggestions',
+        'link the customers of the listed parked events to the teams that their metadata names',
+      ).conflicts('follow'),
+    )
+    .action(listAndLink);
+}
+
+async function listAndLink(options: ListOptions): Promise<void> {
+  const links = await withContext((context) => list(context, options));
+  if (!options.acceptSuggestions) {
+    for (const link of links) printMessage(suggestionText(link));
+    return;
+  }
+  await withContext(async (context, operator) => {
+    for (const { customerId, team } of links) {
+      const subject = { kind: 'customer', id: customerId } as const;
+      const request = { action: 'link-suggested', subject } as const;
+      const what = `team ${team.id} to ${printable(customerId)}`;
+      for (const { isDone, result } of (await act(context, operator, [request])).results) {
+        printMessage(isDone ? `linked ${what}` : `did not link ${what}: ${result.code}`);
+      }
+    }
+  });
+}
+
+function suggestionText({ customerId, team: { id, name, customerId: other }, key }: SuggestedLink) {
+  const customer = printable(customerId);
+  const team = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
+  const by = `by metadata.${key}`;
+  const command = `instep team link ${id} --customer ${customer}`;
+  return other === null
+    ? `${customer} is probably the customer of ${team}, ${by}. Link it: ${command}`
+    : `${customer} names ${team}, ${by}, which has another customer, ${printable(other)}. Replace that: ${command}`;
+}
+
+const MAX_SUGGESTED = 1_000;
+
+/** Lists events. Returns the links that those that wait for a team suggest. */
+async function list(context: OperateContext, options: ListOptions): Promise<SuggestedLink[]> {
+  const filter = await filterOf(context, options);
+  if (options.follow) {
+    const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
+    const events = followEvents(context, filter, signal, options.limit);
+    await writeRows(EVENTS, events, { json: options.json });
+    return [];
+  }
+  const parked = new Map<string | null, EventRow>();
+  async function* found() {
+    for await (const event of findEvents(context, filter).all()) {
+      const isNew = event.outcome === 'parked' && !parked.has(event.customerId);
+      if (isNew && parked.size < MAX_SUGGESTED) parked.set(event.customerId, event);
+      yield event;
+    }
+  }
+  if ((await writeRows(EVENTS, found(), options)) === 0) printMessage('no events');
+  return await suggestLinks(context, [...parked.values()]);
+}
+
+async function filterOf(context: OperateContext, options: ListOptions): Promise<EventFilter> {
+  const { customer, team: teamId, type, outcome, since: sinceMs } = options;
+  if (teamId === undefined) return { customerId: customer, type, outcome, sinceMs };
+  const team = await readTeam(context, teamId);
+  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${teamId}`);
+  if (team.customerId === null) {
+    throw new CommandFailed(
+      'TEAM_NOT_LINKED',
+      `team ${teamId} has no customer. Link it: instep team link ${teamId} --customer CUS`,
+    );
+  }
+  return { customerId: team.customerId, type, outcome, sinceMs };
+}
+
+type ShowOptions = { body?: boolean; json?: boolean };
+
+function eventsShowCommand(): Command {
+  return createCommand(
+    'show',
+    'show an event, its outcome with the reason, and the plan before and after',
+    'instep events show evt_123',
+  )
+    .argument('<event>', 'position in the log, or event id')
+    .option('--body', 'print only the body, byte for byte')
+    .option('--json', 'print JSON')
+    .action(async (id: string, { body, json }: ShowOptions) => {
+      const { event, explained } = await withContext(async (context) => {
+        const event = await findEvent(context, id);
+        return { event, explained: await explainEvent(context, event) };
+      });
+      if (body) process.stdout.write(event.body);
+      else if (json) print(showJson(event, explained));
+      else show(event, explained);
+    });
+}
+
+function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): string {
+  const why = reasons.map(whyText);
+  const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
+  return JSON.stringify({ ...eventData(event), why, reasons, ...plans, now });
+}
+
+/** The reason, and the command that resolves it, if one does. */
+function whyText(reason: Reason): string {
+  const command = commandFor(reason);
+  return command === null ? reasonText(reason) : `${reasonText(reason)} Run \`${command}\`.`;
+}
+
+function commandFor(reason: Reason): string | null {
+  switch (reason.code) {
+    case 'no-team':
+      return `instep team link ID --customer ${reason.customerId}`;
+    case 'readable-now':
+      return `instep events replay ${reason.position}`;
+    default:
+      return null;
+  }
+}
+
+function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent): void {
+  printData(described(event, change), {});
+  print(`\n${reasons.map(whyText).map(printable).join('\n')}`);
+  if (plans === null && teams.length === 0) return;
+
+  const before = plans?.before ?? NO_PLAN;
+  const after = plans?.after ?? NO_PLAN;
+  const columns: Columns = [['', 'before'.length], ...PLAN_COLUMNS];
+  const line = (name: string, plan: TeamPlan, than: TeamPlan, note = '') =>
+    tableLine(columns, [paint('gray', name), ...planCells(plan, than), note]);
+  const lines = [
+    tableHead(columns),
+    ...(plans === null ? [] : [line('before', before, before), line('after', after, before)]),
+    ...teams.map(({ id, plan }) => line('now', plan, plan, `team ${id}`)),
+  ];
+  print(`\n${lines.join('\n')}`);
+}
+
+function described(event: EventRow, change: SubscriptionChange | null): Data {
+  const data: Data = {
+    position: event.position,
+    event: event.eventId,
+    type: event.type,
+    customer: event.customerId,
+    subscription: event.subscriptionId,
+    status: change?.subscription.status ?? null,
+    product: change?.subscription.productId ?? null,
+    // Only the names: the values can hold personal data.
+    replaced: change?.previousAttributes ? Object.keys(change.previousAttributes).join(', ') : null,
+    created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
+    received: shownTime(event.receivedAtMs),
+    deliveries: event.deliveries,
+    outcome: event.outcome,
+  };
+  const shown = Object.entries(data).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? printable(value) : value,
+  ]);
+  return Object.fromEntries(shown);
+}
+
+type DismissOptions = { customer?: string; olderThan?: number; all?: boolean; json?: boolean };
+
+function eventsDismissCommand(): Command {
+  const command = createCommand(
+    'dismiss',
+    'stop alerts about parked events whose customer will never have a team',
+    'instep events dismiss --customer cus_123',
+  )
+    .option('--customer <id>', 'only events of this customer')
+    .option(
+      '--older-than <age>',
+      'only events received longer ago than this, such as 30d',
+      duration,
+    )
+    .option('--all', 'all parked events')
+    .option('--json', 'print JSON');
+  return command.action(async ({ customer, olderThan, all, json = false }: DismissOptions) => {
+    if (!all && customer === undefined && olderThan === undefined) {
+      return command.error('error: choose the events: --customer, --older-than or --all');
+    }
+    const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
+    const filter = { customerId: customer, receivedBeforeMs };
+    const task = { action: 'dismiss', ...filter, signal: stopSignal() } as const;
+    const dismissed = await withContext((context, operator) => perform(context, operator, task));
+    printData({ dismissed }, { json });
+  });
+}
+
+type PruneOptions = { olderThan?: number; json?: boolean };
+
+function eventsPruneCommand(): Command {
+  const command = createCommand(
+    'prune',
+    'delete old events that are no longer needed (a running server also does this)',
+    'instep events prune --older-than 90d',
+  )
+    .option('--older-than <age>', 'minimum age (default: EVENT_RETENTION)', duration)
+    .option('--json', 'print JSON');
+  return command.action(async ({ olderThan, json = false }: PruneOptions) => {
+    const retentionMs = olderThan ?? readEventRetention(process.env);
+    if (retentionMs === null) {
+      return command.error('error: EVENT_RETENTION is off. Set an age: --older-than 90d');
+    }
+    const receivedBeforeMs = Date.now() - retentionMs;
+    const signal = stopSignal();
+    const task = { action: 'prune', receivedBeforeMs, signal } as const;
+    const pruned = await withContext((context, operator) => perform(context, operator, task));
+    printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, { json });
+    if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
+  });
+}
+
+type RedactOptions = { customer: string; json?: boolean };
+
+function eventsRedactCommand(): Command {
+  return createCommand(
+    'redact',
+    "remove personal data from a customer's logged events without changing any team",
+    'instep events redact --customer cus_123',
+  )
+    .requiredOption('--customer <id>', 'customer id')
+    .option('--json', 'print JSON')
+    .action(redact);
+}
+
+async function redact({ customer, json = false }: RedactOptions): Promise<void> {
+  const redacted = await withContext((context, operator) =>
+    perform(context, operator, { action: 'redact', customerId: customer }),
+  );
+  printData({ customer, redacted }, { json });
+}
+
+type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
+
+function eventsReplayCommand(): Command {
+  const command = createCommand(
+    'replay',
+    'reprocess logged events (idempotent)',
+    'instep events replay --outcome unreadable --since 30d',
+  )
+    .argument('[event]', 'position in the log, or event id')
+    .addOption(outcomeOption())
+    .addOption(sinceOption())
+    .option('--json', 'print a JSON line for each event');
+  return command.action(async (id: string | undefined, options: ReplayOptions) => {
+    const hasFilter = options.outcome !== undefined || options.since !== undefined;
+    if ((id !== undefined) === hasFilter) {
+      command.error('error: give one event, or --outcome, --since or both');
+    }
+    await withContext((context, operator) => replay(context, operator, id, options));
+  });
+}
+
+async function replay(
+  context: OperateContext,
+  operator: Operator,
+  id: string | undefined,
+  { outcome, since, json }: ReplayOptions,
+): Promise<void> {
+  const events =
+    id === undefined
+      ? findEvents(context, { outcome, sinceMs: since }, 'oldest first').all()
+      : [await findEvent(context, id)];
+  const onReplayed = (replayed: Replayed) =>
+    writeLine(json ? replayJson(replayed) : replayLine(replayed));
+  const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
+  const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
+  printMessage(summary.join(', ') || 'no events');
+  if (outcomes.duplicate !== undefined) {
+    printMessage(
+      'Duplicates had already been decided. To repair teams that have changed since, run instep rebuild.',
+    );
+  }
+  const { failed = 0 } = outcomes;
+  if (failed > 0)
+    throw new CommandFailed(
+      'REPLAY_FAILED',
+      `the database refused ${counted(failed, 'event')}: see above`,
+    );
+}
+
+function replayLine({ event, outcome, teamIds, error }: Replayed): string {
+  const team = teamIds.length === 0 ? '' : `  team ${teamIds.join(', ')}`;
+  const why = error === null ? '' : `  ${printable(error.message)}`;
+  const id = printable(event.eventId ?? '-');
+  return `${String(event.position).padStart(8)}  ${id}  ${event.outcome} → ${outcome}${team}${why}`;
+}
+
+function replayJson({ event, outcome, teamIds, error }: Replayed): string {
+  return JSON.stringify({
+    position: event.position,
+    eventId: event.eventId,
+    was: event.outcome,
+    outcome,
+    teamIds,
+    error: error?.message ?? null,
+  });
+}
+
+const EVENTS: RowFormat<EventRow> = {
+  columns: [
+    ['position', 8],
+    ['received', 20],
+    ['event', 28],
+    ['type', 7],
+    ['status', 10],
+    ['customer', 18],
+    ['outcome', 10],
+    ['deliveries', 10],
+  ],
+  cells: (event) => [
+    String(event.position).padStart(8),
+    shownTime(event.receivedAtMs),
+    event.eventId,
+    event.type.slice(event.type.lastIndexOf('.') + 1),
+    statusOf(event),
+    event.customerId,
+    event.outcome,
+    event.deliveries,
+  ],
+  data: eventData,
+};
+
+function eventData(event: EventRow) {
+  const { position, eventId, type, customerId, subscriptionId, outcome, deliveries } = event;
+  const { createdAtMs, receivedAtMs } = event;
+  const createdAt = createdAtMs === null ? null : new Date(createdAtMs).toISOString();
+  const receivedAt = new Date(receivedAtMs).toISOString();
+  const status = statusOf(event);
+  const ids = { position, eventId, type, customerId, subscriptionId };
+  return { ...ids, status, createdAt, receivedAt, outcome, deliveries };
+}
+
+function statusOf(event: EventRow): string | null {
+  return changeOf(event)?.subscription.status ?? null;
+}
+
+const SHOWN = 20;
+
+/**
+ * Finds an event by its position in the log, which is a whole number, or by its id.
+ *
+ * @throws CommandFailed
+ */
+async function findEvent(context: OperateContext, text: string): Promise<EventRow> {
+  const found = await eventsNamed(context, text);
+  const [event] = found;
+  if (event === undefined) {
+    throw /^\d+$/.test(text)
+      ? new CommandFailed('NOT_FOUND', `there is no event at position ${text}`)
+      : new CommandFailed('NOT_FOUND', `no event in the log has the id ${printable(text)}`);
+  }
+  if (found.length === 1) return event;
+  const lines = found
+    .slice(-SHOWN)
+    .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
+  throw new CommandFailed(
+    'EVENT_AMBIGUOUS',
+    `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +
+      lines.join('\n'),
+  );
+}
