@@ -16,6 +16,7 @@ export default {
   intentionallyNotExported: [
     'AccessPolicy',
     'CODE_OF_CAUSE',
+    'CodedError',
     'CompleteCheckout',
     'Decided',
     'Effect',

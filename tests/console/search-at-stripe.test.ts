@@ -1,8 +1,11 @@
 import { createContext } from 'instep/src/operate/context.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { ApiCollection } from 'instep/src/testing/api-collection.ts';
-import { type ApiFault, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  ApiCollection,
+  type ApiFault,
+  startFakeStripeApi,
+} from 'instep/src/testing/fake-stripe-api.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { atEndOfFile } from '../support/end-of-file.ts';

@@ -281,7 +281,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
   );
   const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
-    responses.addCookie(reason);
+    responses.add(null, reason);
     if (reason !== '') metrics.sessionRejected(reason);
     if (reason === 'signature') writeForeign({});
   });

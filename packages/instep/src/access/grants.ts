@@ -18,22 +18,12 @@ import { readCustomers } from '../postgres/statements/subscriptions.ts';
 import { type PageAfter, readTeam, type Team, writePlans } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { CodedError } from '../runtime/errors.ts';
 
 /** A plan was not granted, or a grant not revoked. Nothing was changed. docs/errors.md has the remedy of each code. */
-export class GrantRefused extends InstepError {
-  readonly code:
-    | 'GRANT_INVALID'
-    | 'NO_GRANT'
-    | 'NOT_FOUND'
-    | 'NOTHING_TO_KEEP'
-    | 'TEAM_HAS_SUBSCRIPTION';
-
-  constructor(code: GrantRefused['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+export class GrantRefused extends CodedError<
+  'GRANT_INVALID' | 'NO_GRANT' | 'NOT_FOUND' | 'NOTHING_TO_KEEP' | 'TEAM_HAS_SUBSCRIPTION'
+> {}
 
 export type GrantRequest = {
   readonly planName: string;

@@ -24,7 +24,6 @@ type CatchUpOptions = {
   readonly ingest: Ingest;
   readonly listEvents: StripeApi['listEvents'];
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
   /**

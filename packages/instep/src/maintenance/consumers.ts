@@ -11,20 +11,15 @@ import {
 } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { writersHaveEnded } from '../postgres/writers.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { CodedError } from '../runtime/errors.ts';
 
 /** Where a new consumer starts: with changes from now on, or with the oldest that is kept. */
 export type FeedStart = 'now' | 'beginning';
 
 /** A call about a consumer of changes was refused. docs/errors.md has the cause and remedy of each code. */
-export class ConsumerRefused extends InstepError {
-  readonly code: 'CONSUMER_NAME_INVALID' | 'CONSUMER_UNKNOWN' | 'CHANGE_UNKNOWN';
-
-  constructor(code: ConsumerRefused['code'], message: string) {
-    super(message);
-    this.code = code;
-  }
-}
+export class ConsumerRefused extends CodedError<
+  'CONSUMER_NAME_INVALID' | 'CONSUMER_UNKNOWN' | 'CHANGE_UNKNOWN'
+> {}
 
 /** @throws ConsumerRefused: `CONSUMER_NAME_INVALID` */
 export function checkConsumerName(name: string): void {

@@ -4,14 +4,12 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
 import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import type { NameOf } from '../stripe/product-names.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
@@ -20,6 +18,7 @@ import { createLatestStatesJob } from './latest-states.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
+import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
@@ -27,27 +26,19 @@ import { sweepTeams } from './sweep.ts';
 import { countTeams } from './team-counts.ts';
 import { type Job, RetryLater } from './worker.ts';
 
-type JobsOptions = {
-  database: Database;
-  ingest: Ingest;
-  api: StripeApi;
-  nameOf: NameOf;
-  /** Which of several subscriptions decides a team's plan. */
-  planSelection: PlanSelection;
-  /** The key of a subscription's metadata that names a team; `teamId` by default. */
-  linkByMetadata?: string | null;
-  logger: Logger;
-  now: () => number;
-  nonce: () => string;
+type JobsOptions = ReconcileServices & {
+  readonly api: StripeApi;
   /** How often missed events are read from Stripe's list; `null`: never. */
-  catchUpIntervalMs: number | null;
+  readonly catchUpIntervalMs: number | null;
   /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
-  reconcileIntervalMs: number | null;
+  readonly reconcileIntervalMs: number | null;
   /** How long events stay in the log; `null`: forever. */
-  retentionMs: number | null;
+  readonly retentionMs: number | null;
   /** How long the history of plans is kept; `null`: forever. */
-  planHistoryRetentionMs: number | null;
+  readonly planHistoryRetentionMs: number | null;
 };
+
+type Due = { dueAfterMs: number; share?: number };
 
 /** For a job that reads what is known about all customers. */
 const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.01 };
@@ -57,29 +48,32 @@ const EMPTY_TEAMS_JOB = 'empty-teams';
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
-  const { database, ingest, nameOf, planSelection, logger, now, nonce } = options;
+  const { database, ingest, planSelection, logger, now, nonce } = options;
   const { catchUpIntervalMs, reconcileIntervalMs, retentionMs, planHistoryRetentionMs } = options;
   const { query } = database;
   const holder = nonce();
   const api = limitRate(options.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
-  const fillDueTeams = createFillDueTeams({
-    database,
-    planSelection,
-    logger,
-    inTurn: (read) => withLease(query, { name: EMPTY_TEAMS_JOB, holder, ...READS_ALL_TEAMS }, read),
-  });
   const clockMs = () => performance.now();
+  const inTurn =
+    (name: string, due: Due) =>
+    <Result>(work: (run: LeasedRun) => Promise<Result>) =>
+      withLease(query, { name, holder, ...due }, work);
   const leased = (
     name: string,
-    { intervalMs = 5_000, ...due }: { dueAfterMs: number; share?: number; intervalMs?: number },
+    { intervalMs = 5_000, ...due }: Due & { intervalMs?: number },
     work: (run: LeasedRun, signal: AbortSignal) => Promise<void>,
   ): Job => ({
     name,
     intervalMs,
     run: async (signal) => {
-      await withLease(query, { name, holder, ...due }, (run) => work(run, signal));
+      await inTurn(name, due)((run) => work(run, signal));
     },
+  });
+  const teams = { database, planSelection, logger };
+  const fillDueTeams = createFillDueTeams({
+    ...teams,
+    inTurn: inTurn(EMPTY_TEAMS_JOB, READS_ALL_TEAMS),
   });
   const jobs: Job[] = [
     {
@@ -119,13 +113,7 @@ export function createJobs(options: JobsOptions): Job[] {
     {
       name: 'grants',
       intervalMs: 1_000,
-      run: createGrantsJob({
-        database,
-        planSelection,
-        logger,
-        inTurn: (read) =>
-          withLease(query, { name: 'grants', holder, dueAfterMs: 0, share: 0.02 }, read),
-      }),
+      run: createGrantsJob({ ...teams, inTurn: inTurn('grants', { dueAfterMs: 0, share: 0.02 }) }),
     },
     {
       name: 'dismissed-events',
@@ -142,9 +130,7 @@ export function createJobs(options: JobsOptions): Job[] {
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
     },
   ];
-  const { linkByMetadata } = options;
-  const services = { database, ingest, api, nameOf, planSelection, logger, now, nonce };
-  const reconcile = { ...services, linkByMetadata };
+  const reconcile = { ...options, api };
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
@@ -155,11 +141,11 @@ export function createJobs(options: JobsOptions): Job[] {
     });
   }
   if (catchUpIntervalMs !== null) {
-    const compareCustomer = createComparison(reconcile);
-    const isFirstComparisonOver = async () =>
-      reconcileIntervalMs === null || (await hasCompared(query));
-    const comparing = { compareCustomer, isFirstComparisonOver };
-    const catchUp = { query, ingest, listEvents, logger, now, nonce, ...comparing };
+    const catchUp = {
+      ...{ query, ingest, listEvents, logger, now, nonce },
+      compareCustomer: createComparison(reconcile),
+      isFirstComparisonOver: async () => reconcileIntervalMs === null || (await hasCompared(query)),
+    };
     const run = createCatchUpJob(catchUp, catchUpIntervalMs);
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
@@ -186,7 +172,6 @@ type RetentionOptions = {
   query: Query;
   retentionMs: number;
   now: () => number;
-  /** This instance. */
   holder: string;
   logger: Logger;
 };
@@ -216,7 +201,6 @@ export async function pruneExpiredEvents(
   });
 }
 
-/** The database server's time, in milliseconds since 1970. */
 async function readClock(query: Query): Promise<number> {
   const [row] = await query<{ nowMs: number }>({
     name: 'read_clock',

@@ -147,9 +147,7 @@ async function release(query: Query, { name, holder, share }: Lease): Promise<vo
   });
 }
 
-/** The state of a leased job. Times in milliseconds since 1970. */
 type LeasedJobState = {
-  /** Whether an instance is running it. */
   readonly isHeld: boolean;
   readonly startedAtMs: number | null;
   readonly endedAtMs: number | null;

@@ -1,7 +1,6 @@
 import type { Refusals } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
-import type { Rejection } from '../sessions/token.ts';
 import type { SlotSeconds } from './statistics.ts';
 import type { Job } from './worker.ts';
 
@@ -30,17 +29,12 @@ export class ResponseCounts {
     this.#now = now;
   }
 
-  /** @param code why it was refused; empty for an accepted delivery */
-  add(status: number, code: string): void {
-    this.#count(status, code);
-  }
-
-  /** @param code why it is of no session; empty for a session */
-  addCookie(code: Rejection | ''): void {
-    this.#count(null, code);
-  }
-
-  #count(status: number | null, code: string): void {
+  /**
+   * Counts a response, or with `null` in place of a status, a session cookie.
+   *
+   * @param code why it was refused; empty for an accepted delivery, and for a session
+   */
+  add(status: number | null, code: string): void {
     const minuteMs = Math.floor(this.#now() / MINUTE_MS) * MINUTE_MS;
     if (this.#minutes.size < MAX_MINUTES) this.#newestMs = minuteMs;
     this.#addTo(this.#newestMs, { status, code, count: 1 });
@@ -106,7 +100,6 @@ export function createResponsesJob(query: Query, counts: ResponseCounts): Job {
 
 /** The number of responses in a time slot with this status, for this reason. */
 export type ResponsesRow = {
-  /** In milliseconds since 1970. */
   readonly startsAtMs: number;
   readonly status: number;
   /** Empty for an accepted delivery. */
@@ -117,7 +110,6 @@ export type ResponsesRow = {
 type ResponsesRequest = {
   readonly slotSeconds: SlotSeconds;
   readonly sinceMs: number;
-  /** Now by default. */
   readonly untilMs?: number;
 };
 

@@ -61,11 +61,6 @@ async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> 
   return row?.areLost === true;
 }
 
-/** Forgets which events the sums hold as parked, before the sums are computed again. */
-async function forgetParked(query: Query): Promise<void> {
-  await query({ name: 'forget_parked', text: 'delete from instep.statistics_parked' });
-}
-
 /** Adds `changes` to the sums, except for slots that are too old to be shown. */
 const ADD_CHANGES = `
   insert into instep.statistics as known (slot_seconds, starts_at, outcome, delay_bucket, count)
@@ -157,7 +152,6 @@ async function moveDecided(query: Query, after: number, nowMs: number): Promise<
   return row === undefined || row.count < EXAMINED ? 0 : row.last;
 }
 
-/** Deletes what is too old to be shown. */
 async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
   await query({
     name: 'delete_old_statistics',
@@ -172,7 +166,6 @@ async function deleteOldStatistics(query: Query, nowMs: number): Promise<void> {
 
 /** The number of events in a time slot with this outcome and this delay. */
 export type StatisticsRow = {
-  /** In milliseconds since 1970. */
   readonly startsAtMs: number;
   readonly outcome: LoggedOutcome;
   readonly delayBucket: number;
@@ -181,7 +174,6 @@ export type StatisticsRow = {
 
 export type StatisticsRequest = {
   readonly slotSeconds: SlotSeconds;
-  /** In milliseconds since 1970. */
   readonly sinceMs: number;
 };
 
@@ -309,7 +301,7 @@ async function sumStep(
   nowMs: number,
 ): Promise<Summed> {
   const isNew = summed === null || (await areStatisticsLost(query, nowMs));
-  if (isNew) await forgetParked(query);
+  if (isNew) await query('delete from instep.statistics_parked');
   const { after, upTo } = isNew ? { after: settled, upTo: settled } : summed;
 
   const examinedUpTo = await moveDecided(query, summed?.examinedUpTo ?? 0, nowMs);

@@ -36,11 +36,6 @@ export type MaintenanceOptions = {
   readonly otherJobs?: () => readonly Job[];
 };
 
-type StartOptions = {
-  /** How long to wait before the first run. */
-  startAfterMs?: number;
-};
-
 const LONGEST_PAUSE_MS = 60_000;
 
 /**
@@ -50,7 +45,7 @@ const LONGEST_PAUSE_MS = 60_000;
  */
 export function startMaintenance(
   loadJobs: LoadJobs,
-  options: MaintenanceOptions & StartOptions,
+  options: MaintenanceOptions & { startAfterMs?: number },
 ): MaintenanceWorker {
   const { startAfterMs = 0 } = options;
   const stopping = new AbortController();
@@ -251,7 +246,6 @@ const AGAIN_AFTER_MS = 10_000;
 
 type RetryLaterOptions = {
   readonly logger: Logger;
-  /** The message of a failure. */
   readonly message: string;
   readonly afterMs?: number | undefined;
 };

@@ -1,9 +1,8 @@
 import type { ApplicationId, User } from '../core/application.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Query } from '../postgres/database.ts';
-import { addTeam as insertTeam, NEW_TEAM } from '../postgres/statements/teams.ts';
-import { insertError } from '../postgres/statements/unfilled-columns.ts';
-import { addUser as insertUser, NEW_USER } from '../postgres/statements/users.ts';
+import { addTeam as insertTeam } from '../postgres/statements/teams.ts';
+import { addUser as insertUser } from '../postgres/statements/users.ts';
 import { recordActions } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 
@@ -14,15 +13,11 @@ export async function addTeam(
   team: Parameters<typeof insertTeam>[1],
 ): Promise<ApplicationId> {
   const { database, planSelection } = context;
-  const id = await database
-    .transaction(async (query) => {
-      const id = await insertTeam(query, team);
-      await recordAdded(query, context, operator, `team:${id}`);
-      return id;
-    })
-    .catch(async (error) => {
-      throw await insertError(database.query, error, NEW_TEAM);
-    });
+  const id = await database.transaction(async (query) => {
+    const id = await insertTeam(query, team);
+    await recordAdded(query, context, operator, `team:${id}`);
+    return id;
+  });
   if (team.customerId !== null) {
     await fillEmptyTeams(database, planSelection, [team.customerId], operator.name);
   }
@@ -35,16 +30,11 @@ export async function addUser(
   operator: Operator,
   user: Parameters<typeof insertUser>[1],
 ): Promise<User> {
-  const { database } = context;
-  return await database
-    .transaction(async (query) => {
-      const added = await insertUser(query, user);
-      await recordAdded(query, context, operator, `user:${added.id}`);
-      return added;
-    })
-    .catch(async (error) => {
-      throw await insertError(database.query, error, NEW_USER);
-    });
+  return await context.database.transaction(async (query) => {
+    const added = await insertUser(query, user);
+    await recordAdded(query, context, operator, `user:${added.id}`);
+    return added;
+  });
 }
 
 async function recordAdded(

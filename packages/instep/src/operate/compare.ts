@@ -1,12 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import {
+  type Progress,
   ReconciliationFailed,
-  reconcileCustomer,
-  StripeKeyForbidden,
-} from '../maintenance/reconcile/reconcile.ts';
+  readProgress,
+} from '../maintenance/reconcile/progress.ts';
+import { reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { ActionResult } from './audit.ts';
 import type { ActingContext, OperateContext } from './context.ts';
@@ -67,8 +67,7 @@ export async function compareOrRepair(
     await reconcileCustomer(team.customerId, { ...services, isDryRun, onIssue }, signal);
   } catch (error) {
     if (signal.aborted) return { code: 'failed', error: 'DEADLINE_EXCEEDED' };
-    const isOfStripe = error instanceof ReconciliationFailed || error instanceof StripeKeyForbidden;
-    if (!isOfStripe) throw error;
+    if (!(error instanceof ReconciliationFailed)) throw error;
     return { code: 'failed', error: error.code };
   }
   const issue = issues.find((one) => 'teamId' in one && one.teamId === team.id);

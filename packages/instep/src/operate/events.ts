@@ -5,11 +5,10 @@ import {
   type EventRow,
   type SortOrder,
 } from '../event-log/event-rows.ts';
-import { pseudonymsWith } from '../event-log/redact.ts';
+import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
 import { changeOf } from '../stripe/parse-event.ts';
-import { redactBody } from '../stripe/redact-body.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';

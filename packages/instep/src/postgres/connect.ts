@@ -17,7 +17,6 @@ import {
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
   readonly isEmbedded: boolean;
-  /** The application's tables and columns whose names Instep can't recognize. */
   readonly tables: DeclaredTables;
   open(options: PoolOptions): Database;
   /** Releases the server. An embedded one stops when no other process uses it. */
@@ -32,7 +31,6 @@ export type PoolOptions = Pick<
 type ConnectOptions = {
   /** Used instead of the database of these URLs or in this folder. */
   pool?: DatabasePool | undefined;
-  /** One for each server that can be the primary; none for the embedded database. */
   databaseUrls: readonly URL[];
   dataFolder: string;
   tables?: DeclaredTables;
@@ -105,27 +103,35 @@ export async function prepareDatabase(
         }
       },
     });
-    if (recognition !== undefined) await makeView(database, recognition, onWarning);
-    await takeOutOfPath(database, server.isEmbedded ? () => undefined : onWarning);
+    const found = recognition;
+    await orWarn(
+      async () => found && (await makeAccessView(database, found)),
+      ({ message }) =>
+        onWarning(
+          `the view instep.team_access is missing or outdated (${message}): run \`instep migrate\` as the owner of the schema instep`,
+        ),
+    );
+    const onPath = server.isEmbedded ? () => undefined : onWarning;
+    await orWarn(
+      () => takeOutOfPath(database, onPath),
+      ({ message }) => onPath(`${OWN_SCHEMA_FIRST} (${message}): see \`instep doctor\``),
+    );
     return ran;
   } finally {
     await database.close();
   }
 }
 
-/** The endpoints work without the view, so a role that can't make it is only a warning. */
-async function makeView(
-  database: Database,
-  recognition: Recognition,
-  onWarning: (message: string) => void,
+/** The endpoints work without it, so a role that can't do it is only a warning. */
+async function orWarn(
+  work: () => Promise<void>,
+  warn: (error: InstepError) => void,
 ): Promise<void> {
   try {
-    await makeAccessView(database, recognition);
+    await work();
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
-    onWarning(
-      `the view instep.team_access is missing or outdated (${error.message}): run \`instep migrate\` as the owner of the schema instep`,
-    );
+    warn(error);
   }
 }
 
@@ -133,14 +139,9 @@ async function takeOutOfPath(
   database: Database,
   onWarning: (message: string) => void,
 ): Promise<void> {
-  try {
-    const found = await leaveSearchPath(database);
-    if (found === null) return;
-    onWarning(
-      `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`,
-    );
-  } catch (error) {
-    if (!(error instanceof InstepError)) throw error;
-    onWarning(`${OWN_SCHEMA_FIRST} (${error.message}): see \`instep doctor\``);
-  }
+  const found = await leaveSearchPath(database);
+  if (found === null) return;
+  onWarning(
+    `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`,
+  );
 }

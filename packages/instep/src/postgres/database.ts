@@ -51,7 +51,6 @@ export type DatabaseOptions = {
   /** Starts the embedded server again when no connection could be made. The work is then retried once. */
   readonly ensureRunning?: () => Promise<void>;
   readonly onConnectionError: (error: Error) => void;
-  /** The application's tables and columns whose names Instep can't recognize. */
   readonly tables?: DeclaredTables;
   /** The schemas of the search path; by default, that of the role or the database. */
   readonly searchPath?: readonly string[] | null;

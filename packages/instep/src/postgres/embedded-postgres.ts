@@ -1,4 +1,4 @@
-import { InstepError } from '../runtime/errors.ts';
+import { CodedError, codeOf } from '../runtime/errors.ts';
 import { importOptional } from '../runtime/packages.ts';
 import type { ServerConnection } from './database-pool.ts';
 
@@ -14,14 +14,7 @@ const EMBEDDED_POSTGRES_CODES = [
 type EmbeddedPostgresCode = (typeof EMBEDDED_POSTGRES_CODES)[number];
 
 /** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */
-export class EmbeddedPostgresFailed extends InstepError {
-  readonly code: EmbeddedPostgresCode;
-
-  constructor(code: EmbeddedPostgresCode, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.code = code;
-  }
-}
+export class EmbeddedPostgresFailed extends CodedError<EmbeddedPostgresCode> {}
 
 /** A PostgreSQL server that all processes with the same data folder share. */
 export type EmbeddedPostgres = {
@@ -78,8 +71,4 @@ async function ours<Result>(work: Promise<Result>): Promise<Result> {
     if (code === undefined || !(cause instanceof Error)) throw cause;
     throw new EmbeddedPostgresFailed(code, cause.message, { cause });
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined;
 }

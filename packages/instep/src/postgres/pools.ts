@@ -25,10 +25,8 @@ type PoolsOptions = {
   existing?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
   connections: readonly ServerConnection[];
-  /** The settings of every pool. */
   pool: pg.PoolConfig;
   timeouts: ServerTimeouts;
-  /** Further settings of each session. */
   settings: Settings;
   onConnectionError: (error: Error) => void;
 };
@@ -120,7 +118,6 @@ export class Pools {
     client.release(true);
   }
 
-  /** The use of the pools of all servers. */
   use(): PoolUse {
     let [total, idle, waiting] = [0, 0, 0];
     for (const { totalCount, idleCount, waitingCount } of this.#pools) {

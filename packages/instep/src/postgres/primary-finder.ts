@@ -39,7 +39,6 @@ export class PrimaryFinder {
     this.#states = options.servers.map(() => undefined);
   }
 
-  /** The index of the server to use. */
   async find(): Promise<number> {
     if (this.#options.servers.length > 1) {
       const ageMs = this.#options.clockMs() - this.#askedAtMs;

@@ -8,7 +8,6 @@ export class QueueFull extends InstepError {
 }
 
 type BatcherOptions<Item, Result> = {
-  /** The name of a batch in traces. */
   name: string;
   /** Processes all items at once. The results have the order of the items. */
   run: (items: readonly Item[]) => Promise<readonly Result[]>;
@@ -30,7 +29,6 @@ type BatcherOptions<Item, Result> = {
 type Waiting<Item, Result> = {
   item: Item;
   sinceMs: number;
-  /** The span that waits for it. */
   span: Span | undefined;
   resolve: (result: Result) => void;
   reject: (error: unknown) => void;
@@ -49,7 +47,6 @@ export class Batcher<Item, Result> {
     this.#options = options;
   }
 
-  /** The number of waiting items. */
   get queued(): number {
     return this.#queue.length;
   }

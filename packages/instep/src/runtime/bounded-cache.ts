@@ -17,10 +17,9 @@ export class BoundedCache<Key, Value> {
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
     this.#entries.set(key, value);
-    if (this.#entries.size <= this.#maxEntries) return;
     for (const leastRecent of this.#entries.keys()) {
+      if (this.#entries.size <= this.#maxEntries) return;
       this.#entries.delete(leastRecent);
-      return;
     }
   }
 

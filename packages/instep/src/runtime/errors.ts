@@ -71,3 +71,19 @@ export abstract class InstepError extends Error {
     this.name = new.target.name;
   }
 }
+
+/** The code of an error, which can be Node's or a package's; `null` when it has none. */
+export function codeOf(error: unknown): string | null {
+  if (!(error instanceof Error && 'code' in error)) return null;
+  return typeof error.code === 'string' ? error.code : null;
+}
+
+/** An error with one of several codes. */
+export abstract class CodedError<Code extends InstepErrorCode> extends InstepError {
+  readonly code: Code;
+
+  constructor(code: Code, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -28,7 +28,6 @@ type ProcessedEvent = {
   readonly delayMs: number | null;
 };
 
-/** Measures nothing. */
 export const NO_INSTRUMENTATION: Instrumentation = {
   requestAnswered: () => undefined,
   signatureMatched: () => undefined,

@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs';
 import { styleText } from 'node:util';
-import { InstepError } from './errors.ts';
+import { codeOf, InstepError } from './errors.ts';
 import { activeSpan, outsideSpans } from './tracing.ts';
 
 /** The lowest level that is written. */
@@ -70,6 +70,8 @@ function traceOfLine(): object | undefined {
   return { traceId, spanId };
 }
 
+let logOutput: LogDestination | undefined;
+
 /** Created with the first line, so that a process that logs elsewhere keeps its standard output unchanged. */
 const standardOutput: LogDestination = {
   write(line) {
@@ -77,8 +79,6 @@ const standardOutput: LogDestination = {
     logOutput.write(line);
   },
 };
-
-let logOutput: LogDestination | undefined;
 
 /**
  * Escapes characters that JSON allows, but at which some readers end a line, or that control a terminal. In
@@ -168,7 +168,7 @@ function createLogOutput(now: () => number): LogDestination {
       try {
         chunk = chunk.subarray(writeSync(fd, chunk));
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'EAGAIN') return false;
+        if (codeOf(error) === 'EAGAIN') return false;
         // The reader is gone, or the disk is full.
         chunk = Buffer.alloc(0);
         return true;
@@ -183,7 +183,9 @@ function createLogOutput(now: () => number): LogDestination {
 
   process.once('exit', () => {
     const giveUpAtMs = performance.now() + FINAL_DEADLINE_MS;
-    while (!flush() && performance.now() < giveUpAtMs) sleepSync(FINAL_PAUSE_MS);
+    const nothing = new Int32Array(new SharedArrayBuffer(4));
+    // Blocks the process, which has only the reader to wait for.
+    while (!flush() && performance.now() < giveUpAtMs) Atomics.wait(nothing, 0, 0, FINAL_PAUSE_MS);
   });
 
   return {
@@ -199,11 +201,6 @@ function createLogOutput(now: () => number): LogDestination {
 function droppedLine(dropped: number, nowMs: number): string {
   const time = new Date(nowMs).toISOString();
   return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines dropped' })}\n`;
-}
-
-/** Blocks the process, which is exiting and has only the reader to wait for. */
-function sleepSync(durationMs: number): void {
-  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, durationMs);
 }
 
 const FIRST_LINES = 10;

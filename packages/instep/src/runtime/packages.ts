@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { codeOf } from './errors.ts';
 
 /** The version in `package.json`, which an app's bundler leaves behind. */
 export const VERSION = '0.1.0';
@@ -15,16 +16,13 @@ export async function importOptional<Module>(name: string): Promise<Module | nul
     return await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ name);
   } catch (error) {
     // A package that is there can lack a module that it needs.
-    if (codeOf(error) !== 'ERR_MODULE_NOT_FOUND' || isInstalled(name)) throw error;
+    const isMissing = codeOf(error) === 'ERR_MODULE_NOT_FOUND';
+    if (!isMissing || resolveFrom(import.meta.url, name) !== null) throw error;
   }
   const path = resolveFrom(join(process.cwd(), 'package.json'), name);
   return path === null
     ? null
     : await import(/* webpackIgnore: true */ /* turbopackIgnore: true */ pathToFileURL(path).href);
-}
-
-function isInstalled(name: string): boolean {
-  return resolveFrom(import.meta.url, name) !== null;
 }
 
 /** The file of a package as it is found from another file; `null` if it is not. */
@@ -34,8 +32,4 @@ function resolveFrom(file: string, name: string): string | null {
   } catch {
     return null;
   }
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : null;
 }

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { InstepError } from './errors.ts';
 
 export type PauseOptions = {
-  /** Ends the pause early. */
   readonly signal?: AbortSignal | undefined;
   /** Whether the process stays alive for the pause; `true` when left out. */
   readonly ref?: boolean | undefined;

@@ -1,5 +1,7 @@
 import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
 
+import { codeOf } from './errors.ts';
+
 export type { Span } from '@opentelemetry/api';
 
 type Api = typeof import('@opentelemetry/api');
@@ -57,7 +59,6 @@ export function inSpan<Result>(
   );
 }
 
-/** The caller of a request, with its headers. */
 type Caller = { header(name: string): string | null };
 
 /**
@@ -132,13 +133,11 @@ function inSpanOf<Result>(
 export function markFailed(span: Span | undefined, error: unknown): void {
   if (api === undefined || span === undefined) return;
   const name = error instanceof Error ? error.name : typeof error;
-  const code = error instanceof Error && 'code' in error ? error.code : undefined;
   span.setAttribute('exception.type', name);
-  span.setAttribute('error.type', typeof code === 'string' ? code : name);
+  span.setAttribute('error.type', codeOf(error) ?? name);
   span.setStatus({ code: api.SpanStatusCode.ERROR });
 }
 
-/** The active span, if there is one. */
 export function activeSpan(): Span | undefined {
   return api?.trace.getActiveSpan();
 }

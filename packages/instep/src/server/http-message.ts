@@ -28,7 +28,6 @@ export type Handler = (request: HttpRequest) => Promise<HttpResponse>;
 /** Names what a request is about, for the log. */
 export type Identify = (ids: object) => void;
 
-/** Handles requests of one route. */
 export type Endpoint = (request: HttpRequest, identify: Identify) => Promise<HttpResponse>;
 
 /** Headers of every response: it must not be cached, or read as another type than the one that it states. */

@@ -136,15 +136,14 @@ function send(request: IncomingMessage, response: ServerResponse, result: HttpRe
   const { status, headers, body } = result;
   response.writeHead(status, { 'Content-Length': Buffer.byteLength(body), ...headers });
   response.end(body);
-  if (!request.complete) setTimeout(() => endUnlessComplete(request), LINGER_MS).unref();
+  if (request.complete) return;
+  setTimeout(() => {
+    if (!request.complete) request.destroy();
+  }, LINGER_MS).unref();
 }
 
 /** The time for the sender of a discarded body to complete it, and to read the response. */
 const LINGER_MS = 2_000;
-
-function endUnlessComplete(request: IncomingMessage): void {
-  if (!request.complete) request.destroy();
-}
 
 /** Adds the connection of a request to the queue once the request is answered. */
 function addWhenAnswered(

@@ -52,14 +52,12 @@ export class UnfinishedBodies {
 }
 
 type BodySource = {
-  /** The value of the header `Content-Length`. */
   declaredLength: string | null;
   unfinished: UnfinishedBodies;
   /**
    * Passes each chunk to `onChunk`, which returns whether it needs more. Rejects when the body is cut off.
    */
   read(onChunk: (chunk: Uint8Array) => boolean): Promise<unknown>;
-  /** Cuts the body off. */
   abort(): void;
 };
 

@@ -78,7 +78,6 @@ export class Router {
     return response;
   }
 
-  /** Handles a request in a span, and turns every error into a response. */
   #handleAt(
     route: Route,
     request: HttpRequest,

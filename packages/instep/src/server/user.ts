@@ -9,7 +9,6 @@ import { type HttpRequest, type HttpResponse, headersWith, jsonResponse } from '
 type UserOptions = {
   sessions: Pick<SessionReader, 'read'>;
   query: Query;
-  /** The number of users that can wait to be read. */
   maxQueued: number;
   includePasswordHash: boolean;
   requestDeadlineMs: number;

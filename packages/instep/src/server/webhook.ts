@@ -30,7 +30,6 @@ type WebhookOptions = {
   instrumentation: Instrumentation;
   logger: Logger;
   now: () => number;
-  /** A unique text, which makes every event without an id unique. */
   nonce: () => string;
   maxBodyBytes: number;
   requestDeadlineMs: number;
@@ -42,7 +41,6 @@ export const WEBHOOK_PATH = '/api/stripe/webhook';
 
 const RECEIVED = jsonResponse({ received: true });
 
-/** A webhook as it was received. */
 type Webhook = {
   signature: string | null;
   /** In milliseconds since 1970. A signature is valid for 5 minutes from its creation. */
@@ -79,7 +77,6 @@ export class WebhookEndpoint {
     return RECEIVED;
   }
 
-  /** Processes a webhook that another program received. */
   readonly ingest: IngestWebhook = async (rawBody, signature, { receivedAt } = {}) => {
     const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
     const receivedAtMs = receivedAt?.getTime() ?? this.#options.now();
@@ -91,7 +88,6 @@ export class WebhookEndpoint {
     }
   };
 
-  /** Verifies a webhook, and stores its event if it has one. */
   async #process({ signature, receivedAtMs, readBody }: Webhook, identify: Identify) {
     const { verifier, pipeline, nonce, logger, maxBodyBytes, requestDeadlineMs } = this.#options;
     // Checked before any work is done: a flood must not take time from the events that are stored.

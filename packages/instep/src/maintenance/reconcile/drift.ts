@@ -39,9 +39,7 @@ export type Drift = {
 
 type DriftOptions = {
   readonly planSelection: PlanSelection;
-  /** The known names of products. */
   readonly names: ReadonlyMap<string | null, string>;
-  /** The team's grant. */
   readonly grant: Grant | null;
   readonly nowMs: number;
 };
@@ -187,7 +185,6 @@ function sinceOf(
   return endedSeconds ?? known.get(subscriptionId)?.deciding.createdSeconds ?? beganSeconds;
 }
 
-/** A team has another plan than it should have. */
 export type DriftIssue = {
   readonly kind: 'drift';
   readonly teamId: ApplicationId;
@@ -203,7 +200,6 @@ export type DriftIssue = {
   readonly isDismissed: boolean;
 };
 
-/** A issue of a reconciliation. */
 export type ReconciliationIssue =
   | DriftIssue
   /** A team has the right plan already, but an event of its customer was missed or never sent. */
@@ -243,7 +239,6 @@ export function issueOf(
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired, isDismissed };
 }
 
-/** Turns a drift into an entry of the list of issues. */
 export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {
   const { team, shouldBe, sinceSeconds } = drift;
   const { id: teamId, customerId, plan } = team;

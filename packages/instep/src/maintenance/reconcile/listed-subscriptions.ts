@@ -12,7 +12,6 @@ import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { type ListPage, lastShownSecond, readPages } from '../stripe-calls.ts';
 import type { ReconcileServices } from './progress.ts';
 
-/** Deletes everything that was listed. */
 export async function forgetListed(query: Query): Promise<void> {
   await query({ name: 'forget_listed', text: 'truncate instep.listed_subscriptions' });
 }
@@ -93,7 +92,6 @@ export async function rememberCustomers(
   return rows.length;
 }
 
-/** The listed subscriptions of these customers. */
 export async function readListed(
   query: Query,
   customerIds: readonly string[],
@@ -204,7 +202,6 @@ export async function estimateListed(query: Query): Promise<number> {
 
 type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
-  /** How many subscriptions could not be read. */
   readonly unreadable: number;
   /** The next page begins after the subscription with this id; `null` after the last page. */
   readonly cursor: string | null;
@@ -212,7 +209,6 @@ type Listing = {
 
 type ListingOptions = {
   readonly listSubscriptions: StripeApi['listSubscriptions'];
-  /** Lists this customer's subscriptions only. */
   readonly customerId?: string;
   readonly cursor: string | null;
   readonly now: () => number;

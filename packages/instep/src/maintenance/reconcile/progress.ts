@@ -2,13 +2,12 @@ import * as v from 'valibot';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
-import { InstepError } from '../../runtime/errors.ts';
+import { CodedError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import type { NameOf } from '../../stripe/product-names.ts';
 import type { ReconciliationIssue } from './drift.ts';
 
-/** The services that every reconciliation of a process uses. */
 export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
@@ -18,7 +17,6 @@ export type ReconcileServices = {
   /** The key of a subscription's metadata that names a team; `teamId` by default. */
   readonly linkByMetadata?: string | null | undefined;
   readonly logger: Logger;
-  /** In milliseconds since 1970. */
   readonly now: () => number;
   readonly nonce: () => string;
 };
@@ -57,12 +55,10 @@ const countsShape = v.object({
   unknownCustomers: count,
 });
 
-/** The counts of a reconciliation. */
 export type Counts = Readonly<v.InferOutput<typeof countsShape>>;
 
 export const NOTHING_COUNTED: Counts = v.parse(countsShape, {});
 
-/** Adds new counts to earlier ones. */
 export function added(counts: Counts, found: Partial<Counts>): Counts {
   const names = Object.keys(counts) as (keyof Counts)[];
   const sums = names.map((name) => [name, counts[name] + (found[name] ?? 0)]);
@@ -87,10 +83,8 @@ const progressShape = v.object({
   intervalMs: v.optional(v.nullable(integer), null),
 });
 
-/** The progress of a reconciliation of all teams. */
 export type Progress = v.InferOutput<typeof progressShape>;
 
-/** The progress of the last reconciliation; `null` when there was none. */
 export function readProgress(saved: unknown): Progress | null {
   const parsed = v.safeParse(progressShape, saved);
   return parsed.success ? parsed.output : null;
@@ -99,14 +93,19 @@ export function readProgress(saved: unknown): Progress | null {
 /** Whether to continue where the last reconciliation was interrupted. */
 export type Resume = 'no' | 'if possible' | 'required';
 
-export class NothingToResume extends InstepError {
-  readonly code = 'NOTHING_TO_RESUME';
-}
+type ReconciliationCode =
+  | 'NOTHING_TO_RESUME'
+  | 'RECONCILIATION_FAILED'
+  | 'RECONCILIATION_RUNNING'
+  | 'STRIPE_KEY_FORBIDDEN';
+
+/** A reconciliation was not begun, or not completed. The repairs made until then stay. */
+export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
 
 /** An older list is too outdated to compare with. */
 const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 
-/** Where a reconciliation starts. @throws NothingToResume */
+/** Where a reconciliation starts. @throws ReconciliationFailed: NOTHING_TO_RESUME */
 export function startOf(
   saved: unknown,
   {
@@ -124,7 +123,8 @@ export function startOf(
   const resumed = resume === 'no' ? null : resumable(last, isDryRun, nowMs);
   if (resumed !== null) return { ...resumed, ...kept };
   if (resume === 'required') {
-    throw new NothingToResume('no reconciliation was interrupted within the last 24 hours');
+    const message = 'no reconciliation was interrupted within the last 24 hours';
+    throw new ReconciliationFailed('NOTHING_TO_RESUME', message);
   }
   const start = {
     phase: 'listing',

@@ -196,7 +196,7 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
     else {
       const wrong = { teamId: team.id, wrongPlan: team.plan };
       const rebuilt = { planSelection, isDryRun: false, ...wrong, reason: reasonOf(options) };
-      await drain(rebuild(database, rebuilt));
+      for await (const _ of rebuild(database, rebuilt));
     }
   } catch (err) {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
@@ -271,10 +271,6 @@ export function snapshotOf(
   if (snapshot === null) return [];
   const { event, body } = snapshot;
   return [{ ...event, body, receivedAtMs: takenAtMs, source: 'log', changeCause: 'repair' }];
-}
-
-async function drain(generator: AsyncIterable<unknown>): Promise<void> {
-  for await (const _ of generator);
 }
 
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'now' | 'planSelection'>;

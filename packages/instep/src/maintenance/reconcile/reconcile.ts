@@ -8,7 +8,6 @@ import {
   readTeamsOf,
 } from '../../postgres/statements/teams.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
-import { InstepError } from '../../runtime/errors.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
@@ -36,30 +35,19 @@ import {
   type Progress,
   type ReconcileOptions,
   type ReconcileServices,
+  ReconciliationFailed,
   type Resume,
   type StepProgress,
   startOf,
 } from './progress.ts';
 import { reconcileTeams } from './reconcile-teams.ts';
 
-/** Only one reconciliation runs at a time, in all instances together. */
-class ReconciliationRunning extends InstepError {
-  readonly code = 'RECONCILIATION_RUNNING';
-
-  constructor() {
-    super(
-      'another reconciliation is running: try again when it has finished, or 2 minutes after its ' +
-        'process was killed',
-    );
-  }
-}
-
 const JOB = 'reconcile';
 
 /**
  * Reconciles all teams now.
  *
- * @throws ReconciliationRunning, NothingToResume, ReconciliationFailed or StripeKeyForbidden
+ * @throws ReconciliationFailed
  */
 export async function reconcile(
   options: ReconcileOptions & { readonly resume: Resume },
@@ -70,8 +58,11 @@ export async function reconcile(
   const counts = await explainFailure(
     withLease(database.query, lease, (run) => reconcileAll(run, options, signal)),
   );
-  if (counts === null) throw new ReconciliationRunning();
-  return counts;
+  if (counts !== null) return counts;
+  throw new ReconciliationFailed(
+    'RECONCILIATION_RUNNING',
+    'another reconciliation is running: try again when it has finished, or 2 minutes after its process was killed',
+  );
 }
 
 /** Reconciles all teams at an interval, and logs what was found and repaired. */
@@ -113,7 +104,7 @@ const TEAMS_AT_ONCE = 500;
  * list is complete. A customer's subscriptions can be on different pages, and comparing with only some of
  * them would take away a plan that is paid for.
  *
- * @throws Stopped, DeadlineExceeded, StripeApiFailed or NothingToResume
+ * @throws Stopped, DeadlineExceeded, StripeApiFailed or ReconciliationFailed
  */
 export async function reconcileAll(
   run: LeasedRun,
@@ -299,7 +290,7 @@ async function rememberUnlisted(
   }
 }
 
-/** Reconciles the teams of one customer. @throws ReconciliationFailed or StripeKeyForbidden */
+/** Reconciles the teams of one customer. @throws ReconciliationFailed */
 export async function reconcileCustomer(
   customerId: string,
   options: ReconcileOptions,
@@ -330,28 +321,20 @@ export async function reconcileCustomer(
   return { ...counts, ...(await reconcileTeams(teams, subscriptions, options, signal)) };
 }
 
-/** A reconciliation was stopped, or Stripe's API failed. The repairs made until then stay. */
-export class ReconciliationFailed extends InstepError {
-  readonly code = 'RECONCILIATION_FAILED';
-}
-
-/** The API key lacks permission, so that no reconciliation can be done with it. */
-export class StripeKeyForbidden extends InstepError {
-  readonly code = 'STRIPE_KEY_FORBIDDEN';
-}
-
-/** Waits for a reconciliation. @throws ReconciliationFailed, StripeKeyForbidden, or an error that is not Stripe's */
+/** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
 async function explainFailure<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
-    if (cause instanceof Stopped) throw new ReconciliationFailed(cause.message, { cause });
+    const failed = (message: string) =>
+      new ReconciliationFailed('RECONCILIATION_FAILED', message, { cause });
+    if (cause instanceof Stopped) throw failed(cause.message);
     if (cause instanceof StripeApiFailed && cause.isForbidden) {
       const message = 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers';
-      throw new StripeKeyForbidden(message, { cause });
+      throw new ReconciliationFailed('STRIPE_KEY_FORBIDDEN', message, { cause });
     }
     if (cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded) {
-      throw new ReconciliationFailed(`Stripe's API failed: ${cause.message}`, { cause });
+      throw failed(`Stripe's API failed: ${cause.message}`);
     }
     throw cause;
   }
@@ -367,9 +350,10 @@ export function createComparison(services: ReconcileServices) {
       await reconcileCustomer(customerId, options, signal);
       return true;
     } catch (error) {
-      if (error instanceof StripeKeyForbidden) return false;
+      if (!(error instanceof ReconciliationFailed)) throw error;
+      if (error.code === 'STRIPE_KEY_FORBIDDEN') return false;
       // Stripe refuses the id, for example an empty one.
-      if (error instanceof ReconciliationFailed && isRefusedByStripe(error.cause)) return true;
+      if (isRefusedByStripe(error.cause)) return true;
       throw error;
     }
   };

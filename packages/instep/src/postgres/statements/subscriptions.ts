@@ -9,9 +9,7 @@ import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredCustomers = {
   readonly customers: ReadonlyMap<string, Customer>;
-  /** The latest states of their subscriptions. */
   readonly latestStates: ReadonlyMap<string, LatestStates>;
-  /** The known names of their products. */
   readonly names: ReadonlyMap<string, string>;
 };
 
@@ -347,7 +345,6 @@ export const LOST_PLAN = `
                 limit 1
              ) as lost on true`;
 
-/** All teams, with their lost plans. */
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
   return `${teams.rows} as teams ${LOST_PLAN}`;
 }

@@ -6,7 +6,6 @@ import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statemen
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { type ChangeReason, columnOfPlan, IS_CHANGE, recordChanges } from './plan-changes.ts';
-import { insertError } from './unfilled-columns.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -185,7 +184,6 @@ export async function readCustomersOfEmptyTeams(
   return { found: found.map(({ customerId }) => customerId), examinedTo };
 }
 
-/** A page of teams, in the order of their ids. */
 export type PageAfter = {
   /** `null`: the first page. */
   readonly afterId: ApplicationId | null;
@@ -244,7 +242,6 @@ const READ_TEAM = ({ teams }: ApplicationTables) => `
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
-/** The team with this id, or `null`. */
 export async function readTeam(query: Query, id: ApplicationId): Promise<Team | null> {
   const [row] = await query<TeamRow>({ name: 'read_team', text: READ_TEAM, values: [id] });
   return row === undefined ? null : toTeam(row);
@@ -270,20 +267,11 @@ export async function isIdOfAnother(
 }
 
 /** Leaves out the name if the table has no column for it. */
-export const NEW_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => ({
-  table: name,
-  filled: [...(hasNames ? [column('name')] : []), column('providerCustomerId')],
-});
-
-const ADD_TEAM = (tables: ApplicationTables) => {
-  const { table, filled } = NEW_TEAM(tables);
-  const { hasNames, column } = tables.teams;
-  return `
-      insert into ${table} (${filled.join(', ')})
+const ADD_TEAM = ({ teams: { name, column, hasNames } }: ApplicationTables) => `
+      insert into ${name} (${hasNames ? `${column('name')}, ` : ''}${column('providerCustomerId')})
       select ${hasNames ? '$1, ' : ''}$2
        where $1::text is not null
       returning ${column('id')} as id`;
-};
 
 /**
  * Adds a team, and returns its id.
@@ -292,15 +280,10 @@ const ADD_TEAM = (tables: ApplicationTables) => {
  */
 export async function addTeam(
   query: Query,
-  team: { name: string; customerId: string | null },
+  { name, customerId }: { name: string; customerId: string | null },
 ): Promise<ApplicationId> {
-  const [row] = await query<{ id: ApplicationId }>({
-    name: 'add_team',
-    text: ADD_TEAM,
-    values: [team.name, team.customerId],
-  }).catch(async (error) => {
-    throw await insertError(query, error, NEW_TEAM);
-  });
+  const values = [name, customerId];
+  const [row] = await query<{ id: ApplicationId }>({ name: 'add_team', text: ADD_TEAM, values });
   if (row === undefined) throw new RangeError('the inserted team was not returned');
   return row.id;
 }

@@ -2,7 +2,6 @@ import type { ApplicationId, User } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, idsFrom } from '../tables/id-from-text.ts';
-import { insertError } from './unfilled-columns.ts';
 
 type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
   createdAt: string | null;
@@ -63,7 +62,6 @@ const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
        where id = any (${idsFrom(users.idType, '$1', '$2')})
          and deleted_at is null`;
 
-/** The active users with these ids. */
 export async function readActiveUsers(
   query: Query,
   ids: readonly ApplicationId[],
@@ -91,18 +89,11 @@ export async function readUser(query: Query, id: ApplicationId): Promise<User | 
 
 type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
-export const NEW_USER = ({ users: { name, column } }: ApplicationTables) => ({
-  table: name,
-  filled: [column('name'), column('email'), column('passwordHash'), column('role')],
-});
-
-const ADD_USER = (tables: ApplicationTables) => {
-  const { table, filled } = NEW_USER(tables);
-  return `
-      insert into ${table} (${filled.join(', ')})
+const ADD_USER = ({ users: { name, column } }: ApplicationTables) => `
+      insert into ${name}
+             (${column('name')}, ${column('email')}, ${column('passwordHash')}, ${column('role')})
       values ($1, $2, $3, $4)
-      returning ${tables.users.column('id')} as id`;
-};
+      returning ${column('id')} as id`;
 
 /**
  * Adds a user.
@@ -110,13 +101,8 @@ const ADD_USER = (tables: ApplicationTables) => {
  * @throws DatabaseRefused when the e-mail address is taken, or the table has other required columns
  */
 export async function addUser(query: Query, user: NewUser): Promise<User> {
-  const [added] = await query<Pick<User, 'id'>>({
-    name: 'add_user',
-    text: ADD_USER,
-    values: [user.name, user.email, user.passwordHash, user.role],
-  }).catch(async (error) => {
-    throw await insertError(query, error, NEW_USER);
-  });
+  const values = [user.name, user.email, user.passwordHash, user.role];
+  const [added] = await query<Pick<User, 'id'>>({ name: 'add_user', text: ADD_USER, values });
   const stored = added === undefined ? null : await readUser(query, added.id);
   if (stored === null) throw new RangeError('the inserted user was not returned');
   return stored;

@@ -33,7 +33,6 @@ export type ApplicationTable<Field extends string> = {
   readonly idType: IdType;
 };
 
-/** Both tables of the application. */
 export type ApplicationTables = {
   readonly users: ApplicationTable<UserField>;
   readonly teams: ApplicationTable<TeamField> & {
@@ -66,7 +65,6 @@ export type DeclaredTables = {
 /** The content of a column. A `label` is text or a value of an enumeration. */
 export type Kind = 'id' | 'text' | 'label' | 'time';
 
-/** Which of the application's two tables it is. */
 export type Role = 'users' | 'teams';
 
 type Fields<Name extends string> = Readonly<Record<Name, Kind>>;
@@ -95,7 +93,6 @@ export const TEAM_FIELDS: Fields<TeamField> = {
 
 export const MEMBER_FIELDS: Fields<MemberField> = { userId: 'id', teamId: 'id' };
 
-/** The fields of a team that its table can lack. */
 export const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
 
 /** The name for each kind of type, and the types that fit, each preceded by PostgreSQL's category. */
@@ -106,7 +103,8 @@ export const TYPES: Readonly<Record<Kind, { name: string; fits: RegExp }>> = {
   time: { name: 'timestamptz', fits: /^D timestamp/ },
 };
 
-const snakeCase = (field: string) =>
+/** The name of a field in the contract's columns: `provider_customer_id`. */
+export const contractColumn = (field: string) =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
 
@@ -115,14 +113,11 @@ const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
  * Prisma's.
  */
 const CONVENTIONS: readonly ((field: string) => string)[] = [
-  snakeCase,
-  (field) => snakeCase(withStripe(field)),
+  contractColumn,
+  (field) => contractColumn(withStripe(field)),
   (field) => field,
   withStripe,
 ];
-
-/** The name of a field in the contract's columns: `provider_customer_id`. */
-export const contractColumn = snakeCase;
 
 /** The names that a field's column can have, the contract's first. */
 export function columnNames(field: string): string[] {
@@ -133,7 +128,7 @@ export function columnNames(field: string): string[] {
 export function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
   const hits = CONVENTIONS.map((nameOf) => fields.filter((field) => present.has(nameOf(field))));
   const most = Math.max(...hits.map(({ length }) => length));
-  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? snakeCase;
+  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? contractColumn;
 }
 
 /** A possible location of a table: in a schema or, without one, on the search path. */
@@ -155,8 +150,5 @@ export function candidatesOf(
   return (table === undefined ? TABLES[role] : [table]).map((name) => ({ schema, table: name }));
 }
 
-/** A text as SQL. */
-export const literal = (text: string) => `'${text.replaceAll("'", "''")}'`;
-
 /** SQL for the table with this name, quoted and with its schema. */
-export const regclass = (name: string) => `${literal(name)}::regclass`;
+export const regclass = (name: string) => `'${name.replaceAll("'", "''")}'::regclass`;

@@ -28,9 +28,7 @@ export type Column = {
   readonly type: string;
   /** PostgreSQL's category of the type: `S` for text, `N` for numbers. */
   readonly category: string;
-  /** Whether this role has the privilege to read it. */
   readonly canRead: boolean;
-  /** Whether this role has the privilege to update it. */
   readonly canWrite: boolean;
   /** Whether it can be updated at all: neither generated nor computed by a view. */
   readonly isUpdatable: boolean;
@@ -158,7 +156,6 @@ export type RecognizedColumn = {
   /** `null` when it is missing. */
   readonly column: Column | null;
   readonly isOptional: boolean;
-  readonly expectedType: string;
   /** Why Instep can't use the table with this column; `null` when it can. */
   readonly problem: string | null;
 };
@@ -240,7 +237,6 @@ function recognizeTable(
       name,
       column: isFit || !isOptional ? column : null,
       isOptional,
-      expectedType,
       problem,
     };
   });
