@@ -18,7 +18,7 @@ import {
   readTeam,
   type Subject,
 } from 'instep/operate';
-import { readLinkedMs } from 'instep/src/operate/audit.ts';
+import { readLinkedMs } from 'instep/src/operate/find-actions.ts';
 import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';

@@ -9,7 +9,7 @@ import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-chang
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
-import type { OperateContext, Operator, OperatorAccess, Search } from './context.ts';
+import type { OperateContext, Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
 /** What an action is about. */
@@ -215,7 +215,7 @@ type ChangesOf = Readonly<Record<'operator' | 'after' | 'linkedTeamId', string>>
 };
 
 /** SQL for the changes of plans that an operator made after one of them, of the teams that an action is about. */
-const CHANGES_OF = (
+export const CHANGES_OF = (
   tables: ApplicationTables,
   { operator, after, linkedTeamId, until = '' }: ChangesOf,
 ) => `(
@@ -397,171 +397,9 @@ const isText = (value: unknown) => typeof value === 'string';
 
 const NOT_LINKED = { teamId: null, customerId: null };
 
-/** A change of a team's plan by an action; `null`: the team had or has no plan. */
-export type ActionChange = {
-  readonly teamId: ApplicationId;
-  readonly before: TeamPlan | null;
-  readonly after: TeamPlan | null;
-};
-
-/** An action in the audit. */
-export type RecordedAction = OperatorAction & {
-  /** The same for all actions of one form. */
-  readonly formId: string;
-  readonly note: string | null;
-  /** Who acted, and through which program; `null`: an earlier version did not record it. */
-  readonly operator: string | null;
-  readonly how: OperatorAccess | null;
-  readonly actedAtMicroseconds: number;
-  /** The changes of plans that it made. */
-  readonly changes: readonly ActionChange[];
-  /** `null`: the subject is neither a team nor a subscription, or its team is gone or has no name. */
-  readonly teamName: string | null;
-  /** `null`: the subject is not an event, or the event is gone or has no id. */
-  readonly eventId: string | null;
-};
-
-/** What an action without a result has changed. It takes minutes at most, and nobody repeats it meanwhile. */
-const UNFINISHED = {
-  operator: 'acted.operator',
-  after: "(acted.outcome ->> 'afterChange')::bigint",
-  linkedTeamId: 'acted.linked_team_id',
-  until: `
-                    and change.changed_at < acted.acted_at + interval '10 minutes'
-                    and change.id < (acted.outcome ->> 'afterChange')::bigint + 10000
-                    and change.id <= coalesce((
-                          select min((later.outcome ->> 'afterChange')::bigint)
-                            from instep.operator_actions as later
-                           where later.subject = acted.subject
-                             and later.acted_at > acted.acted_at
-                             and later.operator = acted.operator
-                        ), change.id)`,
-};
-
-const ACTIONS = (tables: ApplicationTables) => `
-      select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
-             coalesce(
-               acted.outcome - '{changes,afterChange}'::text[],
-               jsonb_build_object('code', 'text', 'text', result)
-             ) as result,
-             coalesce(
-               acted.outcome -> 'changes',
-               case when acted.outcome ->> 'code' = 'begun' then ${CHANGES_OF(tables, UNFINISHED)} end,
-               '[]'
-             ) as changes,
-             (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
-             coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"
-        from instep.operator_actions as acted
-        left join ${tables.teams.rows} as teams
-          on starts_with(subject, 'team:')
-         and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
-        left join lateral (
-               select name
-                 from instep.subscriptions
-                 join ${tables.teams.rows} as owner on owner.provider_customer_id = customer_id
-                where starts_with(subject, 'subscription:')
-                  and subscription_id = substr(subject, length('subscription:') + 1)
-                  and subscription_id <> ''
-                limit 1
-             ) as of_subscription on true
-        left join instep.events
-          on starts_with(subject, 'event:')
-         and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
-
-/** SQL for whether a record is one of the many of a bulk action, which has a record of its own. */
-const IS_PART = `
-         (subject <> '${BULK}' and exists (
-           select from instep.operator_actions as bulk where bulk.form_id = acted.form_id and bulk.subject = '${BULK}'
-         ))`;
-
-const READ_ACTIONS_OF = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
-       where form_id = $1
-         and (not is_done or not ${IS_PART})
-       order by subject <> '${BULK}', subject
-       limit $2`;
-
-/** More than a form without a bulk action has. */
-const MAX_OF_FORM = 500;
-
-const READ_ACTIONS = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
-       where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
-         and ($3::text is null or operator = $3)
-         and ($4 or not ${IS_PART})
-       order by acted_at desc
-       fetch first $2 rows with ties`;
-
-const READ_ACTIONS_ON = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
-       where (subject = any ($1::text[]) or linked_customer_id = any ($2::text[]) and linked_team_id = $3)
-         and acted_at < timestamptz 'epoch' + $4::bigint * interval '1 microsecond'
-         and not (is_done and action in ('grant', 'revoke-grant', 'keep-as-grant'))
-       order by acted_at desc
-       fetch first $5 rows with ties`;
-
-/** The actions on a team, its customers, and other subjects of its history. */
-type ActionsOnTeam = {
-  readonly teamId: ApplicationId;
-  readonly customerIds: readonly string[];
-  readonly otherSubjects: readonly string[];
-  /** Only actions before this time, in microseconds since 1970. */
-  readonly before: number;
-  readonly limit: number;
-};
-
-/** What operators did about a team, the newest first, except for grants, which have a record of their own. */
-export async function readActionsOn(
-  query: Query,
-  { teamId, customerIds, otherSubjects, before, limit }: ActionsOnTeam,
-): Promise<RecordedAction[]> {
-  const ofCustomers = customerIds.map((id) => `customer:${id}`);
-  const subjects = [`team:${teamId}`, ...ofCustomers, ...new Set(otherSubjects)];
-  return await query<RecordedAction>({
-    name: 'read_actions_on',
-    text: READ_ACTIONS_ON,
-    values: [subjects, customerIds, String(teamId), before, limit],
-  });
-}
-
-/** What an operator wrote about a team. */
-export type OperatorNote = {
-  /** `act` removes it with this id. */
-  readonly formId: string;
-  readonly note: string;
-  readonly operator: string;
-  readonly writtenAtMs: number;
-};
-
-/** The notes about a team, the newest first. */
-export async function readOperatorNotes(
-  query: Query,
-  teamId: ApplicationId,
-): Promise<OperatorNote[]> {
-  return await query<OperatorNote>({
-    name: 'read_operator_notes',
-    text: `
-      select form_id as "formId",
-             note,
-             operator,
-             (extract(epoch from acted_at) * 1000)::bigint as "writtenAtMs"
-        from instep.operator_actions
-       where subject = $1
-         and action = 'note'
-         and note is not null
-         and is_done
-       order by acted_at desc
-       limit $2`,
-    values: [`team:${teamId}`, MAX_NOTES],
-  });
-}
-
-/** More than a team gets. */
-const MAX_NOTES = 100;
-
 /** Empties a note. That it was written, and by whom, stays in the audit. Returns whether there was one. */
 export async function emptyNote(query: Query, subject: string, formId: string): Promise<boolean> {
-  if (!UUID.test(formId)) return false;
+  if (!isFormId(formId)) return false;
   const rows = await query({
     name: 'empty_note',
     text: `
@@ -579,82 +417,4 @@ export async function emptyNote(query: Query, subject: string, formId: string): 
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-/** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
-export async function readLinkedMs(
-  query: Query,
-  teamId: ApplicationId,
-  customerId: string,
-): Promise<number | null> {
-  const [row] = await query<{ linkedMs: number | null }>({
-    name: 'read_linked_ms',
-    text: `
-      select (extract(epoch from max(acted_at)) * 1000)::bigint as "linkedMs"
-        from instep.operator_actions
-       where linked_team_id = $1
-         and linked_customer_id = $2`,
-    values: [String(teamId), customerId],
-  });
-  return row?.linkedMs ?? null;
-}
-
-/** Which actions to find: all that match every given member. */
-export type ActionFilter = {
-  /** Only those of this operator. */
-  readonly operator?: string | undefined;
-  /** Only those of one call of `act`, or of one bulk action; none for anything but a `formId`. */
-  readonly formId?: string | undefined;
-};
-
-export type ActionsPageRequest = {
-  /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
-  readonly before?: number | null;
-  /** 50 by default. Actions of the same moment stay together, so there can be more. */
-  readonly limit?: number;
-};
-
-const EXPORT_PAGE = 500;
-
-/**
- * What operators did within the last year, newest first. On a page, a bulk action is one of them; those that failed for
- * it are found by its `formId`. All rows have each one of a bulk action too.
- *
- * @example
- * ```ts
- * for (const { action, result } of await findActions(context).page({ limit: 10 })) {
- *   console.log(action, result.code);
- * }
- * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
- *   console.log(action, subject);
- * }
- * ```
- */
-export function findActions(
-  { database: { query } }: OperateContext,
-  { formId, operator }: ActionFilter = {},
-): Search<RecordedAction, RecordedAction[], ActionsPageRequest> {
-  const ofForm = async () => {
-    if (!UUID.test(formId ?? '')) return [];
-    const values = [formId, MAX_OF_FORM];
-    return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
-  };
-  const read = (before: number | null, limit: number, areParts: boolean) =>
-    query<RecordedAction>({
-      name: 'read_actions',
-      text: READ_ACTIONS,
-      values: [before, limit, operator ?? null, areParts],
-    });
-  return {
-    page: ({ before = null, limit = 50 } = {}) =>
-      formId === undefined ? read(before, limit, false) : ofForm(),
-    async *all() {
-      if (formId !== undefined) return yield* await ofForm();
-      for (let before: number | null = null; ; ) {
-        const page: RecordedAction[] = await read(before, EXPORT_PAGE, true);
-        yield* page;
-        const last = page.at(-1);
-        if (last === undefined || page.length < EXPORT_PAGE) return;
-        before = last.actedAtMicroseconds;
-      }
-    },
-  };
-}
+export const isFormId = (text: string) => UUID.test(text);

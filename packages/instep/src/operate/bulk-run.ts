@@ -4,16 +4,9 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import { type Action, type ActionRequest, type ActOptions, actInForm } from './act.ts';
-import {
-  BULK,
-  type BulkProgress,
-  findActions,
-  type RecordedAction,
-  recordActions,
-  type Subject,
-  subjectText,
-} from './audit.ts';
+import { BULK, type BulkProgress, recordActions, type Subject, subjectText } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
+import { findActions, type RecordedAction } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';
 
 /** What is done about every issue that matches. */

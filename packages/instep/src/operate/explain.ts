@@ -25,8 +25,8 @@ import {
 } from '../postgres/statements/issues.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
-import { type OperatorNote, readLinkedMs, readOperatorNotes } from './audit.ts';
 import type { OperateContext } from './context.ts';
+import { type OperatorNote, readLinkedMs, readOperatorNotes } from './find-actions.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {

@@ -99,20 +99,14 @@ export {
   type ActOptions,
   act,
 } from './act.ts';
-export {
-  type ActionChange,
-  type ActionFilter,
-  type ActionResult,
-  type ActionsPageRequest,
-  type BulkProgress,
-  type Candidate,
-  type ComparedPlans,
-  findActions,
-  type OperatorAction,
-  type OperatorNote,
-  type RecordedAction,
-  type ReplayOutcomes,
-  type Subject,
+export type {
+  ActionResult,
+  BulkProgress,
+  Candidate,
+  ComparedPlans,
+  OperatorAction,
+  ReplayOutcomes,
+  Subject,
 } from './audit.ts';
 export {
   BULK_UNDO,
@@ -160,6 +154,14 @@ export {
   type TeamStatus,
   type TeamSubscription,
 } from './explain.ts';
+export {
+  type ActionChange,
+  type ActionFilter,
+  type ActionsPageRequest,
+  findActions,
+  type OperatorNote,
+  type RecordedAction,
+} from './find-actions.ts';
 export {
   type ComparisonIssue,
   countIssues,

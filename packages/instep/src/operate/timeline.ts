@@ -15,8 +15,8 @@ import {
   readTeamChanges,
 } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
-import { type RecordedAction, readActionsOn } from './audit.ts';
 import type { OperateContext } from './context.ts';
+import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type FormerCustomer, readFormerCustomers } from './former-customers.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
