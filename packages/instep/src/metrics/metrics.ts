@@ -181,7 +181,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       gaugeBy(
         'queue',
         'instep_queued_events',
-        'Events waiting for a batch, by queue; the queue blocked is for teams that another transaction has locked.',
+        'Events waiting for a batch, by queue; the queue blocked is for events that would delay the others.',
         { ready, blocked },
       ),
       gauge(
@@ -208,7 +208,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       gaugeBy(
         'code',
         'instep_issues',
-        'Open issues by code: the number of teams, customers, subscriptions or events that have it, and 1 for an issue of the service.',
+        'Open issues by code: the number of teams, customers, subscriptions or events that have it. For an issue of the service, 1 or how many it concerns.',
         health === null ? {} : issueCounts(health.issues),
       ),
       gauge(

@@ -115,8 +115,8 @@ function accepts(route: Route, method: string): boolean {
 }
 
 /**
- * An expected error means that the database or Stripe is not available now: 503, so that Stripe sends the
- * event again. The response reveals nothing about the error, unless the app caused it.
+ * An expected error of the database, the application's tables or Stripe is a 503, so that Stripe sends the event
+ * again. The response reveals nothing about the error, unless the app caused it.
  */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
