@@ -124,6 +124,16 @@ test('a transaction of the app that stays open holds nothing up', async () => {
   await app.commit();
 });
 
+test('as long as none fails, changes are passed in the order of their ids', async () => {
+  const passed: number[] = [];
+  const { run } = openConsumer(({ id }) => void passed.push(id));
+  await run();
+  passed.length = 0;
+  const rows = await write([8, 8, 9, 8, 9, 10]);
+  await run();
+  expect(passed).toEqual(rows.map(({ id }) => id));
+});
+
 test('a new consumer starts with later changes, or with the oldest', async () => {
   const [row] = await write([4]);
   const now = newName();

@@ -39,7 +39,7 @@ export async function readSettledId(query: Query, after: number): Promise<number
   return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : null;
 }
 
-/** SQL: the first change of each team that waits, if it is time for an attempt. */
+/** SQL: the changes that wait and are due, without those of a team whose earlier change waits for another attempt. */
 export const DUE = `
         from instep.waiting_plan_changes as waiting
        where consumer = $1
@@ -52,6 +52,7 @@ export const DUE = `
                   and earlier.set_aside_at is null
                   and earlier.team_id = waiting.team_id
                   and earlier.change_id < waiting.change_id
+                  and earlier.retry_at > now()
              )`;
 
 type Known = {

@@ -1,3 +1,4 @@
+import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE, type PlanChange } from '../postgres/statements/plan-changes.ts';
@@ -152,7 +153,13 @@ export class PlanChangeConsumers {
         const reading = { name: 'read_due_changes', text: READ_DUE, values: [name] };
         const due = await database.query<PlanChange>(reading);
         if (due.length === 0 && !(await this.#takeNext(run, name))) return;
-        for (const change of due) if (!isOver()) await this.#pass(run, consumer, change);
+        const failedTeams = new Set<ApplicationId>();
+        for (const change of due) {
+          if (isOver()) return;
+          const isHandled =
+            !failedTeams.has(change.teamId) && (await this.#pass(run, consumer, change));
+          if (!isHandled) failedTeams.add(change.teamId);
+        }
       }
     });
   }
@@ -169,7 +176,8 @@ export class PlanChangeConsumers {
     return true;
   }
 
-  async #pass(run: LeasedRun, { name, handler }: Consumer, change: PlanChange): Promise<void> {
+  /** Returns whether the handler has handled it. */
+  async #pass(run: LeasedRun, { name, handler }: Consumer, change: PlanChange): Promise<boolean> {
     const values = [name, change.id];
     try {
       await withDeadline((async () => handler(change))(), HANDLER_DEADLINE_MS);
@@ -184,9 +192,10 @@ export class PlanChangeConsumers {
       if (failed?.isSetAside) {
         logger.error({ ...line, failures: failed.failures }, 'change of a plan set aside');
       }
-      return;
+      return false;
     }
     await this.#commit(run, { name: 'note_handled', text: NOTE_HANDLED, values });
+    return true;
   }
 
   /** What became of a change is stored only while this process has the lease. */
