@@ -1,12 +1,5 @@
 import { once } from 'node:events';
-import {
-  type ApplicationId,
-  act,
-  type BulkProgress,
-  BulkRuns,
-  findActions,
-  readBulk,
-} from 'instep/operate';
+import { type ApplicationId, act, type BulkProgress, BulkRuns, findActions } from 'instep/operate';
 import { createContext } from 'instep/src/operate/context.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -48,7 +41,8 @@ beforeEach(async () => {
 
 const ALL = { issue: 'parked-events', all: 'matching' };
 const idOf = ({ url }: Shown) => url.replace('/actions/bulk/', '').replace(/\?.*/, '');
-const progressOf = async (formId: string) => await readBulk(context, formId);
+const reader = new BulkRuns(context);
+const progressOf = async (formId: string) => await reader.read(formId);
 
 /** Waits until a bulk action has ended. */
 async function ended(formId: string): Promise<BulkProgress> {
@@ -144,7 +138,7 @@ test('a team that has got another customer meanwhile keeps it, and so does one t
   await query('update teams set provider_customer_id = $2 where id = $1', [teamIds[1], 'cus_x']);
   gate.abort();
   expect(await ended(formId)).toMatchObject({ state: 'done', done: 3, failed: 1 });
-  expect((await readBulk(context, formId))?.failures).toMatchObject([
+  expect((await progressOf(formId))?.failures).toMatchObject([
     { subject: 'customer:cus_020', result: { code: 'has-another-customer' } },
   ]);
   expect((await customersOf(teamIds))[1]).toBe('cus_x');

@@ -3,11 +3,9 @@ import {
   BULK_UNDO,
   type Bulk,
   type BulkRuns,
-  cancelBulk,
   counted,
   countText,
   type OperateContext,
-  readBulk,
 } from 'instep/operate';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
@@ -30,7 +28,7 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
   const app = new Hono<ConsoleEnv>();
 
   app.get('/:form', async ({ req, render }) => {
-    const bulk = await readBulk(options, req.param('form'));
+    const bulk = await runs.read(req.param('form'));
     if (bulk === null) throw notFound();
     const { record, issue, state } = bulk;
     const url = bulkUrl(record.formId);
@@ -70,10 +68,10 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
     const { cancel } = await context.req.parseBody();
     const operator = operatorOf(context.var);
     if (cancel !== undefined) {
-      await cancelBulk(options, operator, formId);
+      await runs.cancel(operator, formId);
       return context.redirect(bulkUrl(formId), 303);
     }
-    const bulk = await readBulk(options, formId);
+    const bulk = await runs.read(formId);
     const action = bulk && undoOf(bulk);
     if (!action) throw badRequest('This action can not be undone.');
     const undo = { action, code: bulk.issue, undoes: formId };

@@ -123,10 +123,14 @@ async function listAndLink(options: ListOptions): Promise<void> {
   });
 }
 
-function suggestionText({ customerId, team: { id, name, customerId: other }, key }: SuggestedLink) {
+function suggestionText({
+  customerId,
+  team: { id, name, customerId: other },
+  metadataKey,
+}: SuggestedLink) {
   const customer = printable(customerId);
   const team = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
-  const by = `by metadata.${key}`;
+  const by = `by metadata.${metadataKey}`;
   const command = `instep team link ${id} --customer ${customer}`;
   return other === null
     ? `${customer} is probably the customer of ${team}, ${by}. Link it: ${command}`

@@ -54,50 +54,37 @@ const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
       select key
         from parked`;
 
-/**
- * Dismisses parked events whose customer has no team, and returns how many. They stay in the log, and count again
- * once a team is linked to their customer. After 30 days, those of customers that never had a team are deleted, and
- * catch-up does not treat them as missed. The retention (`isCustomerUnknown`) deletes them at once.
- */
-async function dismissParkedBatch(
-  query: Query,
-  { position, customerId, receivedBeforeMs, isCustomerUnknown = false }: ParkedFilter,
-  limit: number,
-): Promise<number> {
-  const rows = await query({
-    name: 'dismiss_parked_batch',
-    text: DISMISS_PARKED_BATCH,
-    values: [
-      position ?? null,
-      customerId ?? null,
-      receivedBeforeMs === undefined ? null : new Date(receivedBeforeMs),
-      limit,
-      isCustomerUnknown,
-    ],
-  });
-  return rows.length;
-}
-
 const BATCH = 500;
 const PAUSE_MS = 50;
 
+/** Runs a statement on a few events at a time, until the signal is aborted. Returns on how many it did. */
+async function inBatches(signal: AbortSignal, run: () => Promise<unknown[]>): Promise<number> {
+  let count = 0;
+  while (!signal.aborted) {
+    const { length } = await run();
+    count += length;
+    if (length < BATCH) break;
+    await pause(PAUSE_MS, { signal });
+  }
+  return count;
+}
+
 /**
- * Dismisses parked events that match the filter and whose customer still has no team, a few at a time, until
- * the signal is aborted. They no longer raise alerts. Returns how many it dismissed.
+ * Dismisses parked events that match the filter and whose customer has no team, and returns how many. They raise no
+ * alert, stay in the log, and count again once a team is linked to their customer. After 30 days, those of customers
+ * that never had a team are deleted, and catch-up does not treat them as missed. The retention (`isCustomerUnknown`)
+ * deletes them at once.
  */
 export async function dismissParkedEvents(
   query: Query,
-  filter: ParkedFilter,
+  { position, customerId, receivedBeforeMs, isCustomerUnknown = false }: ParkedFilter,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<number> {
-  let dismissed = 0;
-  while (!signal.aborted) {
-    const count = await dismissParkedBatch(query, filter, BATCH);
-    dismissed += count;
-    if (count < BATCH) break;
-    await pause(PAUSE_MS, { signal });
-  }
-  return dismissed;
+  const before = receivedBeforeMs === undefined ? null : new Date(receivedBeforeMs);
+  const values = [position ?? null, customerId ?? null, before, BATCH, isCustomerUnknown];
+  return await inBatches(signal, () =>
+    query({ name: 'dismiss_parked_batch', text: DISMISS_PARKED_BATCH, values }),
+  );
 }
 
 /** Whether a parked event is dismissed. */
@@ -132,14 +119,7 @@ const DELETE_DISMISSED = `
 
 /** Deletes the events of customers that never had a team, 30 days after they were dismissed. */
 export async function deleteDismissedEvents(query: Query, signal: AbortSignal): Promise<number> {
-  let deleted = 0;
-  while (!signal.aborted) {
-    const { length } = await query({ name: 'delete_dismissed', text: DELETE_DISMISSED });
-    deleted += length;
-    if (length < BATCH) break;
-    await pause(PAUSE_MS, { signal });
-  }
-  return deleted;
+  return await inBatches(signal, () => query({ name: 'delete_dismissed', text: DELETE_DISMISSED }));
 }
 
 /** Takes back that parked events were dismissed. Returns how many. */

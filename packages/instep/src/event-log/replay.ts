@@ -41,6 +41,21 @@ export async function* replayEvents(
   yield* await replayBatch(batch, options);
 }
 
+/** The number of events by outcome. */
+export type ReplayOutcomes = Readonly<Partial<Record<Replayed['outcome'], number>>>;
+
+export async function countOutcomes(
+  events: AsyncIterable<Replayed>,
+  onReplayed?: (replayed: Replayed) => unknown,
+): Promise<ReplayOutcomes> {
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  for await (const replayed of events) {
+    outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
+    await onReplayed?.(replayed);
+  }
+  return outcomes;
+}
+
 /** Replays a customer's oldest parked events, at most one batch. A running server replays the others. */
 export async function* replayParkedEvents(
   customerId: string,

@@ -5,7 +5,13 @@ import {
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
 import { readEvents } from '../event-log/event-rows.ts';
-import { type Replayed, replayEvents, replayParkedEvents } from '../event-log/replay.ts';
+import {
+  countOutcomes,
+  type Replayed,
+  type ReplayOutcomes,
+  replayEvents,
+  replayParkedEvents,
+} from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
@@ -25,7 +31,6 @@ import {
   emptyNote,
   type InTransaction,
   type OperatorAction,
-  type ReplayOutcomes,
   type Subject,
   subjectText,
 } from './audit.ts';
@@ -362,14 +367,7 @@ async function replayParked(
   customerId: string,
   { database: { query }, ingest }: ActingContext,
 ): Promise<ReplayOutcomes> {
-  return await outcomesOf(replayParkedEvents(customerId, { ingest, query }));
-}
-
-/** The number of events by outcome. */
-async function outcomesOf(events: AsyncIterable<Replayed>): Promise<ReplayOutcomes> {
-  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-  for await (const { outcome } of events) outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
-  return outcomes;
+  return await countOutcomes(replayParkedEvents(customerId, { ingest, query }));
 }
 
 function replayed(outcomes: ReplayOutcomes): Outcome {
@@ -382,7 +380,7 @@ async function replayEvent(
 ): Promise<Outcome> {
   const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
   if (event === null) return failed({ code: 'no-such-event', position });
-  return replayed(await outcomesOf(replayEvents([event], { ingest, query })));
+  return replayed(await countOutcomes(replayEvents([event], { ingest, query })));
 }
 
 async function compare(id: string, context: ActingContext, isDryRun: boolean): Promise<Outcome> {

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
-import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
+import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
@@ -141,11 +141,6 @@ export type ComparedPlans = {
   readonly shouldBe: TeamPlan;
   readonly cause: IssueCause;
 };
-
-/** How many events had each outcome when they were replayed. */
-export type ReplayOutcomes = Readonly<
-  Partial<Record<LoggedOutcome | 'duplicate' | 'left out' | 'failed', number>>
->;
 
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {

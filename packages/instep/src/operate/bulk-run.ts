@@ -23,32 +23,25 @@ export const BULK_UNDO: Readonly<Partial<Record<string, Action>>> = {
   'link-suggested': 'unlink',
 };
 
-/** The subjects of an action on all issues that match. */
-type MatchingSubjects = {
-  readonly subjects: readonly Subject[];
-  /** The number of other issues, to which the action does not apply. */
-  readonly skipped: number;
-};
-
 /** Still more are left for another bulk action. */
 const MAX_SUBJECTS = 100_000;
 
-/** The subjects of the open issues with this code, or of all, to which an action applies. */
+/** The open issues with this code, or all, to which an action applies, and how many there are to which it does not. */
 async function findMatching(
   context: OperateContext,
   action: Action,
   code: SubjectIssueCode | null,
-  signal?: AbortSignal,
-): Promise<MatchingSubjects> {
+  signal: AbortSignal,
+) {
   const subjects = new Map<string, Subject>();
   let skipped = 0;
   for await (const { subject, remedies } of findIssues(context, code).all()) {
-    signal?.throwIfAborted();
+    signal.throwIfAborted();
     if (remedies.some((remedy) => remedy === action)) subjects.set(subjectText(subject), subject);
     else skipped += 1;
     if (subjects.size === MAX_SUBJECTS) break;
   }
-  return { subjects: [...subjects.values()], skipped };
+  return { requests: [...subjects.values()].map((subject) => ({ action, subject })), skipped };
 }
 
 /** A bulk action, and those of its actions that failed: the first 500. */
@@ -59,39 +52,6 @@ export type Bulk = BulkProgress & {
 
 /** A running bulk action writes more often than this. */
 const SILENT_MS = 60_000;
-
-/**
- * How far a bulk action is, whichever process runs it; `null` if there is none with this id.
- *
- * @example
- * ```ts
- * console.log(await readBulk(context, '00000000-0000-0000-0000-000000000000')); // null
- * ```
- */
-export async function readBulk(context: OperateContext, formId: string): Promise<Bulk | null> {
-  const [record, ...failures] = await findActions(context, { formId }).page();
-  if (record?.result.code !== 'bulk') return null;
-  const { code: _, ...progress } = record.result;
-  const isSilent = progress.state === 'running' && context.now() - progress.atMs > SILENT_MS;
-  return { ...progress, ...(isSilent && { state: 'interrupted' as const }), record, failures };
-}
-
-/**
- * Ends a bulk action after the actions that are on their way, whichever process runs it. What was done stays.
- *
- * @example
- * ```ts
- * await cancelBulk(context, operator, '00000000-0000-0000-0000-000000000000');
- * ```
- */
-export async function cancelBulk(
-  context: OperateContext,
-  { name: cancelledBy }: Operator,
-  formId: string,
-): Promise<void> {
-  if ((await readBulk(context, formId))?.state !== 'running') return;
-  await writeProgress(context.database.query, formId, { cancelledBy });
-}
 
 /** Adds to the record of a bulk action. Returns who has cancelled it. */
 async function writeProgress(
@@ -158,7 +118,7 @@ const RETRY = {
  * const runs = new BulkRuns(context);
  * const formId = await runs.start(operator, { action: 'dismiss', code: 'payment-due' });
  * await runs.stop();
- * console.log((await readBulk(context, formId))?.done); // 0
+ * console.log((await runs.read(formId))?.done); // 0
  * ```
  */
 export class BulkRuns {
@@ -170,7 +130,7 @@ export class BulkRuns {
     this.#context = context;
   }
 
-  /** Starts a bulk action, and returns the id under which `readBulk` finds it. */
+  /** Starts a bulk action, and returns its id. */
   async start(operator: Operator, request: BulkRequest): Promise<string> {
     const { database, nonce, now } = this.#context;
     const { action, note = null } = request;
@@ -186,6 +146,22 @@ export class BulkRuns {
     return formId;
   }
 
+  /** How far a bulk action is, whichever process runs it; `null` if there is none with this id. */
+  async read(formId: string): Promise<Bulk | null> {
+    const [record, ...failures] = await findActions(this.#context, { formId }).page();
+    if (record?.result.code !== 'bulk') return null;
+    const { code: _, ...progress } = record.result;
+    const silentMs = this.#context.now() - progress.atMs;
+    const isSilent = progress.state === 'running' && silentMs > SILENT_MS;
+    return { ...progress, ...(isSilent && { state: 'interrupted' as const }), record, failures };
+  }
+
+  /** Ends a bulk action after the actions that are on their way, whichever process runs it. What was done stays. */
+  async cancel({ name: cancelledBy }: Operator, formId: string): Promise<void> {
+    if ((await this.read(formId))?.state !== 'running') return;
+    await writeProgress(this.#context.database.query, formId, { cancelledBy });
+  }
+
   /** Ends the bulk actions of this process after the actions that are on their way. */
   async stop(): Promise<void> {
     this.#stopping.abort();
@@ -193,14 +169,11 @@ export class BulkRuns {
   }
 
   async #requestsOf({ action, code, undoes }: BulkRequest) {
-    if (undoes !== undefined) {
-      return {
-        requests: await readToUndo(this.#context.database.query, undoes, action),
-        skipped: 0,
-      };
+    if (undoes === undefined) {
+      return await findMatching(this.#context, action, code, this.#stopping.signal);
     }
-    const found = await findMatching(this.#context, action, code, this.#stopping.signal);
-    return { ...found, requests: found.subjects.map((subject) => ({ action, subject })) };
+    const requests = await readToUndo(this.#context.database.query, undoes, action);
+    return { requests, skipped: 0 };
   }
 
   async #run(

@@ -122,8 +122,7 @@ export type SuggestedLink = {
   readonly customerId: string;
   /** It can have another customer. */
   readonly team: NamedTeam;
-  /** The key of the metadata. */
-  readonly key: string;
+  readonly metadataKey: string;
 };
 
 /**
@@ -133,14 +132,14 @@ export async function suggestLinks(
   { database: { query }, linkByMetadata }: OperateContext,
   events: readonly EventRow[],
 ): Promise<SuggestedLink[]> {
-  const key = linkByMetadata ?? TEAM_KEY;
+  const metadataKey = linkByMetadata ?? TEAM_KEY;
   const parked = events.filter(({ outcome }) => outcome === 'parked');
-  const teams = await readSuggestedTeams(query, parked, key);
+  const teams = await readSuggestedTeams(query, parked, metadataKey);
   const links = new Map<string, SuggestedLink>();
   for (const { customerId, position } of parked) {
     const team = teams.get(position);
     if (customerId === null || team === undefined || team.customerId === customerId) continue;
-    if (!links.has(customerId)) links.set(customerId, { customerId, team, key });
+    if (!links.has(customerId)) links.set(customerId, { customerId, team, metadataKey });
   }
   return [...links.values()];
 }

@@ -143,7 +143,8 @@ export function issueOf(
   return canKeep ? { ...issue, remedies: [...issue.remedies, 'keep-as-grant'] } : issue;
 }
 
-type Row = { readonly key: string; readonly issue: OpenIssue };
+/** The next page begins after this customer or event. */
+type Row = { readonly after: string; readonly issue: OpenIssue };
 
 type SourcePage = {
   /** The key of metadata that names a team. */
@@ -153,7 +154,7 @@ type SourcePage = {
   readonly limit: number;
 };
 
-/** Reads the rows after a key; those of one customer stay together, so there can be more than asked for. */
+/** Reads the rows after a customer or event; those of one customer stay together, so there can be more than asked for. */
 type ReadRows = (query: Query, page: SourcePage) => Promise<Row[]>;
 
 const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
@@ -192,7 +193,7 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
       const subject = subjectOf('event', event.position);
       const about = { subject, sinceMs: event.receivedAtMs, customerId: null, team: null };
       const evidence = { event, reason: whyUnreadable(event) };
-      return { key: subject.id, issue: openIssue('unreadable-event', about, evidence) };
+      return { after: subject.id, issue: openIssue('unreadable-event', about, evidence) };
     });
   },
   async 'payment-due'(query, { after: afterCustomerId, limit }) {
@@ -313,7 +314,7 @@ async function withTeams<Found extends { readonly customerId: string }>(
   return found.map((one) => {
     const { customerId } = one;
     const own = teams.filter((team) => team.customerId === customerId);
-    return { key: customerId, issue: toIssue(one, own) };
+    return { after: customerId, issue: toIssue(one, own) };
   });
 }
 
@@ -375,7 +376,7 @@ async function readPage(
     issues.push(...rows.map(({ issue }) => issue));
     const last = rows.at(-1);
     if (last !== undefined && rows.length >= room) {
-      return { issues, next: { source: index, after: last.key } };
+      return { issues, next: { source: index, after: last.after } };
     }
   }
   return { issues, next: null };

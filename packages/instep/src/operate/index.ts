@@ -24,7 +24,7 @@ export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.t
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
-export type { Replayed } from '../event-log/replay.ts';
+export type { Replayed, ReplayOutcomes } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export type { Verdict } from '../health/derive-issues.ts';
 export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
@@ -105,7 +105,6 @@ export type {
   Candidate,
   ComparedPlans,
   OperatorAction,
-  ReplayOutcomes,
   Subject,
 } from './audit.ts';
 export {
@@ -113,8 +112,6 @@ export {
   type Bulk,
   type BulkRequest,
   BulkRuns,
-  cancelBulk,
-  readBulk,
 } from './bulk-run.ts';
 export {
   type Comparison,

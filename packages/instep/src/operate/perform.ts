@@ -11,14 +11,19 @@ import type { EventRow } from '../event-log/event-rows.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
-import { type Replayed, replayEvents } from '../event-log/replay.ts';
+import {
+  countOutcomes,
+  type Replayed,
+  type ReplayOutcomes,
+  replayEvents,
+} from '../event-log/replay.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Recorded, type ReplayOutcomes, type Run, recorded } from './audit.ts';
+import { type Recorded, type Run, recorded } from './audit.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 
 /** What `perform` can do. All of it is in the audit, except dry runs. */
@@ -238,14 +243,7 @@ const CALLS: {
     const isOne = only !== undefined && other === undefined;
     return {
       subject: isOne ? `event:${only.position}` : 'events:all',
-      run: async () => {
-        const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
-        for await (const replayed of replayEvents(events, { ingest, query })) {
-          outcomes[replayed.outcome] = (outcomes[replayed.outcome] ?? 0) + 1;
-          await onReplayed?.(replayed);
-        }
-        return outcomes;
-      },
+      run: () => countOutcomes(replayEvents(events, { ingest, query }), onReplayed),
       resultOf: (outcomes) => ({ code: 'replayed', outcomes }),
       isDone: ({ failed }) => failed === undefined,
     };

@@ -1,4 +1,4 @@
-import { LOGGED_OUTCOMES, type LoggedOutcome } from '../core/subscription-event.ts';
+import type { LoggedOutcome } from '../core/subscription-event.ts';
 import { type ResponsesRow, readResponses } from '../maintenance/responses.ts';
 import { MAX_UNSEEN_MS, type Run, readRuns } from '../maintenance/runs.ts';
 import {
@@ -146,8 +146,7 @@ function percentile(rows: readonly StatisticsRow[], share: number): number | nul
   const delayed = rows
     .filter(({ delayBucket }) => delayBucket !== NO_DELAY)
     .sort((a, b) => a.delayBucket - b.delayBucket);
-  const counts = countsOf(delayed);
-  const wanted = LOGGED_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0) * share;
+  const wanted = delayed.reduce((sum, { count }) => sum + count, 0) * share;
   let passed = 0;
   for (const { delayBucket, count } of delayed) {
     passed += count;
