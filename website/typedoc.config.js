@@ -18,6 +18,7 @@ export default {
     'CODE_OF_CAUSE',
     'CodedError',
     'CompleteCheckout',
+    'DatabaseContext',
     'Decided',
     'Effect',
     'EvidenceOf',

@@ -129,7 +129,8 @@ export type ConsumerState = {
 const SET_ASIDE = `
   jsonb_build_object('changeId', change_id, 'teamId', team_id, 'setAsideAt', set_aside_at, 'error', error)`;
 
-type Context = { readonly database: Pick<Database, 'query'> };
+/** What an `OperateContext` has. */
+type DatabaseContext = { readonly database: Pick<Database, 'query'> };
 
 /**
  * The consumers of changes, by name: how far each one is, and what it failed to handle.
@@ -139,7 +140,9 @@ type Context = { readonly database: Pick<Database, 'query'> };
  * for (const { name, behindSince } of await findConsumers(context)) console.log(name, behindSince);
  * ```
  */
-export async function findConsumers({ database: { query } }: Context): Promise<ConsumerState[]> {
+export async function findConsumers({
+  database: { query },
+}: DatabaseContext): Promise<ConsumerState[]> {
   return await query<ConsumerState>({
     name: 'find_consumers',
     text: `
@@ -196,7 +199,7 @@ const READ_NEW_CHANGES = (tables: ApplicationTables) => `
  * ```
  */
 export async function readPlanChanges(
-  { database: { query } }: Context,
+  { database: { query } }: DatabaseContext,
   request: TeamChangesRequest | NewChangesRequest,
 ): Promise<PlanChange[]> {
   if ('teamId' in request) return await readTeamChanges(query, request);
@@ -218,7 +221,7 @@ export async function readPlanChanges(
  * ```
  */
 export async function acknowledgeChanges(
-  { database: { query } }: Context,
+  { database: { query } }: DatabaseContext,
   consumer: string,
   id: number,
 ): Promise<void> {
