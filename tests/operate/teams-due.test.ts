@@ -133,6 +133,13 @@ test.each([false, true])(
             to_timestamp((id % 2) * 86400)
        from teams`,
     );
+    // More than one statement examines have no team.
+    await query(
+      `insert into instep.subscriptions
+              (customer_id, subscription_id, is_order_ambiguous, latest_status, latest_since)
+       select 'cus_without_' || number, '', false, 'unpaid', to_timestamp(number * 100)
+         from generate_series(1, 863) as number`,
+    );
     const filter = { dueBeforeMs: 2 * DAY_MS, plan: 'Rare' };
     const found = await collect(findTeams(context, filter, { sort: 'due', isDescending }).all());
     const expected = [7, 1_007, 2_007];

@@ -13,8 +13,9 @@ import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
 import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
+import { noteWritten } from './first-subscriptions.ts';
 import { withLease } from './lease.ts';
-import { sweepTeams } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import type { Job } from './worker.ts';
 
 type ChangedTeamsOptions = {
@@ -33,7 +34,8 @@ const PAGE = 500;
 
 /**
  * Finds teams that were changed by hand: something other than Instep has changed their plan. It does not ask
- * Stripe: reconciliation does, and repairs the plans that Stripe does not confirm.
+ * Stripe: reconciliation does, and repairs the plans that Stripe does not confirm. Stripe is asked only about
+ * subscriptions that nothing is known of.
  */
 export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
   const { query, planSelection, nonce, clockMs } = options;
@@ -46,6 +48,10 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     const known = await readCustomers(query, customerIds);
     const grants = await readOpenGrants(query, teams);
     const applied = await readAppliedNames(query, [...known.names.keys()]);
+    const withUnknown = teams.filter(({ customerId, plan: { providerSubscriptionId: id } }) => {
+      return id !== null && known.customers.get(customerId)?.has(id) !== true;
+    });
+    await noteWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
     const found = teams.flatMap((team) =>
       issueOf(team, { ...known, grants }, applied, planSelection),
     );
@@ -55,7 +61,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
   }
 
   return async () => {
-    await withLease(query, lease, (run) => sweepTeams(run, examine, { clockMs }));
+    await withLease(query, lease, (run) => sweep(run, examine, { clockMs }));
   };
 }
 

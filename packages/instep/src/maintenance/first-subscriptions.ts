@@ -1,14 +1,15 @@
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examineTeams } from '../postgres/examine.ts';
-import { type PageAfter, readTeamsOf } from '../postgres/statements/teams.ts';
+import { type Examined, examine } from '../postgres/examine.ts';
+import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
-import { sweepTeams } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import type { Job } from './worker.ts';
 import { pauseWithoutPermission } from './worker.ts';
 
@@ -43,12 +44,9 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
   /** New customers come before all repetitions. */
   async function take(run: LeasedRun): Promise<string[]> {
-    const page = { limit: BATCH };
-    const added = await sweepTeams(
-      run,
-      (afterId) => takeNewCustomers(query, { afterId, ...page }),
-      page,
-    );
+    const next = (after: number | string | null) =>
+      takeNewCustomers(query, after === null ? null : String(after));
+    const added = await sweep(run, next, { limit: BATCH });
     return [...added, ...(await takeAgain(query, Math.max(0, BATCH - added.length)))];
   }
 
@@ -77,13 +75,9 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 /** 5 seconds after the first time, then after doubling delays for a day. */
 const DUE_AGAIN = `case
                  when now() - known.first_asked_at < interval '1 day'
-                   then now() + (now() - known.first_asked_at)
+                   then now() + greatest(now() - known.first_asked_at, interval '5 seconds')
                  else 'infinity'
                end`;
-
-/** SQL for whether the application has written another subscription since Stripe was asked. */
-const isWritten = (row: string) =>
-  `coalesce(${row}.subscription_id <> coalesce(known.subscription_id, ''), false)`;
 
 /** SQL for whether Stripe was ever asked for the subscriptions of the customer of a row of `teams`. */
 export const IS_COMPARED = `exists (
@@ -99,67 +93,88 @@ const IS_UNKNOWN = `not exists (
                       and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
                  )`;
 
-const TAKE_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
+/** How many customers one statement examines, in indexes alone if there is none to ask for. */
+const CUSTOMERS = 5_000;
+
+const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
       unasked as (
-        select distinct provider_customer_id as customer_id
+        select distinct examined.customer_id
           from examined
           left join lateral (
-                 select *
-                   from instep.new_customers
-                  where customer_id = provider_customer_id
+                 select true as is_known
+                   from instep.new_customers as known
+                  where known.customer_id = examined.customer_id
                  offset 0
                ) as known on true
-         where provider_customer_id is not null
-           and (
-                 known.customer_id is null and exists (
-                   select
-                     from instep.leased_jobs
-                    where name = 'reconcile'
-                      and progress -> 'completed' is not null
-                 )
-                 or (known.customer_id is null
-                     or provider_subscription_id <> coalesce(known.subscription_id, ''))
-                    and ${IS_UNKNOWN}
-               )
-      ), due as (
-        select unasked.customer_id, written.subscription_id
+         where is_known is null
+      ), found as (
+        insert into instep.new_customers (customer_id, subscription_id, due_at)
+        select customer_id, subscription_id, now() + interval '5 seconds'
           from unasked
          cross join lateral (
-                 select max(provider_subscription_id) as subscription_id
+                 select max(provider_subscription_id) as subscription_id,
+                        bool_or(${IS_UNKNOWN}) as is_unknown
                    from ${teams.rows} as teams
                   where provider_customer_id = unasked.customer_id
-               ) as written
-          left join instep.new_customers as known using (customer_id)
-         where known.customer_id is null
-            or ${isWritten('written')}
-         order by unasked.customer_id
+               ) as linked
+         where is_unknown
+            or exists (
+                 select
+                   from instep.leased_jobs
+                  where name = 'reconcile'
+                    and progress -> 'completed' is not null
+               )
+         order by customer_id
          limit $2
-      ), found as (
-        insert into instep.new_customers as known (customer_id, subscription_id, due_at)
-        select customer_id, subscription_id, now() + interval '5 seconds'
-          from due
-            on conflict (customer_id) do update
-           set subscription_id = coalesce(excluded.subscription_id, known.subscription_id),
-               first_asked_at  = now(),
-               due_at          = excluded.due_at
+            on conflict do nothing
         returning customer_id as "customerId"
       )`;
 
 /**
- * Customers of the next teams for which Stripe was never asked (about the subscription that the application has written
- * to the row), and of whom no subscription is known, or whose team has come since the first comparison of all teams.
+ * Those of the next customers of teams for whom Stripe was never asked, and of whom no subscription is known, or whose
+ * team has come since the first comparison of all teams.
  */
 async function takeNewCustomers(
   query: Query,
-  { afterId, limit }: PageAfter,
-): Promise<Examined<string>> {
-  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
+  after: string | null,
+): Promise<Examined<string, string>> {
+  const { found, examinedTo } = await examine<{ customerId: string }, string>(query, {
     name: 'take_new_customers',
-    found: TAKE_NEW_CUSTOMERS,
-    values: [limit],
-    afterId,
+    examined: ({ teams }) => `
+        select provider_customer_id as customer_id
+          from ${teams.rows} as teams
+         where ${isAfter('text', '$1::text', 'provider_customer_id')}
+         order by provider_customer_id
+         limit ${CUSTOMERS}`,
+    key: 'customer_id',
+    limit: CUSTOMERS,
+    found: FIND_NEW_CUSTOMERS,
+    values: [after, BATCH],
   });
   return { found: found.map(({ customerId }) => customerId), examinedTo };
+}
+
+const NOTE_WRITTEN = ({ teams }: ApplicationTables) => `
+      update instep.new_customers as known
+         set subscription_id = written.subscription_id,
+             first_asked_at  = now(),
+             due_at          = now()
+        from unnest($1::text[]) as asked (customer_id)
+       cross join lateral (
+               select max(provider_subscription_id) as subscription_id
+                 from ${teams.rows} as teams
+                where provider_customer_id = asked.customer_id
+             ) as written
+       where known.customer_id = asked.customer_id
+         and written.subscription_id <> coalesce(known.subscription_id, '')`;
+
+/**
+ * Lets the job ask for these customers at once, if the application has written a subscription to their team since it
+ * last asked.
+ */
+export async function noteWritten(query: Query, customerIds: readonly string[]): Promise<void> {
+  if (customerIds.length === 0) return;
+  await query({ name: 'note_written', text: NOTE_WRITTEN, values: [customerIds] });
 }
 
 /** How many customers one statement examines whom to ask for again is due. */

@@ -22,7 +22,7 @@ import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
-import { sweepTeams } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import { countTeams } from './team-counts.ts';
 import { type Job, RetryLater } from './worker.ts';
 
@@ -41,7 +41,7 @@ type JobsOptions = ReconcileServices & {
 type Due = { dueAfterMs: number; share?: number };
 
 /** For a job that reads what is known about all customers. */
-const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.01 };
+const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.02 };
 
 /** Teams with empty plan columns, whose customer had events before the team was linked or created. */
 const EMPTY_TEAMS_JOB = 'empty-teams';
@@ -239,11 +239,7 @@ export function createFillDueTeams(options: DueTeamsOptions): () => Promise<Appl
     const due = { limit: BATCH, exceptIds: later.ids() };
     // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
     const found = await inTurn((run) =>
-      sweepTeams(
-        run,
-        (afterId) => readCustomersOfEmptyTeams(database.query, { afterId, ...due }),
-        due,
-      ),
+      sweep(run, (afterId) => readCustomersOfEmptyTeams(database.query, { afterId, ...due }), due),
     );
     const customerIds = [...new Set(found)];
     if (customerIds.length > 1) {
@@ -272,7 +268,7 @@ export function createGrantsJob(options: DueTeamsOptions): Job['run'] {
     const found = await inTurn((run) => {
       const read = (afterId: ApplicationId | null) =>
         readTeamsOfDueGrants(database.query, planSelection, { afterId, ...due });
-      return sweepTeams(run, read, due);
+      return sweep(run, read, due);
     });
     for (const teamId of found ?? []) {
       if (signal.aborted) return;

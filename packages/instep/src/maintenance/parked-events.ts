@@ -9,7 +9,7 @@ import type { PageAfter } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
-import { sweepTeams } from './sweep.ts';
+import { sweep } from './sweep.ts';
 import type { Job } from './worker.ts';
 import { RetryLater } from './worker.ts';
 
@@ -61,7 +61,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       examinedTo = examined.examinedTo;
       return examined;
     };
-    return await sweepTeams({ progress, complete }, examine, { limit: 1 });
+    return await sweep({ progress, complete }, examine, { limit: 1 });
   }
 
   /** Returns whether an event was decided. */
@@ -95,7 +95,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       );
       if (areDecided.includes(true)) continue;
       // Otherwise the same events would be read again.
-      progress = { afterTeamId: examinedTo };
+      progress = { after: examinedTo };
       return;
     }
   };

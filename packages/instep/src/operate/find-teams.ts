@@ -18,7 +18,7 @@ import {
   type NamedTeamRow,
   readNamedTeam,
   readNamedTeamsOf,
-  teamsDueBefore,
+  teamsOfOwed,
   toNamedTeam,
 } from './named-teams.ts';
 
@@ -267,14 +267,14 @@ type ListedTeams = {
   readonly examinedTo: ApplicationId | null;
 };
 
-/** How many teams one statement examines along an index; it takes some milliseconds. */
-const EXAMINED = { id: 5_000, due: 1_000 } as const;
+/** How many teams, or due payments, one statement examines along an index; it takes some milliseconds. */
+const EXAMINED = { id: 5_000, due: 500 } as const;
 
 /**
  * Lists teams. The application has no index for names, plans or statuses, so one statement examines a part of
  * the table in the order of ids, or of due payments, or all of it in another order.
  */
-async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
+async function listTeams(query: Query, list: TeamList, mostDue?: number): Promise<ListedTeams> {
   const { filter, order, cursor, limit } = list;
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;
@@ -288,22 +288,26 @@ async function listTeams(query: Query, list: TeamList): Promise<ListedTeams> {
   // Joined for the teams of the page only, unless the plan decides which they are.
   const needsPlan =
     order.sort === 'plan' || filter.plan !== undefined || filter.product !== undefined;
-  type Row = { examinedTo: ApplicationId | null; number?: number };
+  const examined = order.sort === 'due' ? (mostDue ?? EXAMINED.due) : EXAMINED.id;
+  type Row = { isLast: boolean; examinedTo: ApplicationId | null; number: number };
   const rows = await query<Row & (NamedTeamRow | { id: null })>({
     name: 'list_teams',
     text: (tables) => {
       const all = [...conditions, ...(text === null ? [] : [hasText(tables, text)])];
-      const parts = { conditions: all, cursor: cursorText, needsPlan, email, dueBefore };
+      const parts = { conditions: all, cursor: cursorText, needsPlan, email, dueBefore, examined };
       return textOf(tables, order, parts);
     },
     values,
   });
+  const { isLast = true, examinedTo = null } = rows[0] ?? {};
+  // None of the due payments was a team's.
+  if (!isLast && examinedTo === null) return await listTeams(query, list, examined * 10);
   const teams = rows.flatMap((row) => {
     if (row.id === null) return [];
-    const { examinedTo: _, number: __, ...team } = row;
+    const { isLast: _, examinedTo: __, number: ___, ...team } = row;
     return [toNamedTeam(team)];
   });
-  return { teams, examinedTo: rows[0]?.examinedTo ?? null };
+  return { teams, examinedTo };
 }
 
 type ListParts = {
@@ -316,87 +320,76 @@ type ListParts = {
   readonly email: string | null;
   /** The parameter of the time before which a payment was due. */
   readonly dueBefore: string | null;
+  /** How many teams or due payments are examined if the order has an index. */
+  readonly examined: number;
 };
 
 function textOf(
   tables: ApplicationTables,
   { sort, isDescending }: TeamOrder,
-  { conditions, cursor, needsPlan, email, dueBefore }: ListParts,
+  { conditions, cursor, needsPlan, email, dueBefore, examined }: ListParts,
 ): string {
   const { idType, rows } = tables.teams;
-  const direction = isDescending ? 'desc' : 'asc';
+  const [direction, opposite] = isDescending ? ['desc', 'asc'] : ['asc', 'desc'];
   const beyond = isDescending ? '<' : '>';
-  const teamsDue = dueBefore === null || sort === 'id' ? null : teamsDueBefore(tables, dueBefore);
+  const isFromDue = dueBefore !== null && sort !== 'id';
+  const hasIndex = sort === 'id' || (sort === 'due' && isFromDue);
   const sortKeys = sort === 'id' ? [] : [SORTS[sort]];
-  const keys = [
-    ...(teamsDue !== null && sort === 'due' ? ['teams.due_since'] : sortKeys),
-    'teams.id',
-  ];
+  const keys = [...(isFromDue && sort === 'due' ? ['teams.due_since'] : sortKeys), 'teams.id'];
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
   const ofCursor = (values: readonly string[]) => `(
                  select ${values.join(', ')}
                    from ${rows} as teams ${LOST_PLAN}
                   where teams.id = ${idFrom(idType, `${cursor}::text`)}
                )`;
-  const isBeyondCursor =
+  const beyondCursor =
     cursor === null
       ? []
-      : [
-          `(${keys.join(', ')}) ${beyond} ${ofCursor([...sortKeys, 'teams.id'])}`,
-          // For the index.
-          `${keys[0]} ${beyond}= ${ofCursor([sortKeys[0] ?? 'teams.id'])}`,
-        ];
-  const within = [
-    ...(email === null ? [] : [`teams.id = any (${teamIdsOfEmail(tables, email)})`]),
-    ...isBeyondCursor,
-  ];
-  const matching = [
-    ...conditions,
-    ...(dueBefore === null || teamsDue !== null ? [] : [`${DUE_SINCE} < ${dueBefore}`]),
-  ];
-  const examined = sort === 'id' || (sort === 'due' && teamsDue !== null) ? EXAMINED[sort] : null;
-  if (examined === null) {
-    const all = needsPlan ? allTeamsWithLostPlans(tables) : `${rows} as teams`;
-    const hasPlan = needsPlan && teamsDue === null;
-    return `
-      with page as materialized (
-        select teams.*
-          from ${teamsDue === null ? all : `${teamsDue} ${needsPlan ? LOST_PLAN : ''}`}
-         ${whereOf([...matching, ...within])}
-         order by ${orderBy}
-         limit $1
-      )
-      select null as "examinedTo", ${NAMED_TEAM}
-        from page as teams ${hasPlan ? '' : LOST_PLAN}
-       order by ${orderBy}`;
-  }
-  return `
-      with examined as materialized (
+      : [`(${keys.join(', ')}) ${beyond} ${ofCursor([...sortKeys, 'teams.id'])}`];
+  const ofPerson = email === null ? [] : [`teams.id = any (${teamIdsOfEmail(tables, email)})`];
+  const due = dueBefore === null || isFromDue ? [] : [`${DUE_SINCE} < ${dueBefore}`];
+  const owed = `
+      owed as materialized (
+        select customer_id, subscription_id, due_since
+          from instep.subscriptions
+         where due_since < ${dueBefore}
+           ${hasIndex && cursor !== null ? `and due_since ${beyond}= ${ofCursor(sortKeys)}` : ''}
+         order by due_since ${direction}
+         ${hasIndex ? `fetch first ${examined} rows with ties` : ''}
+      ),`;
+  const ofId = `
         select *
-          from ${teamsDue ?? `${rows} as teams`}
-         ${whereOf(within)}
+          from ${rows} as teams
+         ${whereOf([...ofPerson, ...beyondCursor])}
          order by ${orderBy}
-         limit ${examined}
+         limit ${examined}`;
+  const ofDue = `
+        select *
+          from (${teamsOfOwed(tables)}
+               ) as teams
+         ${whereOf([...ofPerson, ...(hasIndex ? beyondCursor : [])])}`;
+  const source = isFromDue || hasIndex ? 'examined as teams' : `${rows} as teams`;
+  const hasPlan = needsPlan && !isFromDue && !hasIndex;
+  const all = hasPlan ? allTeamsWithLostPlans(tables) : `${source} ${needsPlan ? LOST_PLAN : ''}`;
+  return `
+      with ${isFromDue ? owed : ''}
+      examined as materialized (${isFromDue ? ofDue : hasIndex ? ofId : 'select'}
       ), page as materialized (
         select teams.*
-          from examined as teams ${needsPlan ? LOST_PLAN : ''}
-         ${whereOf(matching)}
+          from ${all}
+         ${whereOf([...conditions, ...due, ...(hasIndex ? [] : [...ofPerson, ...beyondCursor])])}
          order by ${orderBy}
          limit $1
       ), found as (
         select row_number() over (order by ${orderBy}) as number, ${NAMED_TEAM}
-          from page as teams ${LOST_PLAN}
+          from page as teams ${hasPlan ? '' : LOST_PLAN}
       )
-      select last.id as "examinedTo", found.*
+      select "isLast",
+             ${hasIndex ? `case when not "isLast" then (select id from examined as teams order by ${keys.map((one) => `${one} ${opposite}`).join(', ')} limit 1) end` : 'null'} as "examinedTo",
+             found.*
         from (
-               select (
-                        select id
-                          from examined as teams
-                         order by ${orderBy}
-                        offset ${examined - 1}
-                         limit 1
-                      ) as id
-             ) as last
+               select ${hasIndex ? `(select count(*) from ${isFromDue ? 'owed' : 'examined'}) < ${examined}` : 'true'} as "isLast"
+             ) as once
         left join found on true
        order by number`;
 }

@@ -43,21 +43,24 @@ export const DUE_SINCE = `
     select min(due.due_since) ${DUE}
   )`;
 
-/** The teams whose subscription has been unpaid or past due since before a time, with `due_since`, read by its index. */
-export function teamsDueBefore({ teams }: ApplicationTables, time: string): string {
-  return `
-        (
-          select teams.*, owed.due_since
-            from instep.subscriptions as owed
-            join ${teams.rows} as teams on teams.provider_customer_id = owed.customer_id
-           where owed.due_since < ${time}
-             and (owed.due_since, owed.subscription_id) = (
-                   select due.due_since, due.subscription_id ${DUE}
-                    order by 1, 2
-                    limit 1
-                 )
-        ) as teams`;
-}
+/**
+ * SQL for the teams of the subscriptions of `owed`, each once, with `due_since`. They are looked up one by one, so that the
+ * planner reads no others.
+ */
+export const teamsOfOwed = ({ teams }: ApplicationTables) => `
+        select teams.*, owed.due_since
+          from owed
+         cross join lateral (
+                 select *
+                   from ${teams.rows} as teams
+                  where provider_customer_id = owed.customer_id
+                 offset 0
+               ) as teams
+         where (owed.due_since, owed.subscription_id) = (
+                 select due.due_since, due.subscription_id ${DUE}
+                  order by 1, 2
+                  limit 1
+               )`;
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `

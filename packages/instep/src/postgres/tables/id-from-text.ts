@@ -41,9 +41,10 @@ export function idsFrom(type: IdType, integers: string, texts: string): string {
  * SQL for the condition that a page begins after an id; the first page, for which it is null, has the smallest id
  * too. An index on `id` finds the beginning.
  */
-export function isAfter(type: IdType, text: string): string {
-  const id = idFrom(type, text);
-  return `id >= coalesce(${id}, ${SMALLEST[type]}) and id is distinct from (${id})`;
+export function isAfter(type: IdType, text: string, column = 'id'): string {
+  // A subquery, so that the text is parsed once and not for each row.
+  const id = `(select ${idFrom(type, text)})`;
+  return `${column} >= coalesce(${id}, ${SMALLEST[type]}) and ${column} is distinct from ${id}`;
 }
 
 const SMALLEST: Readonly<Record<IdType, string>> = {
