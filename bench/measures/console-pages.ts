@@ -108,8 +108,8 @@ function teamLists(teams: number): ConsolePage[] {
       name: '… with a due payment, of an unknown plan',
       path: '/teams?due=1&sort=due&plan=unknown',
     },
-    { name: '… with a long due payment, by name', path: '/teams?due=80&sort=name' },
-    { name: '… with a long due payment, by plan', path: '/teams?due=80&sort=-plan' },
+    { name: '… with a long due payment, by name', path: '/teams?due=88&sort=name' },
+    { name: '… with a long due payment, by plan', path: '/teams?due=88&sort=-plan' },
     {
       name: '… with a due payment, as a file',
       path: '/teams?due=1&sort=due&format=csv',

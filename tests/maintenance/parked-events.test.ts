@@ -1,5 +1,5 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
-import { readHealth } from 'instep/src/health/health.ts';
+import { countParkedOfKnownCustomers, readHealth } from 'instep/src/health/health.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { pruneExpiredEvents } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
@@ -192,10 +192,12 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
   await query('delete from teams where id = $1', [teamId]);
   await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
-  expect(await readHealth(query)).toMatchObject({ parkedEvents: 1, parkedOfKnownCustomers: 1 });
+  expect(await readHealth(query)).toMatchObject({ parkedEvents: 1 });
+  expect(await countParkedOfKnownCustomers(query)).toBe(1);
 
   expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
-  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0, parkedOfKnownCustomers: 0 });
+  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });
+  expect(await countParkedOfKnownCustomers(query)).toBe(0);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
   // Other customers' dismissed events are forgotten after 31 days, but not these.
   await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);

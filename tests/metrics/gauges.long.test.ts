@@ -6,7 +6,6 @@ import { expect, test } from 'vitest';
 const HEALTH: Health = {
   parkedEvents: 7,
   parkedCustomers: 2,
-  parkedOfKnownCustomers: 1,
   parkedSinceMs: 0,
   ambiguousSubscriptions: 0,
   namelessProducts: 0,
@@ -53,7 +52,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const { clock, valuesOf } = observed(async () => {
     asked += 1;
-    return { figures: HEALTH, issues: [] };
+    return { figures: HEALTH, parkedOfKnownCustomers: 1, issues: [] };
   });
   const all = await Promise.all(Array.from({ length: 5 }, () => valuesOf('instep_parked_events')));
   expect(all).toEqual(Array.from({ length: 5 }, () => [7]));
@@ -64,7 +63,11 @@ test('concurrent scrapes share one read of the database, and a later scrape read
 });
 
 test('parked events of customers that a team had are a separate metric, for the alert', async () => {
-  const { valuesOf } = observed(async () => ({ figures: HEALTH, issues: [] }));
+  const { valuesOf } = observed(async () => ({
+    figures: HEALTH,
+    parkedOfKnownCustomers: 1,
+    issues: [],
+  }));
   expect(await valuesOf('instep_parked_events')).toEqual([7]);
   expect(await valuesOf('instep_known_customer_parked_events')).toEqual([1]);
 });
@@ -74,7 +77,11 @@ test('issues are counted by code, and codes without issues are zeros', async () 
     ...{ code: 'out-of-sync', severity: 'failure', concerns: 'team' },
     ...{ remedies: ['repair'], count: 3, isMore: false, evidence: {} },
   };
-  const { valuesOf } = observed(async () => ({ figures: HEALTH, issues: [issue] }));
+  const { valuesOf } = observed(async () => ({
+    figures: HEALTH,
+    parkedOfKnownCustomers: 1,
+    issues: [issue],
+  }));
   expect(await valuesOf('instep_issues{code="out-of-sync"}')).toEqual([3]);
   expect(await valuesOf('instep_issues{code="plan-refused"}')).toEqual([0]);
   expect(await valuesOf('instep_issues{code="writes-not-committed"}')).toEqual([]);
@@ -86,9 +93,9 @@ test('double-billed customers are a metric of their own, with the second custome
     { code: 'second-customer', ...others, count: 5, isMore: false, evidence: { charged: 1 } },
     { code: 'double-billed', ...others, count: 2, isMore: false, evidence: {} },
   ];
-  const some = observed(async () => ({ figures: HEALTH, issues }));
+  const some = observed(async () => ({ figures: HEALTH, parkedOfKnownCustomers: 1, issues }));
   expect(await some.valuesOf('instep_double_billed_customers')).toEqual([3]);
-  const none = observed(async () => ({ figures: HEALTH, issues: [] }));
+  const none = observed(async () => ({ figures: HEALTH, parkedOfKnownCustomers: 1, issues: [] }));
   expect(await none.valuesOf('instep_double_billed_customers')).toEqual([0]);
 });
 

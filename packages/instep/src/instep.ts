@@ -195,10 +195,18 @@ export async function openService(options: InstepOptions): Promise<Service> {
     const known = { keyMode, linkByMetadata, areWritesCommitted: null };
     return await reportHealth(query, { ...known, nowMs: now() });
   }
+  async function observeHealth() {
+    const { countParkedOfKnownCustomers } = await import('./health/health.ts');
+    const [report, parkedOfKnownCustomers] = await Promise.all([
+      readHealth(),
+      countParkedOfKnownCustomers(query),
+    ]);
+    return { ...report, parkedOfKnownCustomers };
+  }
   const metrics = createMetrics({
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
-    readHealth,
+    readHealth: observeHealth,
     now,
     clockMs: () => performance.now(),
   });

@@ -7,7 +7,6 @@ import {
   type OperateContext,
   type PageOfTeams,
   readTeamCounts,
-  type TeamGroup,
   type TeamSort,
   type TeamsStart,
 } from 'instep/operate';
@@ -33,8 +32,14 @@ import { TeamTable } from './team-table.tsx';
 
 const LIMIT = 50;
 
-/** With more teams, ordering all of them would take too long. */
+/** With more matching teams, ordering them would take too long. */
 const MAX_SORTED = 10_000;
+
+/** With more teams, finding those that match would. */
+const MAX_READ = 100_000;
+
+/** Teams with a due payment are looked up one by one. */
+const MAX_DUE = 2_000;
 
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: OperateContext): Hono {
@@ -49,7 +54,9 @@ export function teamPages(options: OperateContext): Hono {
       return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
     }
     const filter = teamFilterOf(given, now());
-    const sorts = await sortsOf(filter.dueBeforeMs, counts && groupsMatching(counts.groups, given));
+    const matching = counts === null ? Infinity : countAll(groupsMatching(counts.groups, given));
+    const all = counts === null ? Infinity : countAll(counts.groups);
+    const sorts = await sortsOf(filter.dueBeforeMs, matching, all);
     const fields = sorts.includes(teamOrderOf(given).sort) ? given : { ...given, sort: '' };
     const order = teamOrderOf(fields);
     const file = exportList(context, options, {
@@ -65,8 +72,10 @@ export function teamPages(options: OperateContext): Hono {
         <FilterLinks fields={fields} counts={counts} nowMs={now()} />
         {counts !== null && !sorts.includes('name') && (
           <p class="quiet">
-            Sorted by {order.sort === 'due' ? 'the time of the due payment' : 'id'}. Filter the
-            teams to sort up to {countText(MAX_SORTED)} of them by any column.
+            Sorted by {order.sort === 'due' ? 'the time of the due payment' : 'id'}.{' '}
+            {all <= MAX_READ
+              ? `Filter the teams to sort up to ${countText(MAX_SORTED)} of them by any column.`
+              : 'There are too many teams for another order; those with a due payment have one.'}
           </p>
         )}
         <div id="results">
@@ -86,12 +95,13 @@ export function teamPages(options: OperateContext): Hono {
   /** By what the matching teams can be sorted: ids and due payments have an index. */
   async function sortsOf(
     dueBeforeMs: number | undefined,
-    groups: readonly TeamGroup[] | null,
+    matching: number,
+    all: number,
   ): Promise<readonly TeamSort[]> {
-    if (groups !== null && countAll(groups) <= MAX_SORTED) return SORTS;
+    if (matching <= MAX_SORTED && all <= MAX_READ) return SORTS;
     if (dueBeforeMs === undefined) return ['id'];
-    const due = await countDue(options, dueBeforeMs, MAX_SORTED + 1);
-    return due <= MAX_SORTED ? SORTS : ['id', 'due'];
+    const due = await countDue(options, dueBeforeMs, MAX_DUE + 1);
+    return due <= MAX_DUE ? SORTS : ['id', 'due'];
   }
 }
 

@@ -9,8 +9,6 @@ export type Health = {
   /** Excludes dismissed events. Counted up to `MAX_COUNTED_PARKED`. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
-  /** Those of customers that a team had before. Others possibly never get a team. */
-  readonly parkedOfKnownCustomers: number;
   /** When the oldest parked event arrived. */
   readonly parkedSinceMs: number | null;
   /** Subscriptions whose order has been ambiguous for ten minutes. */
@@ -46,16 +44,9 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
       ), parked as (
         select count(*)                    as "parkedEvents",
                count(distinct customer_id) as "parkedCustomers",
-               count(*) filter (where is_known) as "parkedOfKnownCustomers",
                min(received_at)            as since
           from (
-                 select customer_id,
-                        received_at,
-                        exists (
-                          select
-                            from instep.subscriptions as state
-                           where state.customer_id = parked_event.customer_id
-                        ) as is_known
+                 select customer_id, received_at
                    from instep.events as parked_event
                   where outcome = 'parked'
                     and not ${isDismissed('parked_event')}
@@ -90,7 +81,6 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
       )
       select "parkedEvents",
              "parkedCustomers",
-             "parkedOfKnownCustomers",
              (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
              "ambiguousSubscriptions",
              "namelessProducts",
@@ -111,6 +101,29 @@ export async function readHealth(query: Query): Promise<Health> {
   });
   if (row === undefined) throw new RangeError('counts have one row');
   return row;
+}
+
+/** The parked events of customers that a team had before, of those that `readHealth` counts. */
+export async function countParkedOfKnownCustomers(query: Query): Promise<number> {
+  const [row] = await query<{ count: number }>({
+    name: 'count_parked_of_known_customers',
+    text: `
+      select count(*)
+        from (
+               select customer_id
+                 from instep.events as parked_event
+                where outcome = 'parked'
+                  and not ${isDismissed('parked_event')}
+                order by customer_id
+                limit ${MAX_COUNTED_PARKED}
+             ) as parked
+       where exists (
+               select
+                 from instep.subscriptions as state
+                where state.customer_id = parked.customer_id
+             )`,
+  });
+  return row?.count ?? 0;
 }
 
 /** The origins of the last 20 events that Stripe delivered, the newest first. */

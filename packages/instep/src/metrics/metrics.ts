@@ -149,7 +149,12 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
 }
 
 /** What is known about the health of the whole service. */
-export type ObservedHealth = { readonly figures: Health; readonly issues: readonly Issue[] };
+export type ObservedHealth = {
+  readonly figures: Health;
+  /** Parked events of customers that a team had before. Others possibly never get a team. */
+  readonly parkedOfKnownCustomers: number;
+  readonly issues: readonly Issue[];
+};
 
 type GaugesOptions = {
   readonly queued: () => Queued;
@@ -224,7 +229,7 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       gauge(
         'instep_known_customer_parked_events',
         'Parked events of customers that once had a team, counted up to 10000.',
-        figures?.parkedOfKnownCustomers,
+        health?.parkedOfKnownCustomers,
       ),
       gauge(
         'instep_ambiguous_subscriptions',

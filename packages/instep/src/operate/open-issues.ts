@@ -92,21 +92,22 @@ export async function readParkedCustomersNaming(
     name: 'read_parked_customers_naming',
     text: `
       with examined as materialized (
-        select customer_id, position
+        select customer_id, position, ctid as place
           from instep.events as event
          where outcome = 'parked'
            and customer_id > $1
            and not ${isDismissed('event')}
          order by customer_id
          limit ${MAX_COUNTED_PARKED}
-      ), newest as (
-        select customer_id, max(position) as position
+      ), newest as materialized (
+        select distinct on (customer_id) customer_id, place
           from examined
-         group by customer_id
+         order by customer_id, position desc
       ), page as materialized (
         select newest.customer_id
           from newest
-          join instep.events as event on event.position = newest.position
+          -- No index has to find what was just read.
+          join instep.events as event on event.ctid = newest.place
          where position($2 in event.body) > 0
          order by newest.customer_id
          limit $3
