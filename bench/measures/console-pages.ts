@@ -45,8 +45,11 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     ...eventPages(row),
     ...searches(row, teams),
     { name: 'reconcile', path: '/reconcile' },
-    { name: '… repair', path: '/reconcile/repair' },
-    { name: '… issues as a file', path: '/reconcile/issues?format=csv', isFile: true },
+    { name: '… its progress', path: '/reconcile/run' },
+    { name: 'an incident, the last hour', path: '/incident' },
+    { name: '… of an hour, days ago', path: '/incident?from=5000m&until=4940m' },
+    { name: '… of a day, days ago', path: '/incident?from=5d&until=4d' },
+    { name: '… as a file', path: '/incident?from=5d&until=4d&format=csv', isFile: true },
   ];
 }
 
@@ -134,6 +137,7 @@ function teamPages({ newest, form }: Row, teams: number): ConsolePage[] {
   return [
     { name: 'a team', path: `/teams/${teams}` },
     { name: '… after an action', path: `/teams/${teams}?done=${form}` },
+    { name: '… to be unlinked', path: `/teams/${teams}/unlink` },
     { name: '… with a lost plan', path: '/teams/20' },
     { name: '… with an unknown customer', path: `/teams/${teams - (teams % 3)}` },
     { name: '… with 10,000 events', path: `/teams/${BUSY_TEAM}` },
@@ -252,6 +256,7 @@ function searches({ oldest, newest }: Row, teams: number): ConsolePage[] {
     { name: 'search for a team', path: `/search?q=${teams}` },
     { name: '… by a common name', path: '/search?q=Team+7' },
     { name: '… by an unknown name', path: '/search?q=unknown' },
+    { name: '… while it is typed', path: `/search/teams?q=${teams}` },
     { name: '… for a customer', path: `/search?q=cus_Bench${count(teams)}` },
     { name: '… for a customer without a team', path: `/search?q=${PARKED_CUSTOMER}` },
     { name: '… for a subscription', path: `/search?q=${subscription}` },
@@ -284,6 +289,9 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
     name: '… parked, in the middle',
     path: '/attention?issue=parked-events&source=1&after=cus_Parked000500',
   },
+  { name: '… payment due', path: '/attention?issue=payment-due' },
+  { name: '… double billed', path: '/attention?issue=double-billed' },
+  { name: '… second customer', path: '/attention?issue=second-customer' },
   { name: '… unknown order', path: '/attention?issue=unknown-order' },
   { name: '… unreadable', path: '/attention?issue=unreadable-event' },
   {

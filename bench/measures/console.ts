@@ -59,9 +59,11 @@ async function measurePages(
   const environment = { ...command.environment, OPS_PORT: port };
   const server = await startServer({ ...command, environment });
   try {
-    await untilTeamsCounted(ask);
+    const origin = `http://127.0.0.1:${port}`;
+    await until('the console to answer', async () => (await fetch(origin)).status === 200);
+    await until('all teams to be counted', async () => (await ask(COUNTED)).length > 0);
     return await requestPages(await pagesOf(ask, size.teams), {
-      origin: `http://127.0.0.1:${port}`,
+      origin,
       times: TIMES,
       onPage: ({ name, timesMs }) =>
         print(`${name}: ${Math.round(Math.max(...timesMs))} ms worst case`),
@@ -71,21 +73,20 @@ async function measurePages(
   }
 }
 
+/** The list of teams shows these counts, and can be sorted only if they are small enough. */
 const COUNTED = `
   select
     from instep.leased_jobs
    where name = 'team-counts'
      and progress ? 'groups'`;
 
-/** The list of teams shows these counts, and can be sorted only if they are small enough. */
-async function untilTeamsCounted(ask: Ask): Promise<void> {
+async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + 120_000;
   while (performance.now() < deadlineMs) {
-    const [counted] = await ask(COUNTED);
-    if (counted !== undefined) return;
+    if (await isTrue()) return;
     await sleep(200);
   }
-  throw new Error('the teams were not counted in time');
+  throw new Error(`waited too long for ${what}`);
 }
 
 type PageRequests = {
