@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { QueueLimit } from 'instep/src/ingest/queue-limit.ts';
+import { QueueLimit } from 'instep/src/ingest/pipeline.ts';
 import { describe, expect, test } from 'vitest';
 
 const OPTIONS = { maxQueued: 10_000, maxWaitMs: 400 };

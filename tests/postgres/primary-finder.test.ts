@@ -1,4 +1,4 @@
-import type { ReplicationState } from 'instep/src/postgres/one-server.ts';
+import type { ReplicationState } from 'instep/src/postgres/primary-finder.ts';
 import { PrimaryFinder } from 'instep/src/postgres/primary-finder.ts';
 import { expect, test } from 'vitest';
 

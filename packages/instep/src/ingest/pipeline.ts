@@ -19,7 +19,6 @@ import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { applyBatch, type Names, type TeamWrite } from './apply-batch.ts';
-import { QueueLimit } from './queue-limit.ts';
 import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
 
 export type Ingest = IngestPipeline['ingest'];
@@ -386,5 +385,47 @@ export class RefusedPlans {
       const refused = { cause: 'plan refused', teamId, customerId, plan, shouldBe } as const;
       this.#batcher.add({ ...refused, beganSeconds, refusedBy }).catch(() => undefined);
     }
+  }
+}
+
+type QueueLimitOptions = {
+  /** The upper bound, however fast batches are. */
+  maxQueued: number;
+  /** The longest time that the last event in the queue should wait. */
+  maxWaitMs: number;
+};
+
+/** A smaller batch would measure the cost of a batch rather than that of an event. */
+const MIN_MEASURED_SIZE = 32;
+
+/** Allows batches that are large enough to measure, so that the limit rises again after a slow phase. */
+const MIN_QUEUED = 64;
+
+/** The weight of the earlier batches. */
+const DECAY = 0.5;
+
+/** Assumed until a batch has been measured. */
+const ASSUMED = { events: 1_000, tookMs: 500 };
+
+/** Learns from the batches how many events can wait and still be stored in time. */
+export class QueueLimit {
+  #options: QueueLimitOptions;
+  #events = ASSUMED.events;
+  #tookMs = ASSUMED.tookMs;
+
+  constructor(options: QueueLimitOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    const { maxQueued, maxWaitMs } = this.#options;
+    const inTime = Math.round((maxWaitMs * this.#events) / Math.max(1, this.#tookMs));
+    return Math.min(maxQueued, Math.max(MIN_QUEUED, inTime));
+  }
+
+  learn(batchSize: number, tookMs: number): void {
+    if (batchSize < MIN_MEASURED_SIZE) return;
+    this.#events = this.#events * DECAY + batchSize;
+    this.#tookMs = this.#tookMs * DECAY + tookMs;
   }
 }

@@ -6,8 +6,7 @@ import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import { hostOf } from './database-url.ts';
 import { DatabaseUnavailable, DatabaseUnusable, errorOfServers, sqlState } from './errors.ts';
-import { type ReplicationState, readReplicationState } from './one-server.ts';
-import { PrimaryFinder } from './primary-finder.ts';
+import { PrimaryFinder, type ReplicationState, readReplicationState } from './primary-finder.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
