@@ -1,7 +1,6 @@
-import pg from 'pg';
+import { type Ask, onServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
-import { hostOf, takeSearchPath } from '../postgres/database-url.ts';
-import { databaseError } from '../postgres/errors.ts';
+import { hostOf } from '../postgres/database-url.ts';
 import { type ReplicationState, readReplicationState } from '../postgres/primary-finder.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -153,35 +152,6 @@ async function readHost(url: URL): Promise<Host> {
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     return { name, answer: error };
-  }
-}
-
-/** Runs a statement without values, and returns its rows. */
-type Ask = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
-
-const HOST_TIMEOUT_MS = 2_000;
-
-/** Runs statements on this server, whether it is the primary or a standby. @throws the errors of `postgres/errors.ts` */
-async function onServer<Result>(url: URL, work: (ask: Ask) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client({
-    connectionString: takeSearchPath(url).url.href,
-    application_name: 'instep',
-    connectionTimeoutMillis: HOST_TIMEOUT_MS,
-    query_timeout: HOST_TIMEOUT_MS,
-  });
-  // The statement on this connection fails with the same error.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(
-      async <Row extends pg.QueryResultRow>(text: string) => (await client.query<Row>(text)).rows,
-    );
-  } catch (error) {
-    throw databaseError(error);
-  } finally {
-    void client.end().catch(() => undefined);
-    // A frozen server never closes the connection.
-    client.connection.stream.destroy();
   }
 }
 

@@ -1,9 +1,11 @@
+import pg from 'pg';
 import { InstepError } from '../runtime/errors.ts';
 import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
+import { databaseError } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { leaveSearchPath, OWN_SCHEMA_FIRST } from './own-schema.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
@@ -59,6 +61,38 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
   const embedded = await openEmbeddedPostgres(dataFolder, notice);
   const ensureRunning = () => embedded.ensureRunning();
   return server({ connections: [embedded.connection], ensureRunning }, embedded);
+}
+
+/** Runs a statement without values, and returns its rows. */
+export type Ask = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
+
+const HOST_TIMEOUT_MS = 2_000;
+
+/** Runs statements on this server, whether it is the primary or a standby. @throws the errors of `postgres/errors.ts` */
+export async function onServer<Result>(
+  url: URL,
+  work: (ask: Ask) => Promise<Result>,
+): Promise<Result> {
+  const client = new pg.Client({
+    connectionString: takeSearchPath(url).url.href,
+    application_name: 'instep',
+    connectionTimeoutMillis: HOST_TIMEOUT_MS,
+    query_timeout: HOST_TIMEOUT_MS,
+  });
+  // The statement on this connection fails with the same error.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    return await work(
+      async <Row extends pg.QueryResultRow>(text: string) => (await client.query<Row>(text)).rows,
+    );
+  } catch (error) {
+    throw databaseError(error);
+  } finally {
+    void client.end().catch(() => undefined);
+    // A frozen server never closes the connection.
+    client.connection.stream.destroy();
+  }
 }
 
 /** A migration can rebuild an index, and can wait for the migration of another instance. */
