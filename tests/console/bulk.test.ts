@@ -165,6 +165,8 @@ test('chosen rows are linked to the teams that are suggested, after a question, 
     ['action', 'link-suggested'],
     ['row', 'customer:cus_010'],
     ['row', 'customer:cus_020'],
+    // Nothing is suggested for this one.
+    ['row', 'customer:cus_021'],
   ];
   const asked = await pages.post('/attention', chosen);
   expect(asked.text).toContain('Link 2 customers?');

@@ -135,6 +135,23 @@ test('has the events of a former customer while it was the customer of the team'
   expect(await eventsOf(third)).toEqual([ofThird]);
 });
 
+test('a link stands before the events that it replayed', async () => {
+  const { teamId, customerId, deliver, replaceBy } = await arrange();
+  await deliver('active');
+  await deliver('active', `${customerId}_b`);
+  await replaceBy(`${customerId}_b`);
+  const steps = (await readAll(teamId, 50)).map(({ kind, plans }) => [
+    kind,
+    plans?.before?.planName ?? null,
+    plans?.after?.planName ?? null,
+  ]);
+  expect(steps).toEqual([
+    ['event', null, 'Pro'],
+    ['action', 'Pro', null],
+    ['event', null, 'Pro'],
+  ]);
+});
+
 test('has them too if the application itself replaced the customer', async () => {
   const { teamId, customerId, deliver } = await arrange();
   const first = await deliver('active');

@@ -150,7 +150,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
       {requester.kind === 'session' && (
         <PostForm action={LOGOUT_PATH} isForEveryone>
           <Button>
-            Log out <bdi>{requester.name}</bdi>
+            Log out&nbsp;<bdi>{requester.name}</bdi>
           </Button>
         </PostForm>
       )}

@@ -36,7 +36,7 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
     const action = capitalized(BUTTONS[record.action as keyof typeof BUTTONS]);
     return render(
       <Page
-        title={`${action} all: ${issue === null ? 'every issue' : ISSUE_NAMES[issue]}`}
+        title={`${action}: all ${issue === null ? 'issues' : ISSUE_NAMES[issue]}`}
         area="Attention"
       >
         <Live id="bulk" url={isRunning ? url : null} intervalSeconds={1} atMs={options.now()}>

@@ -70,13 +70,13 @@ export async function questionFor(
   const issues: OpenIssue[] = [];
   let count = 0;
   for await (const issue of all) {
+    if (matching === null && !subjects.delete(subjectText(issue.subject))) continue;
     if (!issue.remedies.includes(action)) continue;
-    if (matching === null && !subjects.has(subjectText(issue.subject))) continue;
     count += 1;
     if (count <= MAX_LISTED) issues.push(issue);
   }
-  // A row that has changed meanwhile is no longer on the page.
-  if (matching === null) count = chosen.length;
+  // Chosen rows that are no longer on the page
+  count += subjects.size;
   return count === 0 ? null : { action, count, issues };
 }
 

@@ -201,7 +201,8 @@ const INITIATORS = {
   automatic: 'Stripe itself, as for a renewal',
 } as const;
 
-function factsOf(event: EventRow, { teams, change, initiatedBy }: ExplainedEvent): readonly Fact[] {
+function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
+  const { teams, timelineOf, change, initiatedBy } = explained;
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [
@@ -209,13 +210,19 @@ function factsOf(event: EventRow, { teams, change, initiatedBy }: ExplainedEvent
     ['Type', type],
     [
       'Team',
-      teams.length === 0
-        ? 'none'
-        : teams.map((team) => (
-            <div>
-              <TeamLink id={team.id} team={team} />
-            </div>
-          )),
+      <>
+        {teams.map((team) => (
+          <div>
+            <TeamLink id={team.id} team={team} />
+          </div>
+        ))}
+        {teams.length === 0 && 'none now'}
+        {timelineOf !== null && !teams.some(({ id }) => id === timelineOf.id) && (
+          <div>
+            formerly <TeamLink id={timelineOf.id} team={timelineOf} />
+          </div>
+        )}
+      </>,
     ],
     ['Customer', <CustomerFact customerId={customerId} />],
     ['Subscription', <StripeId text={subscriptionId} />],

@@ -292,12 +292,17 @@ function entryOfChange(change: PlanChange): Entry {
   return { key: change.id, item, changes: [change] };
 }
 
-/** The item with what it changed. A parked event stands where it was decided, since the log has it there too. */
+/**
+ * The item with what it changed. A parked event stands where it was decided, since the log has it there too, and an
+ * action before the events that it replayed.
+ */
 function itemOf({ item, changes }: Entry): TimelineItem {
   const [newest, oldest] = [changes[0], changes.at(-1)];
   if (newest === undefined || oldest === undefined) return item;
   const plans = { before: oldest.before, after: newest.after };
-  return { ...item, plans, atMs: Math.max(item.atMs, newest.changedAt.getTime()) };
+  const changedAtMs = newest.changedAt.getTime();
+  const atMs = item.kind === 'action' ? changedAtMs : Math.max(item.atMs, changedAtMs);
+  return { ...item, plans, atMs };
 }
 
 /** Several events can have the same name, but seldom. Only an applied event changes a plan. */
