@@ -107,6 +107,18 @@ test('20 teams that came after a comparison of no team were never compared', asy
   expect((await overview()).issues).not.toContain('teams-not-compared');
 });
 
+test('how many teams were compared is not known until they are counted after a comparison', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, WEBHOOK_SECRET);
+  await countTeamsNow(query);
+  const signal = new AbortController().signal;
+  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
+  await reconcile({ ...services, ...options }, signal);
+  const { verdict, issues, text } = await overview();
+  expect({ verdict, issues }).toEqual({ verdict: 'unproven', issues: [] });
+  expect(text).toContain('Teams are being counted');
+});
+
 test('a reconciliation that failed with 503 is no comparison, but an issue', async () => {
   await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await deliver(1, WEBHOOK_SECRET);

@@ -97,6 +97,15 @@ test('a quiet period says so, and the last hour is the default', async () => {
 });
 
 test.each([
+  ['has not come yet', '2099-01-01T00:00'],
+  ['no instance was recorded', '2020-01-01T00:00'],
+])('a time that %s is not said to be without an outage', async (_, from) => {
+  const { text } = await pages.get(`/incident?from=${from}`);
+  expect(text).toContain('It is not known whether Instep was running');
+  expect(text).not.toContain('Instep was running, and');
+});
+
+test.each([
   ['?from=noon', 'is not a time'],
   ['?from=2026-11-25T15:00&until=2026-11-25T15:00', 'Enter a later time.'],
 ])('%s is refused', async (query, problem) => {

@@ -37,10 +37,9 @@ const QUESTIONS = {
     effect:
       'Each customer is linked to the team that the metadata of its subscription names, and the team gets its plan.',
     change: ({ evidence }: OpenIssue): Child =>
-      'suggestedTeam' in evidence && evidence.suggestedTeam !== null ? (
+      'suggestedTeam' in evidence &&
+      evidence.suggestedTeam && (
         <TeamLink id={evidence.suggestedTeam.id} team={evidence.suggestedTeam} />
-      ) : (
-        '–'
       ),
   },
 } as const;

@@ -65,7 +65,7 @@ async function read(options: OperateContext, period: Period) {
 }
 
 function Incident(found: Awaited<ReturnType<typeof read>>) {
-  const { period, marks, late, responses, teams, lateIn } = found;
+  const { period, marks, late, responses, teams, lateIn, isKnown } = found;
   const failures = responses.filter(({ status }) => status >= 400);
   const failed = failures.reduce((sum, { count }) => sum + count, 0);
   const noteOf = (mark: Interruption) => {
@@ -81,9 +81,10 @@ function Incident(found: Awaited<ReturnType<typeof read>>) {
         <p class="quiet">Only the first {countText(late.of)} events of the period were examined.</p>
       )}
       <Panel title="Restarts and failures" id="failures">
-        {marks.length === 0 && failed === 0 && (
+        {marks.length === 0 && failed === 0 && isKnown && (
           <p>Instep was running, and no delivery was refused.</p>
         )}
+        {!isKnown && <p>It is not known whether Instep was running all of that time.</p>}
         <Marks {...{ marks, noteOf }} />
         <Refusals responses={failures} />
         <p>

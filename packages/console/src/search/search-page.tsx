@@ -288,7 +288,7 @@ function CustomerPanel({ customerId, events, id }: TeamlessCustomer & { readonly
         {parked > 0 && ' Its events wait for a team, and are applied once one is linked.'}
       </p>
       <LinkCustomerForm customerId={customerId} />
-      <EventTable events={events} />
+      {events.length > 0 && <EventTable events={events} />}
       {events.length === MAX_EVENTS && (
         <p>
           <a href={filterUrl('/events', { customer: customerId })}>All events of this customer</a>

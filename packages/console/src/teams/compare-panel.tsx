@@ -6,6 +6,7 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { Changes } from '../components/plan-step.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { teamUrl } from '../links/team-links.tsx';
+import { canAct } from '../request-context.ts';
 
 type ComparePanelProps = {
   readonly team: NamedTeam;
@@ -20,6 +21,7 @@ type ComparePanelProps = {
 export function ComparePanel({ team, comparison, needsComparison, acted }: ComparePanelProps) {
   const { id } = team;
   const isCompared = comparison !== null;
+  if (!isCompared && !canAct()) return null;
   const canRepair = comparison?.code === 'out-of-sync';
   return (
     <Panel title="Comparison with Stripe" id="comparison">

@@ -240,15 +240,13 @@ function TeamHeading({ team }: { readonly team: NamedTeam }) {
   );
 }
 
-type SubscriptionTableProps = { readonly subscriptions: readonly TeamSubscription[] };
-
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
 /** Customers have more subscriptions only by accident. */
 const MAX_SHOWN = 100;
 
 /** The customer's subscriptions, newest first, and which of them decides the team's plan. */
-function SubscriptionTable({ subscriptions }: SubscriptionTableProps) {
+function SubscriptionTable({ subscriptions }: Pick<ExplainedTeam, 'subscriptions'>) {
   return (
     <>
       <Table

@@ -122,10 +122,17 @@ export async function reportHealth(
   }));
   const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
   const reconciled = readProgress(reconcile?.progress);
+  const completed = reconciled?.completed ?? null;
+  // A comparison that has ended since then has compared more of them.
+  const isOutdated =
+    counted !== null && counted.uncompared > 0 && counted.countedAtMs < (completed?.endedAtMs ?? 0);
   const compared: Compared = {
-    completed: reconciled?.completed ?? null,
+    completed,
     intervalMs: reconciled?.intervalMs ?? null,
-    teams: counted === null ? null : { linked: counted.linked, uncompared: counted.uncompared },
+    teams:
+      counted === null || isOutdated
+        ? null
+        : { linked: counted.linked, uncompared: counted.uncompared },
     isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
   };
   const found = {

@@ -48,6 +48,8 @@ export type Incident = {
   readonly responses: readonly ResponsesRow[];
   /** Starts, deploys and outages, by time. They are known for at most 15 days. */
   readonly interruptions: readonly ExaminedInterruption[];
+  /** Whether they are known for the whole period: it is over, and instances were recorded before it. */
+  readonly isKnown: boolean;
   readonly late: LateEvents;
   /** The teams whose events arrived late, those that waited longest first. */
   readonly teams: readonly AffectedTeam[];
@@ -97,7 +99,8 @@ export async function readIncident(
     const isExamined = outages.includes(one);
     interruptions.push({ ...one, late: isExamined ? await countLateEvents(query, outage) : null });
   }
-  return { responses, interruptions, late, teams };
+  const isKnown = runs.some((run) => run.startedAtMs <= sinceMs) && untilMs <= context.now();
+  return { responses, interruptions, isKnown, late, teams };
 }
 
 async function countLateEvents(query: Query, period: Period): Promise<LateEvents> {
