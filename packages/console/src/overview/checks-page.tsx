@@ -37,7 +37,7 @@ export function checksPage(options: OperateContext): Hono {
         {checks === 'late' ? (
           <ChecksLink>Still checking…</ChecksLink>
         ) : (
-          <div id="checks">{checks === null ? <NotAvailable /> : <Checks checks={checks} />}</div>
+          <div id="checks">{checks === null ? NOT_AVAILABLE : <Checks checks={checks} />}</div>
         )}
       </Page>,
     );
@@ -55,14 +55,12 @@ export function ChecksLink({ children }: PropsWithChildren) {
   );
 }
 
-function NotAvailable() {
-  return (
-    <p class="quiet">
-      The server that serves Stripe's events checks its configuration. Run{' '}
-      <code>npx instep doctor</code> there.
-    </p>
-  );
-}
+const NOT_AVAILABLE = (
+  <p class="quiet">
+    The server that serves Stripe's events checks its configuration. Run{' '}
+    <code>npx instep doctor</code> there.
+  </p>
+);
 
 const TONES = { ok: 'good', warning: 'warning', failure: 'bad' } as const;
 const STATES = ['failure', 'warning', 'ok'] as const;

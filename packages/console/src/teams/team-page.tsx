@@ -180,7 +180,12 @@ function TeamPage(props: TeamPageProps) {
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
-      heading={<TeamHeading team={team} />}
+      heading={
+        <>
+          <UntrustedText text={teamName(team)} maxLength={80} />{' '}
+          <span class="quiet">Team {id}</span>
+        </>
+      }
       area="Teams"
     >
       {comparison === null && <ActionSummary actions={acted} page={teamUrl(id)} />}
@@ -229,15 +234,6 @@ function TeamPage(props: TeamPageProps) {
 function failureOf([acted]: readonly RecordedAction[], customer: string): LinkFailure | null {
   if (acted === undefined || acted.action !== 'link' || acted.isDone) return null;
   return { customer, error: recordedText(acted) };
-}
-
-function TeamHeading({ team }: { readonly team: NamedTeam }) {
-  return (
-    <>
-      <UntrustedText text={teamName(team)} maxLength={80} />{' '}
-      <span class="quiet">Team {team.id}</span>
-    </>
-  );
 }
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
