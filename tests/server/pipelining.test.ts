@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { type Handler, jsonResponse } from 'instep/src/server/http-message.ts';
 import { listen } from 'instep/src/server/listener.ts';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 
 const GET = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -20,7 +20,7 @@ async function serve(handle: Handler): Promise<string> {
 const echo: Handler = async ({ path, body }) =>
   jsonResponse({ path, bytes: (await body(1_000_000)).byteLength });
 
-test('handles no more than a few of the requests that arrived together, and then the others', async () => {
+test('once a client has sent requests together, handles no more than a few of them at once, and then the others', async () => {
   let handled = 0;
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
@@ -31,12 +31,19 @@ test('handles no more than a few of the requests that arrived together, and then
     await opened;
     return jsonResponse(handled);
   });
-  const connection = openConnection(url);
-  connection.write(GET.repeat(COUNT - 1) + CLOSE);
+  const early = openConnection(url);
+  early.write(GET.slice(0, 10));
+  const first = openConnection(url);
+  first.write(GET + CLOSE);
+  await vi.waitFor(() => expect(handled).toBe(2));
+  const later = openConnection(url);
+  early.write(GET.slice(10) + GET.repeat(COUNT - 2) + CLOSE);
+  later.write(GET.repeat(COUNT - 1) + CLOSE);
   await fetch(url, { signal: AbortSignal.timeout(200) }).catch(() => undefined);
   expect(handled).toBeLessThan(10);
   open();
-  expect(statusesIn(await connection.closed())).toHaveLength(COUNT);
+  for (const one of [early, later]) expect(statusesIn(await one.closed())).toHaveLength(COUNT);
+  expect(statusesIn(await first.closed())).toHaveLength(2);
 });
 
 test.each([

@@ -14,22 +14,33 @@ const readers = new WeakMap<Socket, Reader>();
 
 /**
  * Limits each connection of a server with `CountedResponse` to one unanswered request, or the few that fit into
- * 256 bytes behind a body. Node alone parses all requests that have arrived together, up to 3,600 in 64 KiB, before it
- * does anything else, so that a few hundred connections keep all others waiting for seconds. Here, whatever follows an
- * unanswered request stays in the buffers of the connection and the system.
+ * 256 bytes behind a body, once a client has sent a request behind an unanswered one. Node alone parses all requests
+ * that have arrived together, up to 3,600 in 64 KiB, before it does anything else, so that a few hundred connections
+ * keep all others waiting for seconds. Here, whatever follows an unanswered request stays in the buffers of the
+ * connection and the system.
+ *
+ * Until then, Node passes on the bytes in native code, because doing it here takes a tenth of an event's time. So only
+ * the first client that does this can have all that it sent together answered at once.
  */
 export function limitPipelining(server: Server): void {
   // Bun reads connections in native code, where nothing can be held back.
   if ('bun' in process.versions) return;
   /** Connections whose next request has arrived. */
   const queue = new ReadQueue();
+  const unlimited = new Set<Reader>();
+  let isLimited = false;
+  function limitAll(): void {
+    isLimited = true;
+    for (const reader of unlimited) reader.limit();
+    unlimited.clear();
+  }
   server.on('connection', (connection: Socket) => {
-    const [parse, ...others] = connection.listeners('data');
-    if (parse === undefined || others.length > 0) throw new TypeError('no parser was found');
-    connection.removeListener('data', parse as () => void);
-    const reader = new Reader(connection, parse as (bytes: Uint8Array) => void, queue);
+    if (connection.listenerCount('data') !== 1) throw new TypeError('no parser was found');
+    const reader = new Reader(connection, queue, limitAll);
     readers.set(connection, reader);
-    connection.on('data', (bytes: Buffer) => reader.read(bytes));
+    if (isLimited) return reader.limit();
+    unlimited.add(reader);
+    connection.once('close', () => unlimited.delete(reader));
   });
 }
 
@@ -42,21 +53,33 @@ export class CountedResponse extends ServerResponse {
   }
 }
 
-/** Passes on a connection's bytes to its parser. */
+/** Passes on a connection's bytes to its parser, once it is limited. */
 class Reader {
   #connection: Socket;
-  #parse: (bytes: Uint8Array) => void;
   #queue: ReadQueue;
+  #onPipelined: () => void;
+  #parse: ((bytes: Uint8Array) => void) | null = null;
   #unanswered = 0;
-  #latest: IncomingMessage | null = null;
+  #latest: { request: IncomingMessage; response: ServerResponse } | null = null;
   /** The bytes of the latest request's body that the parser has not got yet; up to a piece less. */
   #bodyBytes = 0;
   #isHeld = false;
 
-  constructor(connection: Socket, parse: (bytes: Uint8Array) => void, queue: ReadQueue) {
+  constructor(connection: Socket, queue: ReadQueue, onPipelined: () => void) {
     this.#connection = connection;
-    this.#parse = parse;
     this.#queue = queue;
+    this.#onPipelined = onPipelined;
+  }
+
+  limit(): void {
+    const connection = this.#connection;
+    const [parse] = connection.listeners('data');
+    // Its parser has refused a request, or the connection has become a tunnel.
+    if (parse === undefined) return;
+    connection.removeListener('data', parse as () => void);
+    this.#parse = parse as (bytes: Uint8Array) => void;
+    if (this.#latest?.response.closed === false) this.#count(this.#latest.response);
+    connection.on('data', (bytes: Buffer) => this.read(bytes));
   }
 
   read(bytes: Buffer): void {
@@ -71,20 +94,26 @@ class Reader {
         return;
       }
       const end =
-        this.#latest?.complete === false
+        this.#latest?.request.complete === false
           ? start + Math.max(this.#bodyBytes, PIECE_BYTES)
           : headEnd(bytes, start);
       const piece = bytes.subarray(start, end);
       start += piece.length;
       this.#bodyBytes -= piece.length;
-      this.#parse(piece);
+      this.#parse?.(piece);
     }
   }
 
   begin(request: IncomingMessage, response: ServerResponse): void {
-    this.#unanswered += 1;
-    this.#latest = request;
+    if (this.#parse === null && this.#latest?.response.closed === false) this.#onPipelined();
+    this.#latest = { request, response };
+    if (this.#parse === null) return;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
+    this.#count(response);
+  }
+
+  #count(response: ServerResponse): void {
+    this.#unanswered += 1;
     response.once('close', () => {
       this.#unanswered -= 1;
       if (!this.#isHeld || this.#mustWait()) return;
@@ -95,7 +124,9 @@ class Reader {
 
   /** Only a request that is still arriving needs more bytes before it can be answered. */
   #mustWait(): boolean {
-    return this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.complete === true);
+    return (
+      this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.request.complete === true)
+    );
   }
 }
 
