@@ -7,12 +7,13 @@ import {
   databaseError,
   isOfOneEvent,
   nextStepAfter,
+  sqlState,
   TablesUnknown,
 } from './errors.ts';
 import { Pools, type ServerTimeouts } from './pools.ts';
 import { type Answer, RoundTrip } from './round-trip.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
-import { type NamedStatement, type Query, Statements } from './statement.ts';
+import { type NamedStatement, type Query, Statements, type Use } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findApplicationTables } from './tables/recognize-tables.ts';
 
@@ -70,6 +71,9 @@ const BEGIN_DECIDING = [
   'set local plan_cache_mode = force_generic_plan',
   'set local enable_seqscan = off',
 ];
+
+/** A statement alone in its transaction. */
+const ALONE = ['begin'];
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -199,8 +203,10 @@ class PooledDatabase implements Database {
     statement: NamedStatement | string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    if (this.#pools.isOurs(client)) return await this.#queryOn(client)<Row>(statement, values);
-    const { rows } = await this.#transact(client, ['begin'], async (query, atCommit) => {
+    if (this.#pools.isOurs(client)) {
+      return await this.#queryOn(client, 'alone')<Row>(statement, values);
+    }
+    const { rows } = await this.#transact(client, ALONE, async (query, atCommit) => {
       const rows = query<Row>(statement, values);
       atCommit(rows);
       return { rows };
@@ -229,15 +235,18 @@ class PooledDatabase implements Database {
     atCommit(...this.#begin(client, start));
     let result: Result;
     try {
-      result = await work(this.#queryOn(client), atCommit);
+      const query = this.#queryOn(client, begin === ALONE ? 'alone' : 'deciding');
+      result = await work(query, atCommit);
       // If a statement has failed, the commit rolls back, and that statement's error is the reason.
       const committed = this.#commit(client);
       for (const end of await Promise.allSettled([...inFlight, committed])) {
         if (end.status === 'rejected') throw end.reason;
       }
     } catch (cause) {
-      await Promise.allSettled(inFlight);
-      const error = databaseError(cause);
+      const ends = await Promise.allSettled(inFlight);
+      const failed = ends.find((end) => end.status === 'rejected');
+      const isLater = sqlState(cause) === IN_FAILED_TRANSACTION;
+      const error = databaseError(isLater && failed ? failed.reason : cause);
       if (isOfOneEvent(error)) await this.#send('rollback', client, { text: 'rollback' });
       throw error;
     }
@@ -251,7 +260,10 @@ class PooledDatabase implements Database {
     }
     const { stream } = client.connection;
     stream.cork();
-    const sent = texts.map((text) => this.#sendPrepared('begin', client, text));
+    const sent = texts.map((text, index) =>
+      // If the server had lost it, what follows would be committed statement by statement.
+      this.#sendPrepared('begin', client, text, [], index === 0 ? 'unprepared' : 'deciding'),
+    );
     stream.uncork();
     return sent;
   }
@@ -275,7 +287,7 @@ class PooledDatabase implements Database {
     }
   }
 
-  #queryOn(client: pg.PoolClient): Query {
+  #queryOn(client: pg.PoolClient, use: Use): Query {
     return async <Row extends object>(
       statement: NamedStatement | string,
       values?: readonly unknown[],
@@ -290,7 +302,7 @@ class PooledDatabase implements Database {
       if (text === null) throw new TablesUnknown("the app's tables are not known yet");
       const { tables } = this.#statements;
       if (isNeeded && tables && !isNeeded(tables)) return [];
-      const { rows } = await this.#sendPrepared<Row>(statement.name, client, text, given);
+      const { rows } = await this.#sendPrepared<Row>(statement.name, client, text, given, use);
       // V8 treats a result's array as long-lived, together with everything that stays in it.
       return rows.splice(0);
     };
@@ -302,8 +314,10 @@ class PooledDatabase implements Database {
     client: pg.PoolClient,
     text: string,
     values: readonly unknown[] = [],
+    use: Use | 'unprepared' = 'deciding',
   ): Promise<Answer<Row>> {
-    const name = this.#statements.preparedNameOf(spanName, text);
+    const name =
+      use === 'unprepared' ? undefined : this.#statements.preparedNameOf(spanName, text, use);
     if (!isPipelined(client)) {
       const prepared = { ...(name !== undefined && { name }), text, types: columnValues };
       return this.#send(spanName, client, prepared, values);
@@ -351,6 +365,9 @@ function inStatementSpan<Result>(name: string, start: () => Promise<Result>): Pr
 
 /** The app's pool can have another copy of `pg`, and need not pipeline. */
 const isPipelined = (client: pg.PoolClient) => client.pipeline && client instanceof pg.Client;
+
+/** The error of each statement behind one that failed. */
+const IN_FAILED_TRANSACTION = '25P02';
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
