@@ -13,7 +13,7 @@ afterAll(() => proxy?.close());
 const OUT_OF_SYNC = [
   'instep_parked_events',
   'instep_known_customer_parked_events',
-  'instep_ambiguous_subscriptions',
+  'instep_issues{code="unknown-order"}',
   'instep_nameless_products',
 ];
 
@@ -45,7 +45,7 @@ test('shows what is out of sync', async () => {
   );
   await untilShown({
     instep_parked_events: 1,
-    instep_ambiguous_subscriptions: 1,
+    'instep_issues{code="unknown-order"}': 1,
     instep_nameless_products: 1,
   });
   expect(await service.value('instep_last_event_age_seconds')).toBeLessThan(60);
@@ -53,7 +53,7 @@ test('shows what is out of sync', async () => {
 
 test('leaves out a subscription whose order has been ambiguous for a moment', async () => {
   await service.database.query('update instep.subscriptions set created_at = now()');
-  await untilShown({ instep_ambiguous_subscriptions: 0 });
+  await untilShown({ 'instep_issues{code="unknown-order"}': 0 });
 });
 
 test('shows busy and idle connections, and waiting statements', async () => {

@@ -7,7 +7,6 @@ const HEALTH: Health = {
   parkedEvents: 7,
   parkedCustomers: 2,
   parkedSinceMs: 0,
-  ambiguousSubscriptions: 0,
   namelessProducts: 0,
   unresolvedProducts: 0,
   unreadableEvents: 0,

@@ -1,6 +1,5 @@
 import type { Query } from '../postgres/database.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 
@@ -11,8 +10,6 @@ export type Health = {
   readonly parkedCustomers: number;
   /** When the oldest parked event arrived. */
   readonly parkedSinceMs: number | null;
-  /** Subscriptions whose order has been ambiguous for ten minutes. */
-  readonly ambiguousSubscriptions: number;
   readonly namelessProducts: number;
   /** Those whose name was looked up without a result. */
   readonly unresolvedProducts: number;
@@ -31,7 +28,7 @@ export type Health = {
 /** The maximum number of parked events that are counted or examined one by one. */
 export const MAX_COUNTED_PARKED = 10_000;
 
-const READ_HEALTH = ({ teams }: ApplicationTables) => `
+const READ_HEALTH = `
       with newest as materialized (
         select position, outcome, created_at, received_at, deliveries
           from (
@@ -54,14 +51,6 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
                   order by customer_id
                   limit ${MAX_COUNTED_PARKED}
                ) as event
-      ), ambiguous as (
-        select count(*) as "ambiguousSubscriptions"
-          from instep.subscriptions
-         where is_order_ambiguous
-           and created_at < now() - interval '10 minutes'
-           and exists (
-                 select from ${teams.rows} as teams where provider_customer_id = customer_id
-               )
       ), nameless as (
         select count(*)            as "namelessProducts",
                count(looked_up_at) as "unresolvedProducts"
@@ -82,7 +71,6 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
       select "parkedEvents",
              "parkedCustomers",
              (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
-             "ambiguousSubscriptions",
              "namelessProducts",
              "unresolvedProducts",
              "unreadableEvents",
@@ -90,7 +78,7 @@ const READ_HEALTH = ({ teams }: ApplicationTables) => `
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
              "newestCreatedSeconds"
-        from parked, ambiguous, nameless, arrival`;
+        from parked, nameless, arrival`;
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
 export async function readHealth(query: Query): Promise<Health> {

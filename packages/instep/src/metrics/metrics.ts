@@ -232,11 +232,6 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         health?.parkedOfKnownCustomers,
       ),
       gauge(
-        'instep_ambiguous_subscriptions',
-        'Subscriptions whose same-second order has been ambiguous for ten minutes.',
-        figures?.ambiguousSubscriptions,
-      ),
-      gauge(
         'instep_nameless_products',
         'Products without a name. Teams with these products have no plan name either.',
         figures?.namelessProducts,
