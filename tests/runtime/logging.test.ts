@@ -75,13 +75,13 @@ test('the level determines which lines are written', () => {
   expect(written.json).toContain('enough');
 });
 
-test('a line has its level, time, common members, own members and message, in the format of pino', () => {
+test('a line has its level, time, members and message, in the format of pino', () => {
   const lines: string[] = [];
-  const options = { common: { instance: 1 }, now: () => 0 };
+  const options = { now: () => 0 };
   const logger = createLogger('info', { write: (line) => lines.push(line) }, options);
   logger.info({ teamIds: [1], customerId: undefined }, 'event');
   logger.warn('not ready');
-  const start = '"time":"1970-01-01T00:00:00.000Z","instance":1';
+  const start = '"time":"1970-01-01T00:00:00.000Z"';
   expect(lines).toEqual([
     `{"level":"info",${start},"teamIds":[1],"msg":"event"}\n`,
     `{"level":"warn",${start},"msg":"not ready"}\n`,

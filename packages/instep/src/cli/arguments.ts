@@ -10,11 +10,9 @@ export function createCommand(name: string, description: string, example: string
     .addHelpText('after', `\nExample:\n  ${example}`);
 }
 
-/**
- * Parses the id of a team or a user: a number, a UUID, or any other text.
- *
- * @throws InvalidArgumentError
- */
+// Each of the following parses an argument. @throws InvalidArgumentError
+
+/** The id of a team or a user: a number, a UUID, or any other text. */
 export function applicationId(text: string): ApplicationId {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
   if (/^\P{Cc}{1,255}$/u.test(text)) return text;
@@ -51,7 +49,6 @@ function timeSince(text: string): number {
   return atMs;
 }
 
-/** Parses a time to come. @throws InvalidArgumentError */
 export function futureTime(text: string): Date {
   const atMs = parseDuration(text) === null ? parseTimeSince(text, 0) : null;
   if (atMs !== null && atMs > Date.now()) return new Date(atMs);

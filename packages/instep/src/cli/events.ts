@@ -439,11 +439,7 @@ function statusOf(event: EventRow): string | null {
 
 const SHOWN = 20;
 
-/**
- * Finds an event by its position in the log, which is a whole number, or by its id.
- *
- * @throws CommandFailed
- */
+/** Finds an event by its position in the log, which is a whole number, or by its id. @throws CommandFailed */
 async function findEvent(context: OperateContext, text: string): Promise<EventRow> {
   const found = await eventsNamed(context, text);
   const [event] = found;

@@ -44,11 +44,7 @@ const CONSOLE_DELAY_MS = 100;
 
 const ALL_ADDRESSES = ['0.0.0.0', '::'];
 
-/**
- * Only the server needs both: an app with Instep inside has a `PORT` of its own.
- *
- * @throws ConfigInvalid
- */
+/** Only the server needs both: an app with Instep inside has a `PORT` of its own. @throws ConfigInvalid */
 function requireTwoPorts({ host, port, operations }: Config): void {
   if (port === 0 || operations?.port !== port) return;
   const hosts = [host, operations.host];

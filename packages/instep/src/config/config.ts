@@ -151,7 +151,11 @@ const alertVariables = {
   CONSOLE_URL: v.optional(url(['http:', 'https:'], 'https://app.example.com/admin/billing')),
 };
 
-type OperationsVariables = v.InferOutput<v.ObjectSchema<typeof operationsVariables, undefined>>;
+type Values<Variables extends v.ObjectEntries> = v.InferOutput<
+  v.ObjectSchema<Variables, undefined>
+>;
+
+type OperationsVariables = Values<typeof operationsVariables>;
 
 /** An address that other machines reach needs a token. */
 const protection = {
@@ -327,10 +331,8 @@ export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
   ];
 }
 
-type AccessVariables = typeof planVariables & typeof accessVariables;
-
 function toAccessPolicy(
-  value: v.InferOutput<v.ObjectSchema<AccessVariables, undefined>>,
+  value: Values<typeof planVariables & typeof accessVariables>,
 ): AccessPolicy {
   return {
     planSelection: value.TEAM_PLAN,
@@ -339,7 +341,7 @@ function toAccessPolicy(
   };
 }
 
-function toApiConfig(value: v.InferOutput<v.ObjectSchema<typeof apiVariables, undefined>>) {
+function toApiConfig(value: Values<typeof apiVariables>) {
   return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }
 
@@ -348,9 +350,7 @@ function toOperationsConfig(value: OperationsVariables): OperationsConfig | null
   return port === null ? null : { host, port, tokens: toTokens(OPS_TOKEN, OPS_TOKENS) };
 }
 
-function toAlertConfig(
-  value: v.InferOutput<v.ObjectSchema<typeof alertVariables, undefined>>,
-): AlertConfig | null {
+function toAlertConfig(value: Values<typeof alertVariables>): AlertConfig | null {
   const { ALERT_WEBHOOK_URL: url, CONSOLE_URL: consoleUrl = null } = value;
   return url === undefined ? null : { url, consoleUrl };
 }

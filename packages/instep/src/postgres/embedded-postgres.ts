@@ -1,17 +1,11 @@
-import { CodedError, codeOf } from '../runtime/errors.ts';
+import { CodedError, codeOf, INSTEP_ERROR_CODES, type InstepErrorCode } from '../runtime/errors.ts';
 import { importOptional } from '../runtime/packages.ts';
 import type { ServerConnection } from './database-pool.ts';
 
-const EMBEDDED_POSTGRES_CODES = [
-  'EMBEDDED_POSTGRES_FOLDER_UNFIT',
-  'EMBEDDED_POSTGRES_MISSING',
-  'EMBEDDED_POSTGRES_RELEASED',
-  'EMBEDDED_POSTGRES_START_FAILED',
-  'EMBEDDED_POSTGRES_UNREACHABLE',
-  'EMBEDDED_POSTGRES_VERSION_DIFFERS',
-] as const;
+type EmbeddedPostgresCode = Extract<InstepErrorCode, `EMBEDDED_POSTGRES_${string}`>;
 
-type EmbeddedPostgresCode = (typeof EMBEDDED_POSTGRES_CODES)[number];
+const isEmbeddedPostgresCode = (code: InstepErrorCode): code is EmbeddedPostgresCode =>
+  code.startsWith('EMBEDDED_POSTGRES_');
 
 /** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */
 export class EmbeddedPostgresFailed extends CodedError<EmbeddedPostgresCode> {}
@@ -67,7 +61,9 @@ async function ours<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
-    const code = EMBEDDED_POSTGRES_CODES.find((one) => one === codeOf(cause));
+    const code = INSTEP_ERROR_CODES.filter(isEmbeddedPostgresCode).find(
+      (one) => one === codeOf(cause),
+    );
     if (code === undefined || !(cause instanceof Error)) throw cause;
     throw new EmbeddedPostgresFailed(code, cause.message, { cause });
   }

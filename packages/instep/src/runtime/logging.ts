@@ -18,8 +18,6 @@ export type WriteLine = {
 export type Logger = Readonly<Record<'debug' | 'info' | 'warn' | 'error' | 'fatal', WriteLine>>;
 
 export type LoggerOptions = {
-  /** Members of every line. */
-  readonly common?: object | undefined;
   /** The current time in milliseconds since 1970; `Date.now` by default. */
   readonly now?: () => number;
 };
@@ -41,14 +39,14 @@ export type LoggerOptions = {
 export function createLogger(
   level: LogLevel,
   destination: LogDestination = standardOutput,
-  { common, now = Date.now }: LoggerOptions = {},
+  { now = Date.now }: LoggerOptions = {},
 ): Logger {
   function writerOf(label: LogLevel): WriteLine {
     if (LEVELS.indexOf(label) < LEVELS.indexOf(level)) return () => undefined;
     return (first: object | string, second?: string) => {
       const [members, msg] = typeof first === 'string' ? [{}, first] : [first, second];
       const time = new Date(now()).toISOString();
-      const line = { level: label, time, ...common, ...traceOfLine(), ...described(members), msg };
+      const line = { level: label, time, ...traceOfLine(), ...described(members), msg };
       destination.write(`${escapeControls(JSON.stringify(line))}\n`);
     };
   }

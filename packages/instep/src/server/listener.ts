@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
-import { InstepError } from '../runtime/errors.ts';
+import { codeOf, InstepError } from '../runtime/errors.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import { limitConnections } from './connections.ts';
 import type { Handler } from './http-message.ts';
@@ -12,14 +12,10 @@ import { REQUEST_TIMEOUT_MS } from './read-body.ts';
 /** The address can't be listened on: it is taken, or belongs to another machine. */
 export class ListenFailed extends InstepError {
   readonly code = 'LISTEN_FAILED';
-  /** Whether another port could work. */
-  readonly isTaken: boolean;
-
-  constructor(message: string, isTaken: boolean, options?: ErrorOptions) {
-    super(message, options);
-    this.isTaken = isTaken;
-  }
 }
+
+/** Whether another port could work. */
+export const isPortTaken = (cause: unknown) => codeOf(cause) === 'EADDRINUSE';
 
 export type RunningServer = {
   readonly url: string;
@@ -61,11 +57,10 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
   limitPipelining(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
-      const isTaken = cause.code === 'EADDRINUSE';
-      const reason = isTaken
+      const reason = isPortTaken(cause)
         ? `is taken: set ${portVariable} to another`
         : `failed: ${cause.message}`;
-      reject(new ListenFailed(`listening on ${host}:${port} ${reason}`, isTaken, { cause }));
+      reject(new ListenFailed(`listening on ${host}:${port} ${reason}`, { cause }));
     });
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });

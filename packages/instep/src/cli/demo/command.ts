@@ -14,7 +14,7 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam, readLinkedTeams, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import { ListenFailed, listen } from '../../server/listener.ts';
+import { isPortTaken, ListenFailed, listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
 import {
   type ApiCollection,
@@ -296,7 +296,7 @@ async function atNextFreePort<Listener>(
     try {
       return await listenAt(port);
     } catch (error) {
-      const isTaken = error instanceof ListenFailed && error.isTaken;
+      const isTaken = error instanceof ListenFailed && isPortTaken(error.cause);
       if (!isTaken || port === first + PORTS_TO_TRY) throw error;
       print(`Port ${port} is taken. Trying ${port + 1}.`);
     }
