@@ -35,10 +35,10 @@ type Route = {
   span: SpanDescription;
 };
 
-/**
- * Routes requests to the contract's two endpoints and to the health checks. A path has one method; GET
- * includes HEAD.
- */
+/** A path has one method; GET includes HEAD. */
+const METHODS = { GET: ['GET', 'HEAD'], POST: ['POST'] };
+
+/** Routes requests to the contract's two endpoints and to the health checks. */
 export class Router {
   #routes: Map<string, Route>;
   #instrumentation: Instrumentation;
@@ -66,12 +66,9 @@ export class Router {
       code = codeOf(error);
     };
     if (route === undefined) response = notFound().toResponse(request.path);
-    else if (accepts(route, request.method)) {
+    else if (METHODS[route.method].includes(request.method)) {
       response = await this.#handleAt(route, request, onProblem);
-    } else {
-      const allowed = route.method === 'GET' ? 'GET, HEAD' : 'POST';
-      response = methodNotAllowed(allowed).toResponse(route.path);
-    }
+    } else response = methodNotAllowed(METHODS[route.method].join(', ')).toResponse(route.path);
     const durationMs = performance.now() - startedAtMs;
     const { status } = response;
     this.#instrumentation.requestAnswered(route?.path ?? 'other', status, durationMs, code);
@@ -93,7 +90,9 @@ export class Router {
         const problem = problemOf(error);
         onProblem(error);
         if (problem !== error) {
-          this.#writeFailure({ err: error, method, path, ...ids, ...teamsOf(error) });
+          const teamIds = error instanceof DatabaseRefused ? error.teamIds : [];
+          const teams = teamIds.length === 0 ? {} : { teamIds };
+          this.#writeFailure({ err: error, method, path, ...ids, ...teams });
         }
         // A client's error is not a failure of the server.
         if (problem.status >= 500) markFailed(span, error);
@@ -108,10 +107,6 @@ export class Router {
 function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Route {
   const attributes = { 'http.request.method': method, 'http.route': path };
   return { method, path, endpoint, span: { kind: 'SERVER', attributes } };
-}
-
-function accepts(route: Route, method: string): boolean {
-  return method === route.method || (method === 'HEAD' && route.method === 'GET');
 }
 
 /**
@@ -129,10 +124,4 @@ function codeOf(error: unknown): string {
   const cause = error instanceof Problem ? (error.cause ?? error) : error;
   if (cause instanceof SignatureInvalid) return `signature-${cause.reason}`;
   return cause instanceof InstepError ? cause.code : 'other';
-}
-
-function teamsOf(error: unknown) {
-  return error instanceof DatabaseRefused && error.teamIds.length > 0
-    ? { teamIds: error.teamIds }
-    : {};
 }

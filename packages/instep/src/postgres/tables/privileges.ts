@@ -32,7 +32,11 @@ export function lackingPrivileges(
   return [
     ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
     ...selectOn(table, unreadable, needed),
-    ...onColumns('update', written.filter(isUnwritable), table),
+    ...onColumns(
+      'update',
+      written.filter(({ column }) => column?.canWrite === false),
+      table,
+    ),
   ];
 }
 
@@ -42,7 +46,7 @@ function onColumns(
   columns: readonly RecognizedColumn[],
   table: RecognizedTable['table'],
 ): string[] {
-  const names = namesOf(columns);
+  const names = columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
   return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
 }
 
@@ -61,12 +65,6 @@ const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
 function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
   const isLink = linksTeams && field === 'providerCustomerId';
   return (isLink || WRITTEN.includes(field)) && column?.isUpdatable === true;
-}
-
-const isUnwritable = ({ column }: RecognizedColumn) => column?.canWrite === false;
-
-function namesOf(columns: readonly RecognizedColumn[]): string {
-  return columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
 }
 
 /** A table whose row level security hides rows from a role, or could. */
