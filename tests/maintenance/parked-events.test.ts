@@ -226,6 +226,19 @@ test('parked events have a retention', async () => {
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
+test('parked events are dismissed page by page, also where most of them have a team', async () => {
+  const { query } = store.database;
+  await query('truncate instep.events, instep.dismissed_events');
+  // More than one statement examines, most of which stay.
+  await parkMany(query, 5_000);
+  await query(`insert into teams (name, provider_customer_id)
+               select '', 'cus_foreign_' || number from generate_series(1, 4200) as number`);
+  expect(await dismissParkedEvents(query, {}, signal)).toBe(800);
+  expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
+  await query(`delete from teams where provider_customer_id like 'cus_foreign_%'`);
+  await query('truncate instep.events, instep.dismissed_events');
+});
+
 test('an instance whose clock has jumped ahead deletes no parked event', async () => {
   await store.database.query('truncate instep.events');
   await store.database.query(

@@ -1,6 +1,8 @@
 import type { Query } from '../postgres/database.ts';
+import { examine } from '../postgres/examine.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { pause } from '../runtime/retry.ts';
 
 /** Selects the parked events to dismiss: they must match every given member. */
@@ -13,60 +15,73 @@ export type ParkedFilter = {
   readonly isCustomerUnknown?: boolean;
 };
 
-const DISMISS_PARKED_BATCH = ({ teams }: ApplicationTables) => `
-      with parked as (
-        select position, key, event_id, is_known
+const BATCH = 500;
+const PAUSE_MS = 50;
+
+/** How many parked events one statement examines, and those of the last customer. */
+const EXAMINED = 2_000;
+
+const EXAMINED_PARKED = `
+        select position, customer_id
           from instep.events
+         where outcome = 'parked'
+           and ${isAfter('text', '$1::text', 'customer_id')}
+           and ($2::bigint is null or position = $2)
+           and ($3::text is null or customer_id = $3)
+         order by customer_id
+         fetch first ${EXAMINED} rows with ties`;
+
+const DISMISS = ({ teams }: ApplicationTables) => `
+      found as (
+        select events.position, events.key, event_id
+          from examined
+          join instep.events using (position)
          cross join lateral (
                  select exists (
                           select
                             from instep.subscriptions as state
-                           where state.customer_id = events.customer_id
+                           where state.customer_id = examined.customer_id
                         ) as is_known
                ) as customer
          where outcome = 'parked'
-           and ($1::bigint is null or position = $1)
-           and ($2::text is null or customer_id = $2)
-           and ($3::timestamptz is null or received_at < $3)
+           and ($4::timestamptz is null or received_at < $4)
            and not exists (
-                 select from ${teams.rows} as teams where provider_customer_id = customer_id
+                 select
+                   from ${teams.rows} as teams
+                  where provider_customer_id = examined.customer_id
                )
            and case when $5 then not is_known else not ${isDismissed('events')} end
-         order by customer_id
-         limit $4
+         limit ${BATCH}
            for update of events skip locked
       ), deleted as (
         delete from instep.events
-         using parked
-         where events.position = parked.position
+         using found
+         where events.position = found.position
            and $5
       ), remembered as (
         insert into instep.dismissed_events (key, event_id)
         select key, event_id
-          from parked
+          from found
             on conflict (key) do update
            set dismissed_at = excluded.dismissed_at
       ), forgotten as (
         delete from instep.dismissed_events as dismissed
          where dismissed_at < now() - interval '31 days'
            and not exists (select from instep.events as event where event.key = dismissed.key)
-      )
-      select key
-        from parked`;
+      )`;
 
-const BATCH = 500;
-const PAUSE_MS = 50;
+type Batch = { readonly count: number; readonly isLast: boolean };
 
 /** Runs a statement on a few events at a time, until the signal is aborted. Returns on how many it did. */
-async function inBatches(signal: AbortSignal, run: () => Promise<unknown[]>): Promise<number> {
-  let count = 0;
+async function inBatches(signal: AbortSignal, run: () => Promise<Batch>): Promise<number> {
+  let sum = 0;
   while (!signal.aborted) {
-    const { length } = await run();
-    count += length;
-    if (length < BATCH) break;
+    const { count, isLast } = await run();
+    sum += count;
+    if (isLast) break;
     await pause(PAUSE_MS, { signal });
   }
-  return count;
+  return sum;
 }
 
 /**
@@ -81,10 +96,21 @@ export async function dismissParkedEvents(
   signal: AbortSignal = new AbortController().signal,
 ): Promise<number> {
   const before = receivedBeforeMs === undefined ? null : new Date(receivedBeforeMs);
-  const values = [position ?? null, customerId ?? null, before, BATCH, isCustomerUnknown];
-  return await inBatches(signal, () =>
-    query({ name: 'dismiss_parked_batch', text: DISMISS_PARKED_BATCH, values }),
-  );
+  const filter = [position ?? null, customerId ?? null, before, isCustomerUnknown];
+  let after: string | null = null;
+  return await inBatches(signal, async () => {
+    const { found, examinedTo } = await examine<{ position: number }, string>(query, {
+      name: 'dismiss_parked_batch',
+      examined: () => EXAMINED_PARKED,
+      key: 'customer_id',
+      limit: EXAMINED,
+      found: DISMISS,
+      values: [after, ...filter],
+    });
+    const isDone = found.length < BATCH;
+    if (isDone) after = examinedTo;
+    return { count: found.length, isLast: isDone && examinedTo === null };
+  });
 }
 
 /** Whether a parked event is dismissed. */
@@ -119,7 +145,10 @@ const DELETE_DISMISSED = `
 
 /** Deletes the events of customers that never had a team, 30 days after they were dismissed. */
 export async function deleteDismissedEvents(query: Query, signal: AbortSignal): Promise<number> {
-  return await inBatches(signal, () => query({ name: 'delete_dismissed', text: DELETE_DISMISSED }));
+  return await inBatches(signal, async () => {
+    const { length } = await query({ name: 'delete_dismissed', text: DELETE_DISMISSED });
+    return { count: length, isLast: length < BATCH };
+  });
 }
 
 /** Takes back that parked events were dismissed. Returns how many. */

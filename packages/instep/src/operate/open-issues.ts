@@ -151,18 +151,25 @@ export async function readUnreadablePositions(
   return rows.map(({ position }) => position);
 }
 
-/** Subscriptions whose teams keep their plan, although a payment has been due for long. */
+/**
+ * Subscriptions whose teams keep their plan, although a payment has been due for long. The planner would expect one of
+ * all, and read all to find it, if it saw the condition on the team.
+ */
 const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
         from instep.subscriptions as latest
+       cross join lateral (
+               select exists (
+                        select
+                          from ${teams.rows} as teams
+                         where provider_customer_id = latest.customer_id
+                           and provider_subscription_id = latest.subscription_id
+                           and ${isNotDismissed("'team:' || teams.id", 'latest.latest_since')}
+                      ) as keeps_plan
+               offset 0
+             ) as team
        where is_past_due
          and latest_since < now() - interval '${PAYMENT_DUE_DAYS} days'
-         and exists (
-               select
-                 from ${teams.rows} as teams
-                where provider_customer_id = latest.customer_id
-                  and provider_subscription_id = latest.subscription_id
-                  and ${isNotDismissed("'team:' || teams.id", 'latest.latest_since')}
-             )`;
+         and keeps_plan`;
 
 /** A subscription that is itself the issue, or whose payment is. */
 export type AffectedSubscription = {
