@@ -275,6 +275,8 @@ class PooledDatabase implements Database {
       if (notice.routine === STANDBY_WAIT) problem = notice.message ?? 'no standby has it';
     };
     client.on('notice', onNotice);
+    // The answers to the statements before it are read while it waits for the disk.
+    this.#roundTrips.get(client)?.end();
     try {
       const { command } = await this.#sendPrepared('commit', client, 'commit');
       // PostgreSQL answers the commit of a failed transaction without an error.
