@@ -103,16 +103,22 @@ export async function createActivity(
     });
   }
 
-  /** Lets an event happen. Returns what is delivered then. */
+  /** Returns what is delivered at this point. Stripe's API has it then, so that no team is out of sync meanwhile. */
   function deliveriesAt(number: number): SubscriptionEvent[] {
+    const deliveries: SubscriptionEvent[] = [];
+    if (number % LATE_EVERY !== 0) {
+      const event = eventAt(number);
+      subscriptions.set(event.data.object);
+      deliveries.push(event);
+    }
     const earlier = number - LATE_BY;
-    const arrivesLate = earlier >= 0 && (earlier % LATE_EVERY === 0 || earlier % TWICE_EVERY === 0);
-    const event = eventAt(number);
-    subscriptions.set(event.data.object);
-    return [
-      ...(number % LATE_EVERY === 0 ? [] : [event]),
-      ...(arrivesLate ? [eventAt(earlier)] : []),
-    ];
+    if (earlier >= 0 && (earlier % LATE_EVERY === 0 || earlier % TWICE_EVERY === 0)) {
+      const event = eventAt(earlier);
+      const { data: next } = eventAt(earlier + COMPANIES.length);
+      if (event.data.object.id !== next.object.id) subscriptions.set(event.data.object);
+      deliveries.push(event);
+    }
+    return deliveries;
   }
 
   for (let number = 0; number < HISTORY_EVENTS; number += COMPANIES.length) {
