@@ -164,7 +164,12 @@ async function killBeforeResult(command: readonly string[]): Promise<void> {
     const running = spawnInstep(command, { DATABASE_URL });
     await untilWaiting(account.database);
     await running.stop('SIGKILL');
-    await query('select pg_terminate_backend(pid) from pg_locks where not granted');
+    await query(`
+      select pg_terminate_backend(pid)
+        from pg_locks
+        join pg_stat_activity using (pid)
+       where not granted
+         and datname = current_database()`);
   });
   await query('drop trigger refuse on instep.operator_actions');
 }

@@ -96,8 +96,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   {
     ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "planSelection === 'best' && isApplicationPlan(team, plan, customer)",
-      "planSelection === 'best' && teamPlan === null && isApplicationPlan(team, plan, customer)",
+      "isEnd && originOf(team.plan, customer) === 'unknown subscription'",
+      "isEnd && teamPlan === null && originOf(team.plan, customer) === 'unknown subscription'",
     ]),
     level: 'unit',
   },
