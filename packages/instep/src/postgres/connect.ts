@@ -64,7 +64,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
 }
 
 /** Runs a statement without values, and returns its rows. */
-export type Ask = <Row extends pg.QueryResultRow>(text: string) => Promise<Row[]>;
+export type Ask = <Row extends object>(text: string) => Promise<Row[]>;
 
 const HOST_TIMEOUT_MS = 2_000;
 
