@@ -36,6 +36,7 @@ test.each([
     expect(failure && describeFailure(failure)).toBeNull();
     expect(lifecycles).toBeGreaterThan(4);
   },
+  180_000,
 );
 
 describe('the seed determines everything', () => {
