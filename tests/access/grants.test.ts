@@ -240,7 +240,7 @@ describe('a team that gets another customer or none', () => {
     await link(id, other);
     await runJob();
     expect(await planOf(id)).toEqual(GRANTED);
-    expect(await causes()).toEqual(['event', 'grant']);
+    expect(await causes()).toEqual(['event', 'link']);
   });
 });
 

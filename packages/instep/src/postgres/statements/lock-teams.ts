@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { isGrantedPlan, planWithoutSubscription } from '../../core/plan-selection.ts';
+import { planWithoutSubscription } from '../../core/plan-selection.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
@@ -175,11 +175,9 @@ const notWritten = () =>
 
 /** Takes the customer's plan away from a locked team that gets another customer or none. Its grant stays. */
 async function clearPlan(query: Query, team: Team, operator: string | null): Promise<void> {
-  const grant = await readOpenGrant(query, team.id);
-  const shouldBe = planWithoutSubscription(grant);
-  const cause = isGrantedPlan(shouldBe, grant) ? 'grant' : 'link';
+  const shouldBe = planWithoutSubscription(await readOpenGrant(query, team.id));
   if (isSamePlan(team.plan, shouldBe)) return;
-  await writePlans(query, [{ team, shouldBe, reason: { cause, operator } }]);
+  await writePlans(query, [{ team, shouldBe, reason: { cause: 'link', operator } }]);
 }
 
 async function setCustomer(query: Query, id: ApplicationId, customerId: string | null) {
