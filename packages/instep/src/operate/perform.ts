@@ -22,7 +22,6 @@ import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
-import type { Query } from '../postgres/database.ts';
 import { type Recorded, type Run, recorded } from './audit.ts';
 import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
 
@@ -172,20 +171,12 @@ const CALLS: {
   grant: (context, { teamId, ...request }) => ({
     subject: `team:${teamId}`,
     note: request.reason,
-    run: (inTransaction) =>
-      inTransaction(async (query) => {
-        await setGrant(query, teamId, request, context);
-        return await accessOf(query, teamId);
-      }),
+    run: changeGrant(context, teamId, request),
     resultOf: () => ({ code: 'granted', teamId, planName: request.planName }),
   }),
   'revoke-grant': (context, { teamId }) => ({
     subject: `team:${teamId}`,
-    run: (inTransaction) =>
-      inTransaction(async (query) => {
-        await setGrant(query, teamId, null, context);
-        return await accessOf(query, teamId);
-      }),
+    run: changeGrant(context, teamId, null),
     resultOf: () => ({ code: 'grant-revoked', teamId }),
   }),
   'complete checkout': (context, { sessionId, teamId }) => ({
@@ -281,9 +272,17 @@ const CALLS: {
   }),
 };
 
-/** The access of a team that is there. */
-async function accessOf(query: Query, teamId: ApplicationId): Promise<TeamAccess> {
-  const access = await readAccess(query, teamId);
-  if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
-  return access;
+/** Gives a team a plan, or ends its grant (`null`), and returns the team's access after it. */
+function changeGrant(
+  context: ActingContext,
+  teamId: ApplicationId,
+  request: GrantRequest | null,
+): Run<TeamAccess> {
+  return (inTransaction) =>
+    inTransaction(async (query) => {
+      await setGrant(query, teamId, request, context);
+      const access = await readAccess(query, teamId);
+      if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
+      return access;
+    });
 }

@@ -64,9 +64,8 @@ export type TimelineRequest = {
 
 /**
  * All that happened to a team, the newest first: the events of its customer, and of a former one while it was the
- * team's, each with its reasons; the changes of its
- * plan, by the application too; what operators did; its grants; and that the database refuses its plan. What one item
- * changed is part of the item. `null` when there is no such team.
+ * team's, each with its reasons; the changes of its plan, by the application too; what operators did; its grants; and
+ * that the database refuses its plan. What one item changed is part of the item. `null` when there is no such team.
  *
  * @example
  * ```ts
