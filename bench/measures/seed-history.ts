@@ -55,9 +55,9 @@ const SUBSCRIPTIONS = `
   with content as (${CONTENT})
   insert into instep.subscriptions (customer_id, subscription_id, status, product_id, created_at,
                                     is_order_ambiguous, latest_status, latest_product_id,
-                                    latest_created_at, latest_since, is_settled, is_from_log)
+                                    latest_created_at, latest_since, is_settled)
   select customer_id, subscription_id, status, product_id, to_timestamp(created), false, status,
-         product_id, to_timestamp(created), to_timestamp(created), true, true
+         product_id, to_timestamp(created), to_timestamp(created), true
     from content`;
 
 const TEAMS = `

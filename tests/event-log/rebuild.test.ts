@@ -1,3 +1,4 @@
+import { readAccess } from 'instep/src/access/team-access.ts';
 import { type RebuildFailure, rebuild } from 'instep/src/event-log/rebuild.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -44,4 +45,26 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
   await expect(collect(rebuild(store.database, options))).rejects.toMatchObject({
     code: 'DATABASE_REFUSED',
   });
+});
+
+test('the begin of a status is repaired, unless the log was pruned', async () => {
+  const { query } = store.database;
+  await query('drop trigger if exists refuse on teams');
+  const { teamId, customerId } = await store.addTeam();
+  const ingest = openPipeline(store.database);
+  for (const [status, createdSeconds] of [
+    ['active', 1_000],
+    ['past_due', 2_000],
+    ['past_due', 3_000],
+  ] as const) {
+    await ingest([receivedEvent({ customerId, status, createdSeconds })]);
+  }
+  const repaired = async () => {
+    await query('update instep.subscriptions set latest_since = to_timestamp(3000)');
+    await collect(rebuild(store.database, { ...options, teamId }));
+    return (await readAccess(query, teamId))?.since;
+  };
+  expect(await repaired()).toEqual(new Date(2_000_000));
+  await query('update instep.pruning set pruned_before = to_timestamp(2500)');
+  expect(await repaired()).toEqual(new Date(3_000_000));
 });

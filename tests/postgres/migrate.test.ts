@@ -69,12 +69,16 @@ describe.each(postgresServers)('$name', (server) => {
       insert into instep.latest_states
              (customer_id, subscription_id, status, created_at, since, is_settled, quantity, is_from_log)
       values ('cus_1', 'sub_1', 'past_due', '2026-03-01', '2026-02-01', true, 5, true),
-             ('cus_2', 'sub_2', 'incomplete', '2026-03-01', '2026-03-01', true, 1, true)`);
+             ('cus_2', 'sub_2', 'incomplete', '2026-03-01', '2026-03-01', true, 1, true);
+      insert into teams (name, provider_customer_id) values ('Early', 'cus_3');
+      insert into instep.subscriptions
+             (customer_id, subscription_id, status, created_at, is_order_ambiguous)
+      values ('cus_3', 'sub_3', 'trialing', '2026-01-05', false)`);
     await migrate(database);
     await makeAccessView(database, await recognizeTables(query, {}));
     expect(
       await query(
-        `select customer_id, status, latest_status, quantity, is_past_due, is_from_log
+        `select customer_id, status, latest_status, quantity, is_past_due
            from instep.subscriptions order by customer_id`,
       ),
     ).toEqual([
@@ -84,7 +88,6 @@ describe.each(postgresServers)('$name', (server) => {
         latest_status: 'past_due',
         quantity: 5,
         is_past_due: true,
-        is_from_log: true,
       },
       {
         customer_id: 'cus_2',
@@ -92,7 +95,13 @@ describe.each(postgresServers)('$name', (server) => {
         latest_status: 'incomplete',
         quantity: 1,
         is_past_due: false,
-        is_from_log: true,
+      },
+      {
+        customer_id: 'cus_3',
+        status: 'trialing',
+        latest_status: 'trialing',
+        quantity: null,
+        is_past_due: false,
       },
     ]);
     expect(
@@ -100,9 +109,11 @@ describe.each(postgresServers)('$name', (server) => {
     ).toEqual([
       { team_id: 1, reason: 'past_due', since: new Date('2026-02-01') },
       { team_id: 2, reason: 'incomplete', since: new Date('2026-03-01') },
+      { team_id: 3, reason: 'trialing', since: new Date('2026-01-05') },
     ]);
     expect(await query('select customer_id from instep.team_subscriptions')).toEqual([
       { customer_id: 'cus_1' },
+      { customer_id: 'cus_3' },
     ]);
     expect(await query(`select to_regclass('instep.latest_states') as "table"`)).toEqual([
       { table: null },

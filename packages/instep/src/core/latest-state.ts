@@ -12,8 +12,6 @@ export type LatestState = {
   readonly sinceSeconds: number;
   /** Whether no event of another second can show that another event of its tie group is the latest. */
   readonly isSettled: boolean;
-  /** False for a stored state that a migration made: it includes no event but the deciding one. */
-  readonly isFromLog: boolean;
 };
 
 /** A customer's subscriptions. Events without a subscription id count as one more, under `null`. */
@@ -26,17 +24,12 @@ type Known = {
   readonly history: EventHistory;
   /** The subscription's deciding event, after this one; `null`: it has none. */
   readonly deciding: SubscriptionEvent | null;
-  /** Whether the subscription had events before that `stored` does not include. */
-  readonly hasEarlierEvents: boolean;
 };
 
 /** A subscription's latest state after one more event. */
 export type LatestStep = {
   readonly state: LatestState;
-  /**
-   * Whether the state counts only if `history` has the subscription's other events: all of them if it had events
-   * before that were not included, otherwise those beside this one.
-   */
+  /** Whether the state counts only if `history` has the subscription's events beside this one. */
   readonly needsHistory: boolean;
 };
 
@@ -47,18 +40,18 @@ export type LatestStep = {
 export function latestAfter(
   stored: LatestState | undefined,
   change: SubscriptionChange,
-  { history, deciding, hasEarlierEvents }: Known,
+  { history, deciding }: Known,
 ): LatestStep {
   const { subscription, after } = change;
   const { createdSeconds, status } = subscription;
-  if (!hasEarlierEvents && stored?.isSettled !== false) {
+  if (stored?.isSettled !== false) {
     const latestSeconds = stored?.latest.createdSeconds ?? -1;
     const isOfSameStatus = stored?.latest.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
-      const state = { latest: subscription, after, sinceSeconds: since };
-      return { state: { ...state, isSettled: true, isFromLog: true }, needsHistory: false };
+      const state = { latest: subscription, after, sinceSeconds: since, isSettled: true };
+      return { state, needsHistory: false };
     }
     const isWithin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < latestSeconds && isWithin === isOfSameStatus) {
@@ -67,8 +60,7 @@ export function latestAfter(
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
-  const isOfLatestSecond = createdSeconds === stored?.latest.createdSeconds;
-  if (!hasEarlierEvents && stored?.isSettled && isOfLatestSecond) {
+  if (stored?.isSettled && createdSeconds === stored.latest.createdSeconds) {
     const state = latestOf(group, { history, deciding, stored });
     if (state.isSettled) return { state, needsHistory: false };
   }
@@ -81,11 +73,7 @@ export function latestAfter(
  */
 export function latestOf(
   events: readonly SubscriptionChange[],
-  {
-    history,
-    deciding,
-    stored,
-  }: Omit<Known, 'hasEarlierEvents'> & { readonly stored: LatestState | undefined },
+  { history, deciding, stored }: Known & { readonly stored: LatestState | undefined },
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
   if (stored !== undefined && stored.latest.createdSeconds > newestSeconds) return stored;
@@ -99,7 +87,7 @@ export function latestOf(
     : { latest: lastArrival, isSettled: true };
   const sinceSeconds = beginOf(latest.subscription, events, stored);
   const { subscription, after } = latest;
-  return { latest: subscription, after, sinceSeconds, isSettled, isFromLog: true };
+  return { latest: subscription, after, sinceSeconds, isSettled };
 }
 
 /** When the status of the latest event began. */

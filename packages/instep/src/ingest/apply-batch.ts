@@ -17,7 +17,6 @@ import {
   deleteRepeated,
   type LogEntry,
   logEvents,
-  readEventsOfCustomer,
   readLog,
   readNeighbors,
 } from '../postgres/statements/events.ts';
@@ -236,13 +235,10 @@ async function decideAndWrite(
   const rows = log.map(parse);
   let known: readonly ParsedRow[] = rows;
   let decision = decideWith(known);
-  const { withUncertainOrder, withUnknownLatest } = decision;
-  if (withUncertainOrder.length > 0 || withUnknownLatest.size > 0) {
-    const others = await Promise.all([
-      readNeighbors(query, withUncertainOrder),
-      ...[...withUnknownLatest].map((customerId) => readEventsOfCustomer(query, customerId)),
-    ]);
-    known = [...rows, ...others.flat().map(parse)].sort(byPosition);
+  const { withUncertainOrder } = decision;
+  if (withUncertainOrder.length > 0) {
+    const others = await readNeighbors(query, withUncertainOrder);
+    known = [...rows, ...others.map(parse)].sort(byPosition);
     decision = decideWith(known);
   }
   const { plans } = decision;

@@ -67,8 +67,6 @@ export type Decision = {
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /** The events beside which others are needed: their order, or the latest state, depends on these. */
   readonly withUncertainOrder: readonly SubscriptionEvent[];
-  /** The customers whose whole log is needed, because a stored latest state does not include all of it. */
-  readonly withUnknownLatest: ReadonlySet<string>;
 };
 
 /** Decides on events in the order of their arrival. Pure. */
@@ -84,7 +82,6 @@ export function decide(
   const customers = new Map(stored.customers);
   const latestStates = new Map(stored.latestStates);
   const withUncertainLatest: SubscriptionEvent[] = [];
-  const withUnknownLatest = new Set<string>();
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(change: SubscriptionChange): EventDecision['outcome'] {
@@ -101,18 +98,9 @@ export function decide(
     const { customerId, subscriptionId } = change.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);
-    // An instance of an earlier version writes no latest states.
-    const decided = stored.customers.get(customerId)?.get(subscriptionId)?.deciding;
-    const hasEarlierEvents =
-      former?.isFromLog === false ||
-      (decided?.createdSeconds ?? -1) > (former?.latest.createdSeconds ?? -1);
-    const { state, needsHistory } = latestAfter(former, change, {
-      history,
-      deciding: customers.get(customerId)?.get(subscriptionId)?.deciding ?? null,
-      hasEarlierEvents,
-    });
-    if (needsHistory && hasEarlierEvents) withUnknownLatest.add(customerId);
-    else if (needsHistory) withUncertainLatest.push(change.subscription, state.latest);
+    const deciding = customers.get(customerId)?.get(subscriptionId)?.deciding ?? null;
+    const { state, needsHistory } = latestAfter(former, change, { history, deciding });
+    if (needsHistory) withUncertainLatest.push(change.subscription, state.latest);
     if (state === former) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
@@ -179,7 +167,6 @@ export function decide(
       hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
     ),
     withUncertainOrder,
-    withUnknownLatest,
   };
 }
 

@@ -14,7 +14,6 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
-import { createLatestStatesJob } from './latest-states.ts';
 import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
@@ -93,11 +92,6 @@ export function createJobs(options: JobsOptions): Job[] {
       name: 'ambiguous-order',
       intervalMs: 2_000,
       run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, logger, now, nonce }),
-    },
-    {
-      name: 'latest-states',
-      intervalMs: 1_000,
-      run: createLatestStatesJob({ database, logger, clockMs }),
     },
     {
       name: 'product-names',

@@ -16,7 +16,7 @@ const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join
 const RANK = `case state.status ${GRANTING_STATUSES.map((status) => `when '${status}' then ${rankOf(status)}`).join(' ')} else 0 end`;
 
 /** SQL: whether a status gives access to this extent. */
-const gives = (access: Access) => `known.status in (${list(statusesWithAccess(access))})`;
+const gives = (access: Access) => `latest_status in (${list(statusesWithAccess(access))})`;
 
 /**
  * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
@@ -74,43 +74,32 @@ select team.team_id,
    and (granted.ends_at is null or granted.ends_at > now())
   left join lateral (
          select subscription_id,
-                known.product_id,
-                known.plan_name,
+                latest_product_id as product_id,
+                latest_plan_name as plan_name,
                 state.quantity,
                 state.current_period_end,
                 state.trial_end,
                 state.cancel_at,
                 state.cancel_at_period_end,
                 state.is_collection_paused,
-                known.status,
-                known.since,
-                known.status = 'trialing'
+                latest_status as status,
+                latest_since as since,
+                latest_status = 'trialing'
                   and (state.trial_end_action = 'cancel'
                        or state.trial_end_action = 'pause' and not policy.keeps_paused)
                   as ends_with_trial,
                 case
-                  when known.status = 'past_due' then known.since + policy.past_due_grace
+                  when latest_status = 'past_due' then latest_since + policy.past_due_grace
                 end as grace_ends_at,
                 access.has_access
            from instep.subscriptions as state
-          cross join lateral (
-                 select case when is_newer then state.status else latest_status end as status,
-                        case when is_newer then state.product_id else latest_product_id end
-                          as product_id,
-                        case when is_newer then state.plan_name else latest_plan_name end
-                          as plan_name,
-                        case when is_newer then state.created_at else latest_since end as since
-                   -- A job has not read the latest event from the log yet.
-                   from (select coalesce(state.created_at > latest_created_at,
-                                         latest_created_at is null)) as compared (is_newer)
-               ) as known
           cross join lateral (
                  select case
                           when ${gives('yes')} then true
                           when ${gives('no')} then false
                           when ${gives('if kept')} then policy.keeps_paused
                           when ${gives('in grace')} then
-                            coalesce(now() < known.since + policy.past_due_grace, true)
+                            coalesce(now() < latest_since + policy.past_due_grace, true)
                           -- A status that is new at Stripe changes nothing.
                           else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)
                         end as has_access

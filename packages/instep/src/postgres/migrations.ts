@@ -930,4 +930,23 @@ end
 $body$;
 `,
   },
+  {
+    version: 22,
+    name: '0022_latest_states',
+    compatibleFrom: 22,
+    sql: `
+-- Every event writes the latest state of its subscription. Where a migration made the state, since when its status holds
+-- is known after \`instep rebuild\`.
+update instep.subscriptions
+   set latest_status     = status,
+       latest_product_id = product_id,
+       latest_plan_name  = plan_name,
+       latest_created_at = created_at,
+       latest_since      = created_at,
+       is_settled        = false
+ where created_at > coalesce(latest_created_at, '-infinity');
+
+alter table instep.subscriptions drop column is_from_log;
+`,
+  },
 ];

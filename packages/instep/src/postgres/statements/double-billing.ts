@@ -41,7 +41,6 @@ export async function noteDoubleBilled(
   });
 }
 
-// As they are now: a state can have been written by an instance of an earlier version.
 export const DOUBLE_BILLED = `
         from instep.double_billed as found
        cross join lateral (

@@ -33,7 +33,6 @@ const READ_CUSTOMERS = forEachCount(
              extract(epoch from latest_created_at)::bigint as "latestSeconds",
              extract(epoch from latest_since)::bigint as "sinceSeconds",
              is_settled as "isSettled",
-             is_from_log as "isFromLog",
              products.name as "productName"
         from ${count === 'one' ? '(values ($1::text)) as asked (customer_id)' : ASKED_CUSTOMERS}
        cross join lateral (
@@ -73,12 +72,11 @@ type CustomerRow = Pick<
   SubscriptionEvent,
   'customerId' | 'subscriptionId' | 'productId' | 'planName'
 > &
-  Pick<LatestState, 'sinceSeconds' | 'isSettled' | 'isFromLog'> & {
+  Pick<LatestState, 'sinceSeconds' | 'isSettled'> & {
     /** `null`: no event has an effect. */
     status: string | null;
     createdSeconds: number;
     order: Order;
-    /** `null`: not known yet. */
     latestStatus: string | null;
     latestProductId: string | null;
     latestPlanName: string | null;
@@ -100,8 +98,8 @@ function latestOf(row: CustomerRow): LatestState | null {
   const { latestProductId: productId, latestPlanName: planName } = row;
   if (status === null) return null;
   const latest = { customerId, subscriptionId, status, productId, planName, createdSeconds };
-  const { sinceSeconds, isSettled, isFromLog } = row;
-  return { latest, after: null, sinceSeconds, isSettled, isFromLog };
+  const { sinceSeconds, isSettled } = row;
+  return { latest, after: null, sinceSeconds, isSettled };
 }
 
 function subscriptionsOf<State>(
@@ -186,7 +184,6 @@ const LATEST_COLUMNS = {
   cancel_at_period_end: '"cancelsAtPeriodEnd"',
   is_collection_paused: '"isCollectionPaused"',
   trial_end_action: '"trialEndAction"',
-  is_from_log: '"latestStatus" is not null',
 };
 
 const WRITTEN_COLUMNS = { ...DECIDING_COLUMNS, ...LATEST_COLUMNS };
@@ -253,38 +250,6 @@ export async function writeSubscriptions(
     name: 'write_subscriptions',
     text: texts[countOf(rows)],
     values: valuesOf(rows, STATE_COLUMNS),
-  });
-}
-
-/** Customers with latest states that a migration made and that were not read from the log yet. */
-export async function readCustomersNotFromLog(
-  query: Query,
-  { limit, exceptIds }: { readonly limit: number; readonly exceptIds: readonly string[] },
-): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
-    name: 'read_customers_not_from_log',
-    text: `
-      select distinct customer_id as "customerId"
-        from instep.subscriptions
-       where not is_from_log
-         and customer_id <> all ($2::text[])
-       order by customer_id
-       limit $1`,
-    values: [limit, exceptIds],
-  });
-  return rows.map(({ customerId }) => customerId);
-}
-
-/** Marks all latest states of a customer as read from the log, and locks those until the transaction ends. */
-export async function noteStatesFromLog(query: Query, customerId: string): Promise<void> {
-  await query({
-    name: 'note_states_from_log',
-    text: `
-      update instep.subscriptions
-         set is_from_log = true
-       where customer_id = $1
-         and not is_from_log`,
-    values: [customerId],
   });
 }
 
