@@ -7,6 +7,7 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
+import { Stopped } from 'instep/src/runtime/retry.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import {
   ApiCollection,
@@ -266,7 +267,7 @@ test('stops when another instance has taken over', async () => {
     }
     return results;
   };
-  await setting.instance(slow)();
+  await expect(setting.instance(slow)()).rejects.toThrow(Stopped);
   expect(await logOf(setting)).toHaveLength(100);
   const [row] = await setting.database.query(
     `select holder, ended_at from instep.leased_jobs where name = 'catch-up'`,
@@ -292,18 +293,11 @@ describe('when Stripe', () => {
     expect(await logOf(setting)).toHaveLength(1);
   });
 
-  test.each([401, 403])('answers %i, warns once and rests for the interval', async (status) => {
+  test.each([401, 403])('answers %i, asks once', async (status) => {
     const setting = await setUp([nextEvent()]);
     setting.fault = () => ({ status });
-    const instance = setting.instance();
-    for (let run = 0; run < 3; run += 1) await instance();
+    await expect(setting.instance()()).rejects.toMatchObject({ isForbidden: true });
     expect(setting.calls).toHaveLength(1);
-    expect(setting.lines).toMatchObject([
-      {
-        level: 'warn',
-        msg: expect.stringContaining('STRIPE_SECRET_KEY lacks permission to read'),
-      },
-    ]);
   });
 
   test('no longer knows the cursor, begins at the start of the list', async () => {
@@ -406,7 +400,7 @@ test('stops between two pages on request, and releases the lease', async () => {
     stopping.abort();
     return results;
   };
-  await setting.instance(stops)(stopping.signal);
+  await expect(setting.instance(stops)(stopping.signal)).rejects.toThrow(Stopped);
   expect(await logOf(setting)).toHaveLength(100);
   await setting.instance()();
   expect(await logOf(setting)).toHaveLength(150);

@@ -79,7 +79,7 @@ test('all teams are compared with Stripe before the first catch-up', async () =>
 
 test("teams keep their plans where the key can't list subscriptions, and catch-up does not wait", async () => {
   const { run, calls, activeTeams } = await startBesideApp({ canList: false });
-  await run('reconcile');
+  await expect(run('reconcile')).rejects.toMatchObject({ isForbidden: true });
   await run('catch-up');
   expect(calls.some((path) => path.startsWith('/v1/events'))).toBe(true);
   expect(await activeTeams()).toHaveLength(TEAMS);

@@ -1,35 +1,43 @@
-import { pauseWithoutPermission } from 'instep/src/maintenance/worker.ts';
+import { createOnDemandMaintenance } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
-const PAUSE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
-test('a key that loses its permission a second time is reported again', async () => {
-  let [nowMs, calls, isForbidden] = [0, 0, true];
-  const lines: unknown[] = [];
-  const job = pauseWithoutPermission(
-    async () => {
+test('a job whose key lacks a permission pauses, and is reported again when it loses it again', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  let [calls, isForbidden] = [0, true];
+  const lines: { msg: string }[] = [];
+  const pauses: number[] = [];
+  const job = {
+    name: 'job',
+    intervalMs: 0,
+    run: async () => {
       calls += 1;
       if (isForbidden) throw new StripeApiFailed('answered 403', { status: 403 });
     },
-    {
-      job: 'job',
-      logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
-      pauseMs: PAUSE_MS,
-      clockMs: () => nowMs,
+  };
+  const maintenance = createOnDemandMaintenance(async () => [job], {
+    logger: createLogger('info', { write: (line) => lines.push(JSON.parse(line)) }),
+    failedJobs: {
+      failed: async (_, __, pauseMs) => void pauses.push(pauseMs),
+      succeeded: async () => undefined,
     },
-  );
-  const run = () => job(new AbortController().signal);
+  });
+  const run = () => maintenance.runDue(HOUR_MS);
 
   await run();
   await run();
   expect([calls, lines.length]).toEqual([1, 1]);
-  nowMs += PAUSE_MS;
+  expect(lines[0]?.msg).toMatch(/^STRIPE_SECRET_KEY lacks permission/);
+  vi.advanceTimersByTime(HOUR_MS);
   isForbidden = false;
   await run();
   isForbidden = true;
   await run();
   await run();
   expect([calls, lines.length]).toEqual([3, 2]);
+  expect(pauses).toEqual([HOUR_MS, HOUR_MS]);
 });

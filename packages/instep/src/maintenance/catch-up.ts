@@ -17,7 +17,6 @@ import { parseEvent } from '../stripe/parse-event.ts';
 import { type LeasedRun, withLease } from './lease.ts';
 import { readPages } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
-import { pauseWithoutPermission } from './worker.ts';
 
 type CatchUpOptions = {
   readonly query: Query;
@@ -63,12 +62,12 @@ export function createCatchUpJob(
   intervalMs: number,
   clockMs = () => performance.now(),
 ): Job['run'] {
-  const { query, logger, nonce } = options;
+  const { query, nonce } = options;
   const lease = { name: 'catch-up', holder: nonce() };
   /** The start of this process, or the end of the last outage of the database. */
   let outageEndMs = clockMs();
 
-  async function run(signal: AbortSignal): Promise<void> {
+  return async (signal) => {
     const dueAfterMs = Math.min(intervalMs, clockMs() - outageEndMs);
     try {
       await withLease(query, { ...lease, dueAfterMs }, (run) => catchUp(run, options, signal));
@@ -76,9 +75,7 @@ export function createCatchUpJob(
       if (error instanceof DatabaseUnavailable) outageEndMs = clockMs();
       throw error;
     }
-  }
-
-  return pauseWithoutPermission(run, { job: lease.name, logger, pauseMs: intervalMs, clockMs });
+  };
 }
 
 /**

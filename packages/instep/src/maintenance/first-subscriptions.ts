@@ -11,14 +11,10 @@ import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
 import { sweep } from './sweep.ts';
 import type { Job } from './worker.ts';
-import { pauseWithoutPermission } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
 
 const BATCH = 50;
-
-/** How long to pause when the key lacks permission. */
-const PAUSE_MS = 60 * 60 * 1_000;
 
 /**
  * Asks Stripe for the subscriptions of customers who are linked to a team and have no known event, or whose
@@ -50,7 +46,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
     return [...added, ...(await takeAgain(query, Math.max(0, BATCH - added.length)))];
   }
 
-  async function run(signal: AbortSignal): Promise<void> {
+  return async (signal) => {
     // The lease covers the reads only: calls to Stripe that take long must not delay the next ones.
     const taken = await withLease(query, lease, take);
     const customerIds = [...new Set(taken)];
@@ -67,9 +63,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
         logger.warn({ customerId, err }, 'customer id refused by Stripe');
       }
     }
-  }
-
-  return pauseWithoutPermission(run, { job: FIRST_SUBSCRIPTIONS_JOB, logger, pauseMs: PAUSE_MS });
+  };
 }
 
 /** 5 seconds after the first time, then after doubling delays for a day. */

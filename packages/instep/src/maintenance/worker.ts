@@ -2,7 +2,7 @@ import { DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { pause, retry, Stopped } from '../runtime/retry.ts';
+import { pause, Stopped } from '../runtime/retry.ts';
 import { inRootSpan } from '../runtime/tracing.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { FailedJobs } from './failed-jobs.ts';
@@ -13,11 +13,8 @@ export type Job = {
   /** How often `run` is called. A job with a lease then only checks whether it is due. */
   readonly intervalMs: number;
   /** Stops early, without an error, when the signal is aborted. All of its state is in the database. */
-  readonly run: (signal: AbortSignal) => Promise<void> | Promise<Paused | undefined>;
+  readonly run: (signal: AbortSignal) => Promise<void>;
 };
-
-/** The job has failed for a reason that a retry does not change. It does nothing until the time is over. */
-export type Paused = { readonly error: unknown; readonly pauseMs: number };
 
 /** Loads the jobs when the first of them runs, which may never happen. */
 type LoadJobs = () => Promise<readonly Job[]>;
@@ -38,6 +35,9 @@ export type MaintenanceOptions = {
 
 const LONGEST_PAUSE_MS = 60_000;
 
+/** The pause of a job whose key lacks a permission, which a retry does not change. */
+const FORBIDDEN_PAUSE_MS = 60 * 60 * 1_000;
+
 /**
  * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
  * so a crash at any point costs nothing, and any number of instances can run them. A job that fails
@@ -54,30 +54,18 @@ export function startMaintenance(
   const pausing = { signal, ref: false };
 
   async function repeat(job: Job): Promise<void> {
-    const { intervalMs } = job;
-    const policy = {
-      ...pausing,
-      isRetryable: () => true,
-      firstPauseMs: intervalMs * 2,
-      longestPauseMs: LONGEST_PAUSE_MS,
-      onRetry: (error: unknown, pauseMs: number) =>
-        void options.failedJobs?.failed(job.name, error, pauseMs),
-    };
+    let failedPauseMs = job.intervalMs;
     while (!signal.aborted) {
-      await retry(() => runOnce(job, signal, options), policy);
-      await pause(intervalMs, pausing);
+      failedPauseMs = Math.min(failedPauseMs * 2, LONGEST_PAUSE_MS);
+      const pauseMs = await runOnce(job, failedPauseMs, signal, options);
+      if (pauseMs === null) failedPauseMs = job.intervalMs;
+      await pause(pauseMs ?? job.intervalMs, pausing);
     }
   }
 
   async function repeatAll(): Promise<void> {
     await pause(startAfterMs, pausing);
-    if (signal.aborted) return;
-    const repeated = (await loadJobs()).map((job) =>
-      repeat(job).catch((error: unknown) => {
-        if (!(error instanceof Stopped)) throw error;
-      }),
-    );
-    await Promise.all(repeated);
+    if (!signal.aborted) await Promise.all((await loadJobs()).map(repeat));
   }
 
   const loops = repeatAll();
@@ -89,31 +77,42 @@ export function startMaintenance(
   };
 }
 
-/** Runs a job in a span of its own. A failure is logged. @throws the error of the job */
-function runOnce(
+const LACKS_PERMISSION =
+  'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers';
+
+/**
+ * Runs a job in a span of its own. A failure is logged. Returns how long to pause after it; `null` if the job did not
+ * fail.
+ */
+async function runOnce(
   { name, run }: Job,
+  failedPauseMs: number,
   signal: AbortSignal,
   { logger, instrumentation = NO_INSTRUMENTATION, failedJobs }: MaintenanceOptions,
-): Promise<void> {
-  return inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
-    const startedAtMs = performance.now();
-    let result: 'done' | 'failed' = 'done';
+): Promise<number | null> {
+  const startedAtMs = performance.now();
+  const isForbidden = (error: unknown) => error instanceof StripeApiFailed && error.isForbidden;
+  const thrown = await inRootSpan(new Set(), `maintain ${name}`, {}, async () => {
     try {
-      const paused = await run(signal);
-      if (paused) await failedJobs?.failed(name, paused.error, paused.pauseMs);
-      // A job that was stopped has neither failed nor succeeded.
-      else if (!signal.aborted) await failedJobs?.succeeded(name);
+      await run(signal);
     } catch (err) {
-      result = 'failed';
-      if (!(err instanceof Stopped)) {
-        const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
-        logger[level]({ job: name, err }, 'maintenance job failed');
-      }
+      const level = err instanceof DatabaseUnavailable ? 'debug' : 'warn';
+      const message = isForbidden(err) ? LACKS_PERMISSION : 'maintenance job failed';
+      if (!(err instanceof Stopped)) logger[level]({ job: name, err }, message);
       throw err;
-    } finally {
-      instrumentation.jobEnded(name, result, performance.now() - startedAtMs);
     }
-  });
+  }).then(
+    () => null,
+    (error: unknown) => ({ error }),
+  );
+  // A job that was stopped has neither failed nor succeeded.
+  const isFailed = thrown !== null && !(thrown.error instanceof Stopped);
+  instrumentation.jobEnded(name, isFailed ? 'failed' : 'done', performance.now() - startedAtMs);
+  if (thrown === null && !signal.aborted) await failedJobs?.succeeded(name);
+  if (!isFailed) return null;
+  const pauseMs = isForbidden(thrown.error) ? FORBIDDEN_PAUSE_MS : failedPauseMs;
+  await failedJobs?.failed(name, thrown.error, pauseMs);
+  return pauseMs;
 }
 
 export type Maintenance = MaintenanceWorker & {
@@ -133,7 +132,7 @@ export function createOnDemandMaintenance(
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
   const startedAtMs = new WeakMap<Job, number>();
-  const ranAtMs = new WeakMap<Job, number>();
+  const dueAtMs = new WeakMap<Job, number>();
   let inFlight: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
@@ -142,18 +141,11 @@ export function createOnDemandMaintenance(
     const lastStartMs = (job: Job) => startedAtMs.get(job) ?? 0;
     const all = [...jobs, ...(options.otherJobs?.() ?? [])];
     for (const job of all.sort((one, other) => lastStartMs(one) - lastStartMs(other))) {
-      const lastMs = ranAtMs.get(job) ?? Number.NEGATIVE_INFINITY;
       if (signal.aborted) return;
-      if (performance.now() - lastMs < job.intervalMs) continue;
+      if (performance.now() < (dueAtMs.get(job) ?? 0)) continue;
       startedAtMs.set(job, performance.now());
-      const isDone = await runOnce(job, signal, options).then(
-        () => !signal.aborted,
-        async (error: unknown) => {
-          await options.failedJobs?.failed(job.name, error, job.intervalMs);
-          return false;
-        },
-      );
-      if (isDone) ranAtMs.set(job, performance.now());
+      const pauseMs = (await runOnce(job, 0, signal, options)) ?? job.intervalMs;
+      if (!signal.aborted) dueAtMs.set(job, performance.now() + pauseMs);
     }
   }
 
@@ -202,43 +194,6 @@ export function openMaintenance(
     async stop() {
       await Promise.all([worker.stop(), onDemand.stop()]);
     },
-  };
-}
-
-type PauseOptions = {
-  job: string;
-  logger: Logger;
-  pauseMs: number;
-  clockMs?: () => number;
-};
-
-/**
- * Warns when the key lacks permission for a job, and pauses the job. A job that was stopped has not
- * failed.
- */
-export function pauseWithoutPermission(
-  run: Job['run'],
-  { job, logger, pauseMs, clockMs = () => performance.now() }: PauseOptions,
-): Job['run'] {
-  let paused: { readonly error: unknown; readonly untilMs: number } | null = null;
-  return async (signal) => {
-    if (paused !== null && clockMs() < paused.untilMs) {
-      return { error: paused.error, pauseMs: paused.untilMs - clockMs() };
-    }
-    try {
-      paused = null;
-      await run(signal);
-      return undefined;
-    } catch (err) {
-      if (err instanceof Stopped) return undefined;
-      if (!(err instanceof StripeApiFailed && err.isForbidden)) throw err;
-      logger.warn(
-        { job, err },
-        'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers',
-      );
-      paused = { error: err, untilMs: clockMs() + pauseMs };
-      return { error: err, pauseMs };
-    }
   };
 }
 

@@ -15,7 +15,6 @@ import { noteAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
-import { pauseWithoutPermission } from '../worker.ts';
 import { type ReconciliationIssue, unmatched } from './drift.ts';
 import {
   estimateListed,
@@ -77,14 +76,12 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   } as const;
   const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
 
-  async function run(signal: AbortSignal): Promise<void> {
+  return async (signal) => {
     const counts = await withLease(database.query, lease, (run) =>
       reconcileAll(run, options, signal),
     );
     if (counts !== null) logger.info(counts, 'reconciled');
-  }
-
-  return pauseWithoutPermission(run, { job: JOB, logger, pauseMs: intervalMs });
+  };
 }
 
 /**
