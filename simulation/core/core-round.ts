@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
@@ -219,7 +219,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
  * Whether an earlier second shows the subscription's former state, and all events are distinct: two events
  * with a shared id and the same content count as one.
  */
-function hasEvidence(deciding: SubscriptionEvent, { history }: CustomerEvents): boolean {
+function hasEvidence(deciding: SubscriptionState, { history }: CustomerEvents): boolean {
   const events = history.events.filter((event) => event.subscriptionId === deciding.subscriptionId);
   if (new Set(events.map(({ body }) => body)).size < events.length) return false;
   const isEarlier = events.some((event) => event.createdSeconds < deciding.createdSeconds);

@@ -52,13 +52,13 @@ export function toArrival(
   receivedAtMs: number,
   productName: string | null,
 ): Arrival {
-  const { key, subscription, after, previousAttributes, isDeletion, isSnapshot, seenKeys } = event;
+  const { key, subscription, object, previousAttributes, isDeletion, isSnapshot, seenKeys } = event;
   return {
     event: { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName },
     asLogged: {
       key,
       subscription: { ...subscription },
-      after,
+      object,
       previousAttributes,
       isDeletion,
       isSnapshot,

@@ -19,8 +19,8 @@ import {
 import {
   haveSameFields,
   type LoggedOutcome,
-  type SubscriptionChange,
-  type SubscriptionEvent,
+  type ParsedEvent,
+  type SubscriptionState,
 } from 'instep/src/core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { decide } from 'instep/src/ingest/decide.ts';
@@ -32,7 +32,7 @@ import { tieGroupKeys } from 'instep/src/stripe/event-key.ts';
 export type Arrival = {
   readonly event: EventWithProductName;
   /** The change as the log returns it later: equal, but a different object. */
-  readonly asLogged: SubscriptionChange;
+  readonly asLogged: ParsedEvent;
   /** The first of the keys that events of its subscription and second can have. */
   readonly second: string;
 };
@@ -41,7 +41,7 @@ type Entry = {
   readonly position: number;
   readonly key: string;
   outcome: LoggedOutcome;
-  readonly change: SubscriptionChange;
+  readonly parsed: ParsedEvent;
   readonly arrival: Arrival;
 };
 
@@ -195,7 +195,7 @@ export class MemoryStore {
   isLatestReplayedDifferently(customerId: string): boolean {
     return [...this.latestStatesOf(customerId).values()].some(({ latest, sinceSeconds }) => {
       const entries = this.#subscriptions.get(subscriptionOf(latest)) ?? NO_ENTRIES;
-      const history = new EventHistory(entries.map(({ change }) => change));
+      const history = new EventHistory(entries.map(({ parsed }) => parsed));
       const customer = this.#customers.get(customerId)?.get(latest.subscriptionId);
       const deciding = customer?.deciding ?? null;
       const replayed = latestOf(history.eventsOf(latest), { history, deciding, stored: undefined });
@@ -208,8 +208,8 @@ export class MemoryStore {
     return [...(this.#customers.get(customerId) ?? [])].some(([subscriptionId, state]) => {
       const entries = this.#subscriptions.get(subscriptionOf(state.deciding)) ?? NO_ENTRIES;
       const decided = entries.filter(({ outcome }) => outcome !== 'parked');
-      const changes = decided.map(({ change }) => change);
-      const replayed = customerAfter(changes, this.#planSelection).get(subscriptionId);
+      const events = decided.map(({ parsed }) => parsed);
+      const replayed = customerAfter(events, this.#planSelection).get(subscriptionId);
       return !isSameDecision(state, replayed);
     });
   }
@@ -256,7 +256,7 @@ export class MemoryStore {
       const found = entries.find((entry) => entry.key === key);
       this.#lastPosition += found === undefined ? 1 : 0;
       const position = this.#lastPosition;
-      const entry = found ?? { position, key, outcome, change: arrival.asLogged, arrival };
+      const entry = found ?? { position, key, outcome, parsed: arrival.asLogged, arrival };
       if (found === undefined) {
         this.#seconds.set(second, [...entries, entry]);
         const id = subscriptionOf(arrival.event.subscription);
@@ -272,7 +272,7 @@ export class MemoryStore {
 
   #rememberLatest({ latest, ...state }: LatestState): void {
     const states = new Map(this.latestStatesOf(latest.customerId));
-    states.set(latest.subscriptionId, { ...state, latest: { ...latest }, after: null });
+    states.set(latest.subscriptionId, { ...state, latest: { ...latest }, object: null });
     this.#latestStates.set(latest.customerId, states);
   }
 
@@ -283,7 +283,7 @@ export class MemoryStore {
   }
 }
 
-function subscriptionOf({ customerId, subscriptionId }: SubscriptionEvent): string {
+function subscriptionOf({ customerId, subscriptionId }: SubscriptionState): string {
   return `${customerId} ${subscriptionId}`;
 }
 

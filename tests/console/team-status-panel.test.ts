@@ -1,9 +1,9 @@
-import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { TeamStatusPanel } from 'instep-console/src/teams/team-status-panel.tsx';
 import { expect, test } from 'vitest';
 
-const deciding: SubscriptionEvent = {
+const deciding: SubscriptionState = {
   customerId: 'cus_1',
   subscriptionId: 'sub_1',
   status: 'canceled',

@@ -17,7 +17,7 @@ test('140 contradictory events in five seconds are not searched again and again'
         planName: null,
         createdSeconds,
       },
-      after: { status },
+      object: { status },
       get previousAttributes() {
         reads += 1;
         return { status: `${STATUSES[(index + 1) % 3]}` };

@@ -1,9 +1,9 @@
 import { isSameDecision } from 'instep/src/core/plan-selection.ts';
-import { haveSameFields, type SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import { haveSameFields, type SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';
 
-const others: readonly [keyof SubscriptionEvent, SubscriptionEvent][] = [
+const others: readonly [keyof SubscriptionState, SubscriptionState][] = [
   ['customerId', { ...example, customerId: 'cus_2' }],
   ['subscriptionId', { ...example, subscriptionId: null }],
   ['status', { ...example, status: 'trialing' }],

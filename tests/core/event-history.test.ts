@@ -1,14 +1,14 @@
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
 import { event } from './subscription-changes.ts';
 
-function at(createdSeconds: number, fields: Partial<SubscriptionEvent> = {}): SubscriptionChange {
+function at(createdSeconds: number, fields: Partial<SubscriptionState> = {}): ParsedEvent {
   const change = event({ status: 'active' });
   return { ...change, subscription: { ...change.subscription, createdSeconds, ...fields } };
 }
 
-function keysOf(events: readonly SubscriptionChange[]): string[] {
+function keysOf(events: readonly ParsedEvent[]): string[] {
   return events.map(({ key }) => key);
 }
 

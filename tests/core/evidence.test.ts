@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Json } from 'instep/src/core/json.ts';
-import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent } from 'instep/src/core/subscription-event.ts';
 import { expect, test } from 'vitest';
 import { event, lastOf, permutations } from './subscription-changes.ts';
 
@@ -28,7 +28,7 @@ function leavesAlone(before: Member, after: Member): boolean {
 }
 
 /** Whether cause orders the two events, whichever arrives first. */
-function isOrdered(first: SubscriptionChange, second: SubscriptionChange): boolean {
+function isOrdered(first: ParsedEvent, second: ParsedEvent): boolean {
   const [end, reversed] = permutations([first, second]).map((events) => lastOf(events));
   expect(end?.last).toEqual(second.subscription);
   expect(reversed?.order).toBe(end?.order);

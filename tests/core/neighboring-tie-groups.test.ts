@@ -1,12 +1,12 @@
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { type Customer, NO_SUBSCRIPTIONS } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
 import { deletion, event, lastOf, permutations, snapshot } from './subscription-changes.ts';
 
 /** The change from one status to another, `second` seconds after the start. */
-function change(from: string, to: string, second = 10): SubscriptionChange {
+function change(from: string, to: string, second = 10): ParsedEvent {
   const base = event({ status: to }, { status: from });
   return { ...base, subscription: { ...base.subscription, createdSeconds: second } };
 }
@@ -23,7 +23,7 @@ describe.each(permutations(cycle).map((events) => ({ events })))('a cycle', ({ e
   test('starts where the earlier second ended', () => {
     const toActive = [[change('trialing', 'active', 9)]];
     const toUnpaid = [[change('past_due', 'unpaid', 9)]];
-    const inferred = (last: SubscriptionChange) => ({
+    const inferred = (last: ParsedEvent) => ({
       last: last.subscription,
       order: 'inferred',
     });
@@ -83,7 +83,7 @@ describe('a customer with a cycle', () => {
   const before = change('trialing', 'active', 9);
   const after = change('active', 'past_due', 11);
 
-  function ordersOf(events: readonly SubscriptionChange[]) {
+  function ordersOf(events: readonly ParsedEvent[]) {
     const history = new EventHistory();
     let customer: Customer = NO_SUBSCRIPTIONS;
     const outcomes = events.map((arrived) => {
@@ -118,7 +118,7 @@ describe('a customer with a cycle', () => {
 });
 
 describe('a snapshot', () => {
-  const shown = (observed: readonly SubscriptionChange[]) => ({
+  const shown = (observed: readonly ParsedEvent[]) => ({
     ...snapshot({ status: 'active' }),
     seenKeys: new Set(observed.map(({ key }) => key)),
   });

@@ -7,14 +7,14 @@ import {
   type PlanSelection,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { planAfter, type TeamPlan } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
 import { event, example } from './subscription-changes.ts';
 
 const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
 
-const anyEvent: fc.Arbitrary<SubscriptionEvent> = fc.record({
+const anyEvent: fc.Arbitrary<SubscriptionState> = fc.record({
   customerId: fc.constant('cus_1'),
   subscriptionId: fc.constantFrom('sub_1', 'sub_2', null),
   status: fc.constantFrom(...statuses),
@@ -32,10 +32,10 @@ const distinctEvents = fc.uniqueArray(anyEvent, {
 let count = 0;
 
 /** An event without any evidence of its order. */
-const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
+const change = (subscription: SubscriptionState): ParsedEvent => ({
   key: `key_${++count}`,
   subscription,
-  after: {},
+  object: {},
   previousAttributes: null,
   isDeletion: false,
   isSnapshot: false,
@@ -43,7 +43,7 @@ const change = (subscription: SubscriptionEvent): SubscriptionChange => ({
 });
 
 /** The team's plan after events without any evidence of their order. */
-function team(events: readonly SubscriptionEvent[], planSelection: PlanSelection = 'newest') {
+function team(events: readonly SubscriptionState[], planSelection: PlanSelection = 'newest') {
   let customer: Customer = NO_SUBSCRIPTIONS;
   let plan: TeamPlan | null = null;
   const history = new EventHistory();
@@ -168,7 +168,7 @@ test("best: when the team's subscription ends, the next live one counts, and the
 
 /** The outcome of each of the events of one second, arriving in this order. */
 function outcomesOf(
-  arrived: readonly SubscriptionChange[],
+  arrived: readonly ParsedEvent[],
   planSelection: PlanSelection,
   before = NO_SUBSCRIPTIONS,
 ) {

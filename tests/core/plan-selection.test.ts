@@ -6,12 +6,12 @@ import {
   selectedEvent,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
 import { example, permutations } from './subscription-changes.ts';
 
-function customerOf(events: readonly SubscriptionEvent[]): Customer {
+function customerOf(events: readonly SubscriptionState[]): Customer {
   return new Map(
     events.map((deciding) => [deciding.subscriptionId, { deciding, order: 'known' }] as const),
   );
@@ -30,7 +30,7 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
       createdSeconds: fc.nat({ max: 1 }),
     });
     const events = fc.uniqueArray(
-      event.map((fields): SubscriptionEvent => ({ ...example, ...fields })),
+      event.map((fields): SubscriptionState => ({ ...example, ...fields })),
       { selector: ({ subscriptionId }) => subscriptionId, maxLength: 4 },
     );
     fc.assert(
@@ -87,7 +87,7 @@ test('best: the newer one of two equally live subscriptions counts', () => {
 
 describe('the name of the plan', () => {
   const names = new Map([['prod_1', 'Gold']]);
-  const nameOf = (changes: Partial<SubscriptionEvent>) =>
+  const nameOf = (changes: Partial<SubscriptionState>) =>
     teamPlan(customerOf([{ ...example, ...changes }]), 'newest', names)?.planName;
 
   test("is the event's own", () => {

@@ -1,10 +1,10 @@
 import type { Neighbors } from 'instep/src/core/event-history.ts';
 import type { JsonObject } from 'instep/src/core/json.ts';
-import type { SubscriptionChange, SubscriptionEvent } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { type LastOfTieGroup, lastOfTieGroup } from 'instep/src/core/tie-group.ts';
 
 /** An event, for tests that change some of its fields. */
-export const example: SubscriptionEvent = {
+export const example: SubscriptionState = {
   customerId: 'cus_1',
   subscriptionId: 'sub_1',
   status: 'active',
@@ -19,9 +19,9 @@ let count = 0;
 export function event(
   after: JsonObject,
   previousAttributes: JsonObject | null = null,
-): SubscriptionChange {
+): ParsedEvent {
   const textOf = (name: string) => (typeof after[name] === 'string' ? after[name] : null);
-  const subscription: SubscriptionEvent = {
+  const subscription: SubscriptionState = {
     ...example,
     status: String(after.status),
     productId: textOf('product'),
@@ -31,7 +31,7 @@ export function event(
   return {
     key: `key_${count}`,
     subscription,
-    after,
+    object: after,
     previousAttributes,
     isDeletion: false,
     isSnapshot: false,
@@ -39,17 +39,17 @@ export function event(
   };
 }
 
-export function deletion(after: JsonObject): SubscriptionChange {
+export function deletion(after: JsonObject): ParsedEvent {
   return { ...event(after), isDeletion: true };
 }
 
 /** A snapshot from Stripe's API after the second is over. */
-export function snapshot(after: JsonObject): SubscriptionChange {
+export function snapshot(after: JsonObject): ParsedEvent {
   return { ...event(after), isSnapshot: true };
 }
 
 /** Changes within one second: each event changes some members and names the replaced values. */
-export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
+export function changes(states: readonly JsonObject[]): ParsedEvent[] {
   return states.map((after, index) => {
     const before = states[index - 1];
     if (before === undefined) return event(after, { status: 'incomplete' });
@@ -60,7 +60,7 @@ export function changes(states: readonly JsonObject[]): SubscriptionChange[] {
 
 /** The last event of a second between these neighboring seconds. */
 export function lastOf(
-  events: readonly SubscriptionChange[],
+  events: readonly ParsedEvent[],
   { earlier = [], next = [] }: Partial<Neighbors> = {},
 ): LastOfTieGroup {
   return lastOfTieGroup({

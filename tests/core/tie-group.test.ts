@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { JsonObject } from 'instep/src/core/json.ts';
-import type { SubscriptionChange } from 'instep/src/core/subscription-event.ts';
+import type { ParsedEvent } from 'instep/src/core/subscription-event.ts';
 import { describe, expect, test } from 'vitest';
 import { changes, deletion, event, lastOf, permutations } from './subscription-changes.ts';
 
@@ -232,6 +232,6 @@ test('with too many paths, the later arrival wins', () => {
   });
 });
 
-function hash({ after }: SubscriptionChange, seed: number): number {
-  return (Number(after.invoice) * 7919 + seed * 104_729) % 1_009;
+function hash({ object }: ParsedEvent, seed: number): number {
+  return (Number(object.invoice) * 7919 + seed * 104_729) % 1_009;
 }

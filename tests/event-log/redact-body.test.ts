@@ -2,7 +2,7 @@ import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
 import { NO_SUBSCRIPTIONS } from 'instep/src/core/plan-selection.ts';
 import { redactBody } from 'instep/src/event-log/redact.ts';
-import { parseChange } from 'instep/src/stripe/parse-event.ts';
+import { parseBody } from 'instep/src/stripe/parse-event.ts';
 import { expect, test } from 'vitest';
 import { renderHistory } from '../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../simulation/random.ts';
@@ -72,10 +72,10 @@ function fold(events: readonly { readonly key: string; readonly body: string }[]
   const history = new EventHistory();
   let customer = NO_SUBSCRIPTIONS;
   for (const { key, body } of events) {
-    const change = parseChange(body, 0);
-    if (change === null) throw new RangeError('an event is unreadable');
-    history.add({ ...change, key });
-    customer = decideEvent(customer, { ...change, key }, history, 'newest').customer;
+    const event = parseBody(body, 0);
+    if (event === null) throw new RangeError('an event is unreadable');
+    history.add({ ...event, key });
+    customer = decideEvent(customer, { ...event, key }, history, 'newest').customer;
   }
   return customer;
 }

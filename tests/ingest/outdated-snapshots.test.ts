@@ -35,7 +35,7 @@ function known(events: readonly (typeof one)[]): StoredState {
       ['cus_1', new Map([['sub_1', { deciding: subscription, order: 'ambiguous' }]])],
     ]),
     latestStates: new Map(),
-    logged: events.map((change) => ({ key: change.key, outcome: 'applied', change })),
+    logged: events.map((parsed) => ({ key: parsed.key, outcome: 'applied', parsed })),
     names: new Map(),
     grants: NO_GRANTS,
   };

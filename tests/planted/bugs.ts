@@ -49,7 +49,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     '',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [
-    'new EventHistory(stored.logged.flatMap(({ change }) => change ?? []))',
+    'new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []))',
     'new EventHistory()',
   ]),
   bug('the events of a tie group are not found in the log', 'core/event-key-layout.ts', [
@@ -128,8 +128,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "  Object.keys(columns).filter((one) => one !== 'created_at').map(",
   ]),
   storeBug('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
-    'return change && { ...change, key };',
-    'return change && { ...change, key, isSnapshot: false };',
+    'return event && { ...event, key };',
+    'return event && { ...event, key, isSnapshot: false };',
   ]),
   storeBug(
     'the log is read before the lock',

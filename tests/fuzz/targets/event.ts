@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import {
   BodyNotJson,
-  parseChange,
+  parseBody,
   parseEvent,
   type ReadableEvent,
   type StripeEvent,
@@ -34,7 +34,7 @@ function rewrite(text: string): string | null {
 }
 const MEMBERS = {
   readable:
-    'after,eventId,isDeletion,isSnapshot,key,kind,origin,previousAttributes,seenKeys,subscription,type',
+    'eventId,isDeletion,isSnapshot,key,kind,object,origin,previousAttributes,seenKeys,subscription,type',
   unreadable: 'eventId,key,kind,origin,reason,type',
   notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',
@@ -64,7 +64,12 @@ function checkEvent(event: StripeEvent): void {
   if (event.kind === 'readable') checkReadable(event);
 }
 
-function checkReadable({ subscription, after, previousAttributes, ...event }: ReadableEvent): void {
+function checkReadable({
+  subscription,
+  object: after,
+  previousAttributes,
+  ...event
+}: ReadableEvent): void {
   expect(membersOf(subscription)).toBe(SUBSCRIPTION);
   const { customerId, subscriptionId, status, productId, planName, createdSeconds } = subscription;
   expectText(customerId, 255);
@@ -178,7 +183,7 @@ export const event: Target = {
     expect(parsed !== null).toBe(isJson(text));
     if (parsed === null) return false;
     checkEvent(parsed);
-    const logged = parseChange(text, RECEIPT.receivedAtMs);
+    const logged = parseBody(text, RECEIPT.receivedAtMs);
     if (parsed.kind === 'unreadable' && parsed.reason !== TOO_DEEP) expect(logged).toBeNull();
     if (parsed.kind !== 'readable') return false;
     // In a different notation it is the same event, and the log returns it as it was on arrival.

@@ -202,7 +202,7 @@ const INITIATORS = {
 } as const;
 
 function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
-  const { teams, timelineOf, change, initiatedBy } = explained;
+  const { teams, timelineOf, parsed: change, initiatedBy } = explained;
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [

@@ -5,7 +5,7 @@ import {
   type PlanSelection,
   type Since,
   type StatusWith,
-  type SubscriptionEvent,
+  type SubscriptionState,
   type TeamNote,
   type TeamStatus,
 } from 'instep/operate';
@@ -274,7 +274,7 @@ function Note({ note, planSelection }: NoteProps) {
   }
 }
 
-function Id({ of: { subscriptionId } }: { readonly of: SubscriptionEvent }) {
+function Id({ of: { subscriptionId } }: { readonly of: SubscriptionState }) {
   return <OptionalText text={subscriptionId} fallback="without an id" />;
 }
 

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { readEventRetention } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import type { LoggedOutcome, SubscriptionChange } from '../core/subscription-event.ts';
+import type { LoggedOutcome, ParsedEvent } from '../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { EventFilter, EventRow } from '../event-log/event-rows.ts';
 import type { Reason } from '../event-log/explain.ts';
@@ -20,7 +20,7 @@ import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
 import { readTeam } from '../operate/find-teams.ts';
 import { perform } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import {
   applicationId,
   createCommand,
@@ -219,8 +219,8 @@ function commandFor(reason: Reason): string | null {
   }
 }
 
-function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent): void {
-  printData(described(event, change), {});
+function show(event: EventRow, { reasons, parsed, plans, teams }: ExplainedEvent): void {
+  printData(described(event, parsed), {});
   print(`\n${reasons.map(whyText).map(printable).join('\n')}`);
   if (plans === null && teams.length === 0) return;
 
@@ -237,17 +237,17 @@ function show(event: EventRow, { reasons, change, plans, teams }: ExplainedEvent
   print(`\n${lines.join('\n')}`);
 }
 
-function described(event: EventRow, change: SubscriptionChange | null): Data {
+function described(event: EventRow, parsed: ParsedEvent | null): Data {
   const data: Data = {
     position: event.position,
     event: event.eventId,
     type: event.type,
     customer: event.customerId,
     subscription: event.subscriptionId,
-    status: change?.subscription.status ?? null,
-    product: change?.subscription.productId ?? null,
+    status: parsed?.subscription.status ?? null,
+    product: parsed?.subscription.productId ?? null,
     // Only the names: the values can hold personal data.
-    replaced: change?.previousAttributes ? Object.keys(change.previousAttributes).join(', ') : null,
+    replaced: parsed?.previousAttributes ? Object.keys(parsed.previousAttributes).join(', ') : null,
     created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
     received: shownTime(event.receivedAtMs),
     deliveries: event.deliveries,
@@ -434,7 +434,7 @@ function eventData(event: EventRow) {
 }
 
 function statusOf(event: EventRow): string | null {
-  return changeOf(event)?.subscription.status ?? null;
+  return parseLogged(event)?.subscription.status ?? null;
 }
 
 const SHOWN = 20;

@@ -1,18 +1,18 @@
 import { isDatedKey } from './event-key-layout.ts';
-import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';
 import { planAfter } from './transition.ts';
 
-type Changes = readonly SubscriptionChange[];
+type Events = readonly ParsedEvent[];
 
 /** The events of one subscription in one second, and what helps to put them in order. */
 export type TieGroup = {
   /** Those with `created`, in the order of arrival. */
-  readonly events: Changes;
+  readonly events: Events;
   /**
    * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
    * and only its arrival shows its place in the order.
    */
-  readonly lastWithoutTime: SubscriptionEvent | null;
+  readonly lastWithoutTime: SubscriptionState | null;
   neighbors(): Neighbors;
   /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
   readonly search: { isGivenUp: boolean };
@@ -20,9 +20,9 @@ export type TieGroup = {
 
 export type Neighbors = {
   /** The events of up to five earlier tie groups, the oldest group first. */
-  readonly earlier: readonly Changes[];
+  readonly earlier: readonly Events[];
   /** The events of the next tie group. */
-  readonly next: Changes;
+  readonly next: Events;
 };
 
 /** Enough for several ambiguous tie groups in a row. */
@@ -31,34 +31,34 @@ const MAX_EARLIER = 5;
 /** The known events of subscriptions, in tie groups. */
 export class EventHistory {
   /** For each subscription, its events by `createdSeconds`. */
-  #subscriptions = new Map<string, Map<number, SubscriptionChange[]>>();
+  #subscriptions = new Map<string, Map<number, ParsedEvent[]>>();
 
   #searches = new Map<string, TieGroup['search']>();
 
-  constructor(changes: Iterable<SubscriptionChange> = []) {
-    for (const change of changes) this.add(change);
+  constructor(events: Iterable<ParsedEvent> = []) {
+    for (const event of events) this.add(event);
   }
 
   /** Adds an event as the last arrival of its tie group. A known event keeps its place. */
-  add(change: SubscriptionChange): void {
-    const { createdSeconds } = change.subscription;
-    const id = idOf(change.subscription);
-    const seconds = this.#subscriptions.get(id) ?? new Map<number, SubscriptionChange[]>();
+  add(event: ParsedEvent): void {
+    const { createdSeconds } = event.subscription;
+    const id = idOf(event.subscription);
+    const seconds = this.#subscriptions.get(id) ?? new Map<number, ParsedEvent[]>();
     const events = seconds.get(createdSeconds) ?? [];
-    const index = events.findIndex(({ key }) => key === change.key);
-    if (index === -1) events.push(change);
-    else events[index] = change;
+    const index = events.findIndex(({ key }) => key === event.key);
+    if (index === -1) events.push(event);
+    else events[index] = event;
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
   /** All known events of an event's subscription, those of a tie group in the order of arrival. */
-  eventsOf(event: SubscriptionEvent): SubscriptionChange[] {
+  eventsOf(event: SubscriptionState): ParsedEvent[] {
     return [...(this.#subscriptions.get(idOf(event))?.values() ?? [])].flat();
   }
 
   /** The tie group of an event. */
-  tieGroupOf(event: SubscriptionEvent): TieGroup {
-    const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, SubscriptionChange[]>();
+  tieGroupOf(event: SubscriptionState): TieGroup {
+    const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, ParsedEvent[]>();
     const arrivals = seconds.get(event.createdSeconds) ?? [];
     const last = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
     const place = `${idOf(event)} ${event.createdSeconds}`;
@@ -70,13 +70,13 @@ export class EventHistory {
       lastWithoutTime: last === undefined || isDated(last) ? null : last.subscription,
       neighbors() {
         const inOrder = [...seconds]
-          .map(([second, changes]) => [second, changes.filter(isDated)] as const)
-          .filter(([, changes]) => changes.length > 0)
+          .map(([second, events]) => [second, events.filter(isDated)] as const)
+          .filter(([, events]) => events.length > 0)
           .sort(([one], [other]) => one - other);
         const earlier = inOrder.filter(([second]) => second < event.createdSeconds);
         const next = inOrder.find(([second]) => second > event.createdSeconds);
         return {
-          earlier: earlier.slice(-MAX_EARLIER).map(([, changes]) => changes),
+          earlier: earlier.slice(-MAX_EARLIER).map(([, events]) => events),
           next: next?.[1] ?? [],
         };
       },
@@ -85,11 +85,11 @@ export class EventHistory {
 }
 
 /** Whether an event has a `created` of its own. */
-export function isDated({ key }: SubscriptionChange): boolean {
+export function isDated({ key }: ParsedEvent): boolean {
   return isDatedKey(key);
 }
 
 /** JSON keeps any two pairs of ids distinct. */
-function idOf({ customerId, subscriptionId }: SubscriptionEvent): string {
+function idOf({ customerId, subscriptionId }: SubscriptionState): string {
   return JSON.stringify([customerId, subscriptionId]);
 }

@@ -1,13 +1,13 @@
 import { type EventHistory, isDated } from './event-history.ts';
 import type { JsonObject } from './json.ts';
-import type { SubscriptionChange, SubscriptionEvent } from './subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';
 import { latestOfTieGroup } from './tie-group.ts';
 
 /** What a subscription's latest event says, whatever its status. */
 export type LatestState = {
-  readonly latest: SubscriptionEvent;
+  readonly latest: SubscriptionState;
   /** The whole subscription after the event; `null` for a stored state that has not changed. */
-  readonly after: JsonObject | null;
+  readonly object: JsonObject | null;
   /** When the events with this status began that no event with another status has interrupted. */
   readonly sinceSeconds: number;
   /** Whether no event of another second can show that another event of its tie group is the latest. */
@@ -23,7 +23,7 @@ type Known = {
   /** The events of the same tie group, this one included; those beside it where they are needed. */
   readonly history: EventHistory;
   /** The subscription's deciding event, after this one; `null`: it has none. */
-  readonly deciding: SubscriptionEvent | null;
+  readonly deciding: SubscriptionState | null;
 };
 
 /** A subscription's latest state after one more event. */
@@ -39,10 +39,10 @@ export type LatestStep = {
  */
 export function latestAfter(
   stored: LatestState | undefined,
-  change: SubscriptionChange,
+  event: ParsedEvent,
   { history, deciding }: Known,
 ): LatestStep {
-  const { subscription, after } = change;
+  const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
   if (stored?.isSettled !== false) {
     const latestSeconds = stored?.latest.createdSeconds ?? -1;
@@ -50,7 +50,7 @@ export function latestAfter(
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
-      const state = { latest: subscription, after, sinceSeconds: since, isSettled: true };
+      const state = { latest: subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsHistory: false };
     }
     const isWithin = createdSeconds >= sinceSeconds;
@@ -72,7 +72,7 @@ export function latestAfter(
  * `stored` stands for those that were pruned.
  */
 export function latestOf(
-  events: readonly SubscriptionChange[],
+  events: readonly ParsedEvent[],
   { history, deciding, stored }: Known & { readonly stored: LatestState | undefined },
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
@@ -86,14 +86,14 @@ export function latestOf(
     ? latestOfTieGroup(history.tieGroupOf(lastArrival.subscription), deciding)
     : { latest: lastArrival, isSettled: true };
   const sinceSeconds = beginOf(latest.subscription, events, stored);
-  const { subscription, after } = latest;
-  return { latest: subscription, after, sinceSeconds, isSettled };
+  const { subscription, object } = latest;
+  return { latest: subscription, object, sinceSeconds, isSettled };
 }
 
 /** When the status of the latest event began. */
 function beginOf(
-  { status, createdSeconds }: SubscriptionEvent,
-  events: readonly SubscriptionChange[],
+  { status, createdSeconds }: SubscriptionState,
+  events: readonly ParsedEvent[],
   stored: LatestState | undefined,
 ): number {
   let lastOtherSeconds = -1;

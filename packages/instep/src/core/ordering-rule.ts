@@ -6,11 +6,7 @@ import {
   type PlanSelection,
   selectedEvent,
 } from './plan-selection.ts';
-import {
-  haveSameFields,
-  type LoggedOutcome,
-  type SubscriptionChange,
-} from './subscription-event.ts';
+import { haveSameFields, type LoggedOutcome, type ParsedEvent } from './subscription-event.ts';
 import { type LastOfTieGroup, lastOfTieGroup } from './tie-group.ts';
 import { planAfter } from './transition.ts';
 
@@ -27,14 +23,14 @@ export type EventDecision = {
 
 /** The customer after all these events, in the order of their arrival. */
 export function customerAfter(
-  changes: Iterable<SubscriptionChange>,
+  events: Iterable<ParsedEvent>,
   planSelection: PlanSelection,
 ): Customer {
   const history = new EventHistory();
   let customer = NO_SUBSCRIPTIONS;
-  for (const change of changes) {
-    history.add(change);
-    customer = decideEvent(customer, change, history, planSelection).customer;
+  for (const event of events) {
+    history.add(event);
+    customer = decideEvent(customer, event, history, planSelection).customer;
   }
   return customer;
 }
@@ -46,11 +42,11 @@ export function customerAfter(
  */
 export function decideEvent(
   customer: Customer,
-  change: SubscriptionChange,
+  event: ParsedEvent,
   history: EventHistory,
   planSelection: PlanSelection,
 ): EventDecision {
-  const { subscription } = change;
+  const { subscription } = event;
   const hasNoEffect = planAfter(subscription) === null;
   const current = customer.get(subscription.subscriptionId);
   const state = changedSubscription(

@@ -1,13 +1,13 @@
 import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
-import { haveSameFields, type SubscriptionEvent } from './subscription-event.ts';
+import { haveSameFields, type SubscriptionState } from './subscription-event.ts';
 import type { Order } from './tie-group.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /** A subscription with an event that has an effect. */
 export type DecidedSubscription = {
   /** The newest event with an effect. */
-  readonly deciding: SubscriptionEvent;
+  readonly deciding: SubscriptionState;
   /** How Instep knows that it is the last event of its tie group. */
   readonly order: Order;
 };
@@ -37,7 +37,7 @@ export type PlanSelection = 'newest' | 'best';
 export function selectedEvent(
   customer: Customer,
   planSelection: PlanSelection,
-): SubscriptionEvent | null {
+): SubscriptionState | null {
   const compare = planSelection === 'newest' ? compareNewest : compareBest;
   const events = [...customer.values()].map(({ deciding }) => deciding);
   return events.sort(compare).at(-1) ?? null;
@@ -133,7 +133,7 @@ export function originOf(
  * Sorts the later event last. Within one second, nothing shows which of two subscriptions changed last, so
  * the one that grants a plan comes last, then the one with the larger id.
  */
-function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number {
+function compareNewest(one: SubscriptionState, other: SubscriptionState): number {
   return (
     one.createdSeconds - other.createdSeconds ||
     rankOf(one.status) - rankOf(other.status) ||
@@ -142,7 +142,7 @@ function compareNewest(one: SubscriptionEvent, other: SubscriptionEvent): number
 }
 
 /** Sorts the best subscription that grants a plan last, and of two equals the newer one. */
-function compareBest(one: SubscriptionEvent, other: SubscriptionEvent): number {
+function compareBest(one: SubscriptionState, other: SubscriptionState): number {
   return rankOf(one.status) - rankOf(other.status) || compareNewest(one, other);
 }
 

@@ -1,10 +1,10 @@
 import type { JsonObject } from './json.ts';
 
 /**
- * The part of an event that can affect a team: a subscription as the event reports it. A value that the event
- * left out is `null`, never a guess.
+ * A subscription as an event reports it: the fields that the plan and the ordering rule depend on. A value that the
+ * event left out is `null`, never a guess.
  */
-export type SubscriptionEvent = {
+export type SubscriptionState = {
   readonly customerId: string;
   readonly subscriptionId: string | null;
   /** As Stripe writes it, including statuses that are new. */
@@ -15,7 +15,7 @@ export type SubscriptionEvent = {
   readonly createdSeconds: number;
 };
 
-const FIELDS: readonly (keyof SubscriptionEvent)[] = [
+const FIELDS: readonly (keyof SubscriptionState)[] = [
   'customerId',
   'subscriptionId',
   'status',
@@ -26,19 +26,19 @@ const FIELDS: readonly (keyof SubscriptionEvent)[] = [
 
 /** Whether two events say the same, even if one of them was read from the database. */
 export function haveSameFields(
-  one: SubscriptionEvent | null,
-  other: SubscriptionEvent | null,
+  one: SubscriptionState | null,
+  other: SubscriptionState | null,
 ): boolean {
   return FIELDS.every((field) => one?.[field] === other?.[field]);
 }
 
-/** Everything an event says: the subscription, and the evidence for its place among other events. */
-export type SubscriptionChange = {
+/** An event after parsing: the subscription that it reports, and the evidence for its place among other events. */
+export type ParsedEvent = {
   /** The key of the event in the log. */
   readonly key: string;
-  readonly subscription: SubscriptionEvent;
-  /** The whole subscription object after the change, as Stripe sent it. */
-  readonly after: JsonObject;
+  readonly subscription: SubscriptionState;
+  /** The event's `data.object`: the whole subscription as Stripe sent it. */
+  readonly object: JsonObject;
   /** The event's `previous_attributes`; `null` when it has none. */
   readonly previousAttributes: JsonObject | null;
   /** Whether it is a `customer.subscription.deleted` event. Stripe then does not say what it replaced. */

@@ -1,10 +1,6 @@
 import type { Neighbors, TieGroup } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
-import {
-  haveSameFields,
-  type SubscriptionChange,
-  type SubscriptionEvent,
-} from './subscription-event.ts';
+import { haveSameFields, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
@@ -16,11 +12,11 @@ export type Order = 'known' | 'inferred' | 'ambiguous';
 
 export type LastOfTieGroup = {
   /** The last event with an effect; `null` when none has one. */
-  readonly last: SubscriptionEvent | null;
+  readonly last: SubscriptionState | null;
   readonly order: Order;
 };
 
-type Changes = readonly SubscriptionChange[];
+type Events = readonly ParsedEvent[];
 
 /** More events than this in a tie group are not put in order. */
 const MAX_ORDERED = 30;
@@ -79,7 +75,7 @@ function orderOfLatest(group: TieGroup): Order {
     : 'ambiguous';
 }
 
-const hasOneStatus = (events: Changes) =>
+const hasOneStatus = (events: Events) =>
   new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 
 /** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
@@ -94,7 +90,7 @@ function latestOrders({ events, neighbors, search }: TieGroup) {
 
 /** The latest event of a tie group, whatever its status. */
 type LatestOfTieGroup = {
-  readonly latest: SubscriptionChange;
+  readonly latest: ParsedEvent;
   /** Whether its own events show it, or a snapshot, and all have one status. */
   readonly isSettled: boolean;
 };
@@ -105,7 +101,7 @@ type LatestOfTieGroup = {
  */
 export function latestOfTieGroup(
   group: TieGroup,
-  deciding: SubscriptionEvent | null,
+  deciding: SubscriptionState | null,
 ): LatestOfTieGroup {
   const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
@@ -113,7 +109,7 @@ export function latestOfTieGroup(
   const { orders, isKnown } = latestOrders(group);
 
   const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
-  const decides = (event: SubscriptionEvent | null) =>
+  const decides = (event: SubscriptionState | null) =>
     haveSameFields(event, isIn ? deciding : null);
   const lastOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
   const possible = [
@@ -127,20 +123,17 @@ export function latestOfTieGroup(
   return { latest, isSettled: isKnown && hasOneStatus(events) };
 }
 
-function byKey(one: SubscriptionChange, other: SubscriptionChange): number {
+function byKey(one: ParsedEvent, other: ParsedEvent): number {
   return one.key < other.key ? -1 : 1;
 }
 
 /** An event that arrived after the snapshot was requested may be missing from it. */
-function isCompleteSnapshot(
-  { isSnapshot, seenKeys }: SubscriptionChange,
-  events: Changes,
-): boolean {
+function isCompleteSnapshot({ isSnapshot, seenKeys }: ParsedEvent, events: Events): boolean {
   if (!isSnapshot || seenKeys === null) return isSnapshot;
   return withoutSnapshots(events).every(({ key }) => seenKeys.has(key));
 }
 
-function withoutSnapshots(events: Changes): SubscriptionChange[] {
+function withoutSnapshots(events: Events): ParsedEvent[] {
   return events.filter(({ isSnapshot }) => !isSnapshot);
 }
 
@@ -149,14 +142,14 @@ function withoutSnapshots(events: Changes): SubscriptionChange[] {
  * changed, or in all but the status, which may have changed afterward.
  */
 function lastShownBy(
-  snapshot: SubscriptionChange,
+  snapshot: ParsedEvent,
   possible: readonly EventOrder[],
   changed: readonly string[],
-): SubscriptionEvent | null {
+): SubscriptionState | null {
   const asShown = (names: readonly string[]) =>
     lastIfSamePlan(
       possible.filter(({ last }) =>
-        names.every((name) => isSame(memberOf(snapshot.after, name), memberOf(last.after, name))),
+        names.every((name) => isSame(memberOf(snapshot.object, name), memberOf(last.object, name))),
       ),
     );
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
@@ -164,11 +157,11 @@ function lastShownBy(
 
 /** The orders that fit the last events of the earlier tie groups, and the first event of the next one. */
 function ordersBetween(
-  events: Changes,
+  events: Events,
   { earlier, next }: Neighbors,
   budget: Budget,
 ): readonly EventOrder[] {
-  let before: Changes = [];
+  let before: Events = [];
   for (const group of earlier) before = ordersAfter(before, group, budget).map(({ last }) => last);
   const orders = ordersAfter(before, events, budget);
   const nextChanges = withoutSnapshots(next);
@@ -180,7 +173,7 @@ function ordersBetween(
 }
 
 /** The orders after one of the events `before`, or all orders if an event in between is missing. */
-function ordersAfter(before: Changes, events: Changes, budget: Budget): readonly EventOrder[] {
+function ordersAfter(before: Events, events: Events, budget: Budget): readonly EventOrder[] {
   const changes = withoutSnapshots(events);
   const orders = possibleOrders(changes, budget, before);
   return orders.length > 0 ? orders : possibleOrders(changes, budget);
@@ -188,8 +181,8 @@ function ordersAfter(before: Changes, events: Changes, budget: Budget): readonly
 
 /** Some or all of the events in an order in which each fits the one before it. */
 type EventOrder = {
-  readonly last: SubscriptionChange;
-  readonly lastWithEffect: SubscriptionEvent | null;
+  readonly last: ParsedEvent;
+  readonly lastWithEffect: SubscriptionState | null;
   /** The events that have no place yet: a bit for each. */
   readonly left: number;
   /** The events that can come next: a bit for each. */
@@ -197,7 +190,7 @@ type EventOrder = {
 };
 
 /** The last event with an effect, if all these orders mean the same for the team. */
-function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionEvent | null {
+function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null {
   const first = orders[0]?.lastWithEffect ?? null;
   const isOnePlan = orders.every(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, first));
   return isOnePlan ? first : null;
@@ -207,7 +200,7 @@ function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionEvent | null
  * The possible orders of all the events: one for each last event, and last event with an effect. If there are
  * events `before`, the first event follows one of them.
  */
-function possibleOrders(events: Changes, budget: Budget, before: Changes = []): EventOrder[] {
+function possibleOrders(events: Events, budget: Budget, before: Events = []): EventOrder[] {
   if (events.length > MAX_ORDERED || budget.steps < 0) return [];
   const names = changedNames(events);
   const steps = events.map((event, index) => ({
@@ -233,7 +226,7 @@ function possibleOrders(events: Changes, budget: Budget, before: Changes = []): 
     }
   }
 
-  const canStart = (event: SubscriptionChange) =>
+  const canStart = (event: ParsedEvent) =>
     before.length === 0 || before.some((one) => canFollow(event, one, names));
   const left = bitsWhere(events, () => true);
   extend({ lastWithEffect: null, left, successors: bitsWhere(events, canStart) });
@@ -246,12 +239,12 @@ function possibleOrders(events: Changes, budget: Budget, before: Changes = []): 
 }
 
 /** A number with a bit for each of the events that match. */
-function bitsWhere(events: Changes, isMatch: (event: SubscriptionChange) => boolean): number {
+function bitsWhere(events: Events, isMatch: (event: ParsedEvent) => boolean): number {
   return events.reduce((bits, event, index) => (isMatch(event) ? bits | (1 << index) : bits), 0);
 }
 
 /** The names of members that changed: at least one event says what it replaced there. */
-function changedNames(events: Changes): readonly string[] {
+function changedNames(events: Events): readonly string[] {
   const replaced = events.flatMap((event) => Object.keys(event.previousAttributes ?? {}));
   return [...new Set(['status', ...replaced])];
 }
@@ -262,17 +255,17 @@ function changedNames(events: Changes): readonly string[] {
  * can only be the first.
  */
 function canFollow(
-  { after, previousAttributes, isDeletion }: SubscriptionChange,
-  before: SubscriptionChange,
+  { object, previousAttributes, isDeletion }: ParsedEvent,
+  previous: ParsedEvent,
   names: readonly string[],
 ): boolean {
   if (previousAttributes === null) return isDeletion;
   return (
-    holds(before.after, previousAttributes) &&
+    holds(previous.object, previousAttributes) &&
     names.every(
       (name) =>
         Object.hasOwn(previousAttributes, name) ||
-        isSame(memberOf(before.after, name), memberOf(after, name)),
+        isSame(memberOf(previous.object, name), memberOf(object, name)),
     )
   );
 }
@@ -308,6 +301,6 @@ function memberOf(value: JsonObject, name: string): Json {
 }
 
 /** Whether two events mean the same for the team. */
-function isSamePlanAfter(one: SubscriptionEvent | null, other: SubscriptionEvent | null): boolean {
+function isSamePlanAfter(one: SubscriptionState | null, other: SubscriptionState | null): boolean {
   return isSamePlan(one && planAfter(one), other && planAfter(other));
 }

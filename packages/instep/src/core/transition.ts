@@ -1,5 +1,5 @@
 import { effectOf } from './status.ts';
-import type { SubscriptionEvent } from './subscription-event.ts';
+import type { SubscriptionState } from './subscription-event.ts';
 
 /** A team's subscription fields, as the contract names them. */
 export type TeamPlan = {
@@ -42,7 +42,7 @@ export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
  * `planName` stands in for the event's own.
  */
 export function planAfter(
-  event: SubscriptionEvent,
+  event: SubscriptionState,
   planName: string | null = event.planName,
 ): TeamPlan | null {
   const effect = effectOf(event.status);

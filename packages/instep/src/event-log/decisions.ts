@@ -1,41 +1,37 @@
 import { EventHistory } from '../core/event-history.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import { type Customer, NO_SUBSCRIPTIONS, type PlanSelection } from '../core/plan-selection.ts';
-import type {
-  LoggedEvent,
-  SubscriptionChange,
-  SubscriptionEvent,
-} from '../core/subscription-event.ts';
+import type { LoggedEvent, ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import { lastOfTieGroup } from '../core/tie-group.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 
 /** A logged event and what its body says about a subscription. */
-export type ParsedEvent<Row extends LoggedEvent> = {
+export type ParsedRow<Row extends LoggedEvent> = {
   readonly event: Row;
-  readonly change: SubscriptionChange;
+  readonly parsed: ParsedEvent;
 };
 
 /** Parses the body of each event once, and drops those that can't be read. */
-export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ParsedEvent<Row>[] {
+export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ParsedRow<Row>[] {
   return log.flatMap((event) => {
-    const change = changeOf(event);
-    return change === null ? [] : [{ event, change }];
+    const parsed = parseLogged(event);
+    return parsed === null ? [] : [{ event, parsed }];
   });
 }
 
 /** How the decision on an event was made, recomputed from the log. */
 export type RecomputedDecision = {
-  readonly change: SubscriptionChange;
+  readonly parsed: ParsedEvent;
   /** The state of the customer before the event. */
   readonly before: Customer;
   readonly step: EventDecision;
   /** How many events of its tie group were known, and which of them came last. */
   readonly eventCount: number;
-  readonly last: SubscriptionEvent | null;
+  readonly last: SubscriptionState | null;
   /** A parked event was decided later, when a team had its customer. */
   readonly isOnArrival: boolean;
   /** The logged events from which the customer's state was made. */
-  readonly rows: ReadonlyMap<SubscriptionEvent, LoggedEvent>;
+  readonly rows: ReadonlyMap<SubscriptionState, LoggedEvent>;
 };
 
 /**
@@ -44,26 +40,26 @@ export type RecomputedDecision = {
  * does is left out. Pure.
  */
 export function recomputeDecisions(
-  log: readonly ParsedEvent<LoggedEvent>[],
+  log: readonly ParsedRow<LoggedEvent>[],
   planSelection: PlanSelection,
 ): ReadonlyMap<string, RecomputedDecision> {
   const history = new EventHistory();
-  const rows = new Map<SubscriptionEvent, LoggedEvent>();
+  const rows = new Map<SubscriptionState, LoggedEvent>();
   const decisions = new Map<string, RecomputedDecision>();
   let customer = NO_SUBSCRIPTIONS;
-  let undecided: ParsedEvent<LoggedEvent>[] = [];
+  let undecided: ParsedRow<LoggedEvent>[] = [];
   for (const arrival of log) {
-    rows.set(arrival.change.subscription, arrival.event);
-    history.add(arrival.change);
-    undecided = [arrival, ...undecided].filter(({ event, change }) => {
+    rows.set(arrival.parsed.subscription, arrival.event);
+    history.add(arrival.parsed);
+    undecided = [arrival, ...undecided].filter(({ event, parsed }) => {
       const before = customer;
-      const step = decideEvent(before, change, history, planSelection);
+      const step = decideEvent(before, parsed, history, planSelection);
       if (step.outcome !== event.outcome) return true;
-      const tieGroup = history.tieGroupOf(change.subscription);
+      const tieGroup = history.tieGroupOf(parsed.subscription);
       const { last } = lastOfTieGroup(tieGroup);
       const eventCount = tieGroup.events.length;
       const isOnArrival = event === arrival.event;
-      decisions.set(event.key, { change, before, step, eventCount, last, isOnArrival, rows });
+      decisions.set(event.key, { parsed, before, step, eventCount, last, isOnArrival, rows });
       customer = step.customer;
       return false;
     });

@@ -1,10 +1,10 @@
 import type { ApplicationId } from '../core/application.ts';
 import { type PlanSelection, selectedEvent, teamPlan } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { parseAgain, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
-import { type ParsedEvent, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
+import { type ParsedRow, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
 import type { EventRow } from './event-rows.ts';
 
 /** Identifies a logged event for a person. */
@@ -71,7 +71,7 @@ export type Explanation = {
 
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
-  log: readonly ParsedEvent<EventRow>[],
+  log: readonly ParsedRow<EventRow>[],
   context: LogContext,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');
@@ -114,10 +114,10 @@ function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason
 }
 
 function whyApplied(
-  { change, step, rows }: RecomputedDecision,
+  { parsed, step, rows }: RecomputedDecision,
   planSelection: PlanSelection,
 ): Reason {
-  const own = change.subscription;
+  const own = parsed.subscription;
   const deciding = selectedEvent(step.customer, planSelection);
   if (deciding !== null && deciding !== own) {
     const reference = referenceTo(deciding, rows);
@@ -127,16 +127,16 @@ function whyApplied(
   }
   const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
   return {
-    code: change.isSnapshot ? 'shown-by-stripe' : decisive,
+    code: parsed.isSnapshot ? 'shown-by-stripe' : decisive,
     status: own.status,
     effect: effectOf(own.status) === 'grants' ? 'grants' : 'clears',
   };
 }
 
 function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
-  const { change, before, step, last, eventCount, isOnArrival, rows } = decision;
-  const own = change.subscription;
-  const newerThanOwn = (newer: SubscriptionEvent): Reason => ({
+  const { parsed, before, step, last, eventCount, isOnArrival, rows } = decision;
+  const own = parsed.subscription;
+  const newerThanOwn = (newer: SubscriptionState): Reason => ({
     code: 'newer-event',
     newer: referenceTo(newer, rows),
     isSameSubscription: newer.subscriptionId === own.subscriptionId,
@@ -153,10 +153,10 @@ function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): R
 }
 
 function whyUnchanged(
-  { change, step, rows }: RecomputedDecision,
+  { parsed, step, rows }: RecomputedDecision,
   planSelection: PlanSelection,
 ): Reason {
-  const { status } = change.subscription;
+  const { status } = parsed.subscription;
   const deciding = selectedEvent(step.customer, planSelection);
   return effectOf(status) === 'none' || deciding === null
     ? { code: 'status-without-effect', status }
@@ -167,8 +167,8 @@ function remarks(
   decision: RecomputedDecision,
   { planSelection, prunedBeforeMs }: LogContext,
 ): Reason[] {
-  const { change, before, step, eventCount, isOnArrival, rows } = decision;
-  const { subscriptionId, createdSeconds } = change.subscription;
+  const { parsed, before, step, eventCount, isOnArrival, rows } = decision;
+  const { subscriptionId, createdSeconds } = parsed.subscription;
   const reasons: Reason[] = [];
   const state = step.customer.get(subscriptionId);
   if (state?.order === 'ambiguous' && state.deciding.createdSeconds === createdSeconds) {
@@ -185,7 +185,7 @@ function remarks(
   return reasons;
 }
 
-function referenceTo(event: SubscriptionEvent, rows: RecomputedDecision['rows']): EventReference {
+function referenceTo(event: SubscriptionState, rows: RecomputedDecision['rows']): EventReference {
   const row = rows.get(event);
   return {
     position: row?.position ?? null,

@@ -1,5 +1,5 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 import { throttle } from '../runtime/retry.ts';
@@ -128,7 +128,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
 /** The indexes of those of these events that may have been pruned. */
 export async function findPruned(
   query: Query,
-  events: readonly SubscriptionEvent[],
+  events: readonly SubscriptionState[],
 ): Promise<ReadonlySet<number>> {
   const rows = await query<{ index: number }>({
     name: 'find_pruned',

@@ -17,7 +17,7 @@ import {
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
-import { haveSameFields, type SubscriptionChange } from '../core/subscription-event.ts';
+import { haveSameFields, type ParsedEvent } from '../core/subscription-event.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
@@ -111,13 +111,13 @@ async function rebuildCustomer(
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
-  const changes = log.map(({ change }) => change);
-  const customer = customerAfter(changes, planSelection);
+  const events = log.map(({ parsed }) => parsed);
+  const customer = customerAfter(events, planSelection);
   const stored = await readCustomers(query, [customerId]);
   const { customers, names: knownNames } = stored;
   const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
-  const latestStates = outdatedStates(changes, customer, known, await readPrunedBefore(query));
+  const latestStates = outdatedStates(events, customer, known, await readPrunedBefore(query));
   if (!isDryRun && latestStates.length > 0) {
     await writeSubscriptions(query, [], latestStates);
     await noteDoubleBilled(query, [customerId]);
@@ -177,14 +177,14 @@ function difference(
  * `prunedBeforeMs` may have been pruned; `null`: none were. Pure.
  */
 export function outdatedStates(
-  changes: readonly SubscriptionChange[],
+  events: readonly ParsedEvent[],
   customer: Customer,
   stored: LatestStates,
   prunedBeforeMs: number | null,
 ): LatestState[] {
-  const history = new EventHistory(changes);
+  const history = new EventHistory(events);
   const subscriptions = new Map(
-    changes.map(({ subscription }) => [subscription.subscriptionId, subscription]),
+    events.map(({ subscription }) => [subscription.subscriptionId, subscription]),
   );
   return [...subscriptions].flatMap(([subscriptionId, subscription]) => {
     const deciding = customer.get(subscriptionId)?.deciding ?? null;

@@ -8,7 +8,7 @@ import {
   type PlanSelection,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { LoggedEvent, SubscriptionEvent } from '../core/subscription-event.ts';
+import type { LoggedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { AtCommit, Database, Query } from '../postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused, databaseError, nextStepAfter } from '../postgres/errors.ts';
@@ -35,7 +35,7 @@ import {
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type Decision, decide, type StoredEvent } from './decide.ts';
 import type { EventWithProductName, IngestResult } from './received-event.ts';
@@ -167,8 +167,8 @@ function teamsNamedIn(
     .filter(({ subscription }) => effectOf(subscription.status) === 'grants')
     .sort((one, other) => other.subscription.createdSeconds - one.subscription.createdSeconds);
   const namedTeams = new Map<string, string>();
-  for (const { subscription, after } of granting) {
-    const teamId = teamNamedIn(after, key);
+  for (const { subscription, object } of granting) {
+    const teamId = teamNamedIn(object, key);
     if (teamId !== null && !namedTeams.has(subscription.customerId)) {
       namedTeams.set(subscription.customerId, teamId);
     }
@@ -282,7 +282,7 @@ function byPosition(one: LoggedEvent, other: LoggedEvent): number {
 type ParsedRow = LoggedEvent & StoredEvent;
 
 function parse(row: LoggedEvent): ParsedRow {
-  return { ...row, change: changeOf(row) };
+  return { ...row, parsed: parseLogged(row) };
 }
 
 type Plans = Decision['plans'];
@@ -301,7 +301,7 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
 }
 
 function withoutNames({ subscriptions, latestStates }: Decision) {
-  const nameless = (event: SubscriptionEvent) => ({ ...event, planName: null });
+  const nameless = (event: SubscriptionState) => ({ ...event, planName: null });
   return {
     subscriptions: subscriptions.map((one) => ({ ...one, deciding: nameless(one.deciding) })),
     latestStates: latestStates.map((one) => ({ ...one, latest: nameless(one.latest) })),
@@ -389,7 +389,7 @@ function logEntry(
   const { key, eventId, type, body } = event;
   const { receivedAtMs } = parked ?? event;
   const received = event.kind === 'unreadable' ? null : event.subscription;
-  const subscription = parked?.change?.subscription ?? received;
+  const subscription = parked?.parsed?.subscription ?? received;
   return {
     position: parked?.position ?? null,
     key,

@@ -24,8 +24,8 @@ import {
   haveSameFields,
   type LoggedEvent,
   type LoggedOutcome,
-  type SubscriptionChange,
-  type SubscriptionEvent,
+  type ParsedEvent,
+  type SubscriptionState,
 } from '../core/subscription-event.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
@@ -35,7 +35,7 @@ import type { EventWithProductName, IngestResult } from './received-event.ts';
 /** An event of the log. */
 export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
   /** `null` for an unreadable event. */
-  readonly change: SubscriptionChange | null;
+  readonly parsed: ParsedEvent | null;
 };
 
 /** The stored state around a batch of events, read while the teams are locked. */
@@ -66,7 +66,7 @@ export type Decision = {
   readonly withOtherCharges: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /** The events beside which others are needed: their order, or the latest state, depends on these. */
-  readonly withUncertainOrder: readonly SubscriptionEvent[];
+  readonly withUncertainOrder: readonly SubscriptionState[];
 };
 
 /** Decides on events in the order of their arrival. Pure. */
@@ -77,30 +77,30 @@ export function decide(
 ): Decision {
   const teamIdsByCustomer = groupTeamIds(stored.teams);
   const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
-  const changes = new Map(stored.logged.map(({ key, change }) => [key, change]));
-  const history = new EventHistory(stored.logged.flatMap(({ change }) => change ?? []));
+  const logged = new Map(stored.logged.map(({ key, parsed }) => [key, parsed]));
+  const history = new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []));
   const customers = new Map(stored.customers);
   const latestStates = new Map(stored.latestStates);
-  const withUncertainLatest: SubscriptionEvent[] = [];
+  const withUncertainLatest: SubscriptionState[] = [];
   const appliedCustomerIds = new Set<string>();
 
-  function decideOn(change: SubscriptionChange): EventDecision['outcome'] {
-    const { customerId } = change.subscription;
+  function decideOn(event: ParsedEvent): EventDecision['outcome'] {
+    const { customerId } = event.subscription;
     const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const step = decideEvent(customer, change, history, planSelection);
+    const step = decideEvent(customer, event, history, planSelection);
     customers.set(customerId, step.customer);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
-    noteLatest(change);
+    noteLatest(event);
     return step.outcome;
   }
 
-  function noteLatest(change: SubscriptionChange): void {
-    const { customerId, subscriptionId } = change.subscription;
+  function noteLatest(event: ParsedEvent): void {
+    const { customerId, subscriptionId } = event.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);
     const deciding = customers.get(customerId)?.get(subscriptionId)?.deciding ?? null;
-    const { state, needsHistory } = latestAfter(former, change, { history, deciding });
-    if (needsHistory) withUncertainLatest.push(change.subscription, state.latest);
+    const { state, needsHistory } = latestAfter(former, event, { history, deciding });
+    if (needsHistory) withUncertainLatest.push(event.subscription, state.latest);
     if (state === former) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
@@ -130,9 +130,9 @@ export function decide(
     if (event.kind === 'snapshot' && isOutdated(event)) return { outcome: 'stale', teamIds };
     // A parked event has changed nothing yet, so it is decided now, in the API version of the log.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
-    const change = changes.get(event.key) ?? event;
-    history.add(change);
-    const outcome = teamIds.length === 0 ? 'parked' : decideOn(change);
+    const first = logged.get(event.key) ?? event;
+    history.add(first);
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(first);
     outcomes.set(event.key, outcome);
     return { outcome, teamIds };
   });
@@ -161,7 +161,7 @@ export function decide(
     plans,
     subscriptions,
     latestStates: [...latestStates.values()].flatMap((states) =>
-      [...states.values()].filter(({ after }) => after !== null),
+      [...states.values()].filter(({ object }) => object !== null),
     ),
     withOtherCharges: [...latestStates].flatMap(([customerId, states]) =>
       hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
@@ -211,8 +211,8 @@ function uncertainOf(
   events: readonly EventWithProductName[],
   before: StoredState['customers'],
   after: StoredState['customers'],
-): SubscriptionEvent[] {
-  const uncertain = new Set<SubscriptionEvent>();
+): SubscriptionState[] {
+  const uncertain = new Set<SubscriptionState>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;

@@ -1,4 +1,4 @@
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { SubscriptionState } from '../core/subscription-event.ts';
 import {
   countEvents,
   type EventFilter,
@@ -8,7 +8,7 @@ import {
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
@@ -92,8 +92,8 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
  * ```
  */
-export function subscriptionOf(event: EventRow): SubscriptionEvent | null {
-  return changeOf(event)?.subscription ?? null;
+export function subscriptionOf(event: EventRow): SubscriptionState | null {
+  return parseLogged(event)?.subscription ?? null;
 }
 
 /**

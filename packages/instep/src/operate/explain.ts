@@ -10,7 +10,7 @@ import {
   teamPlan,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+import type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { parseLog } from '../event-log/decisions.ts';
 import { readIsDismissed } from '../event-log/dismiss.ts';
@@ -81,13 +81,13 @@ export type TeamStatus =
   /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
-  | { readonly kind: 'no effect'; readonly last: SubscriptionEvent }
+  | { readonly kind: 'no effect'; readonly last: SubscriptionState }
   | ({ readonly kind: 'has plan' } & Decided)
   | ({ readonly kind: 'lost plan' } & Decided)
   /** The row differs from its events: a person or the application has written it. */
   | { readonly kind: 'changed by hand'; readonly shouldBe: TeamPlan };
 
-type Decided = { readonly deciding: SubscriptionEvent; readonly since: Since };
+type Decided = { readonly deciding: SubscriptionState; readonly since: Since };
 
 /** Since when the customer has had its plan, or none, by Stripe's clock. */
 export type Since = {
@@ -101,11 +101,11 @@ export type Since = {
 /** An additional explanation of a team's plan. */
 export type TeamNote =
   /** Other subscriptions would grant a plan. */
-  | { readonly kind: 'other live'; readonly newest: SubscriptionEvent; readonly count: number }
+  | { readonly kind: 'other live'; readonly newest: SubscriptionState; readonly count: number }
   /** The order of events in one second is not known yet. */
-  | { readonly kind: 'unknown order'; readonly subscription: SubscriptionEvent }
+  | { readonly kind: 'unknown order'; readonly subscription: SubscriptionState }
   /** The newest event of all has no effect. */
-  | { readonly kind: 'newest without effect'; readonly newest: SubscriptionEvent }
+  | { readonly kind: 'newest without effect'; readonly newest: SubscriptionState }
   | { readonly kind: 'unnamed product'; readonly productId: string }
   /** Events arrived before the team had this customer, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
@@ -171,7 +171,7 @@ type TeamRecord = {
 function statusOf(
   { team, known, history, planSelection, linkedMs, grants }: TeamRecord,
   customer: Customer,
-  deciding: SubscriptionEvent | null,
+  deciding: SubscriptionState | null,
 ): TeamStatus {
   const [newest] = grants;
   const grant =
@@ -198,9 +198,9 @@ function statusOf(
 function* notesOn(
   { team, history }: TeamRecord,
   customer: Customer,
-  deciding: SubscriptionEvent | null,
+  deciding: SubscriptionState | null,
 ): Generator<TeamNote> {
-  const others: SubscriptionEvent[] = [];
+  const others: SubscriptionState[] = [];
   for (const { deciding: own, order } of customer.values()) {
     if (order === 'ambiguous') yield { kind: 'unknown order', subscription: own };
     if (own !== deciding && effectOf(own.status) === 'grants') others.push(own);
@@ -222,7 +222,7 @@ function* notesOn(
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
 function sinceOf(
   plan: TeamPlan,
-  deciding: SubscriptionEvent,
+  deciding: SubscriptionState,
   history: CustomerHistory,
   linkedMs: number | null,
 ): Since {
@@ -257,8 +257,8 @@ function isSameEntitlement(one: TeamPlan | null, other: TeamPlan): boolean {
   );
 }
 
-function newestOf(events: readonly SubscriptionEvent[]): SubscriptionEvent | null {
-  let newest: SubscriptionEvent | null = null;
+function newestOf(events: readonly SubscriptionState[]): SubscriptionState | null {
+  let newest: SubscriptionState | null = null;
   for (const event of events) {
     if (newest === null || event.createdSeconds >= newest.createdSeconds) newest = event;
   }
@@ -268,7 +268,7 @@ function newestOf(events: readonly SubscriptionEvent[]): SubscriptionEvent | nul
 export type ExplainedEvent = Explanation &
   Neighbors & {
     /** The content of the event; `null` when it was unreadable. */
-    readonly change: SubscriptionChange | null;
+    readonly parsed: ParsedEvent | null;
     /** The teams that have the event's customer now. */
     readonly teams: readonly NamedTeam[];
     /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
@@ -306,7 +306,7 @@ export async function explainEvent(
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
-  const change = log.find((parsed) => parsed.event.key === event.key)?.change ?? null;
+  const parsed = log.find((one) => one.event.key === event.key)?.parsed ?? null;
   const { mode, initiatedBy } = originOfRow(event);
   const asked = teamId === null ? null : await readNamedTeam(query, teamId);
   const team = asked ?? teams[0] ?? null;
@@ -315,7 +315,7 @@ export async function explainEvent(
     next: index < 0 ? null : (around[index + 1]?.position ?? null),
   };
   return {
-    ...{ ...explanation, change, teams, mode, initiatedBy },
+    ...{ ...explanation, parsed, teams, mode, initiatedBy },
     ...(team === null ? ofCustomer : await readNeighborsOfTeam(query, team, position)),
     timelineOf: team,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),

@@ -29,7 +29,7 @@ import {
   readStoredIssues,
   type StoredIssue,
 } from '../postgres/statements/issues.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext, Search } from './context.ts';
@@ -237,7 +237,7 @@ async function readOtherTeams(
   return new Map(
     events.flatMap((event) => {
       const team = named.get(event.position);
-      const customerId = changeOf(event)?.subscription.customerId ?? null;
+      const customerId = parseLogged(event)?.subscription.customerId ?? null;
       return team === undefined ? [] : [[customerId, team] as const];
     }),
   );
@@ -299,7 +299,7 @@ async function readSecondCustomers(
 /** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
 function isChargedTwice(issue: OpenIssue): boolean {
   if (issue.code !== 'second-customer' || issue.evidence.newest === null) return false;
-  const status = changeOf(issue.evidence.newest)?.subscription.status ?? '';
+  const status = parseLogged(issue.evidence.newest)?.subscription.status ?? '';
   const { plan } = issue.evidence.suggestedTeam;
   return CHARGED_STATUSES.includes(status) && plan.providerSubscriptionId !== null;
 }

@@ -13,7 +13,7 @@ export type { ApplicationId } from '../core/application.ts';
 export type { Json, JsonObject } from '../core/json.ts';
 export type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
 export { GRANTING_STATUSES, STATUSES, type Status, type StatusWith } from '../core/status.ts';
-export type { SubscriptionChange, SubscriptionEvent } from '../core/subscription-event.ts';
+export type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
 export {
   LOGGED_OUTCOMES,
   type LoggedEvent,

@@ -5,7 +5,7 @@ import { teamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { changeOf } from '../stripe/parse-event.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 
 /** A team with its name, for people. */
@@ -139,8 +139,8 @@ const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
 
 /** What the metadata of an event's subscription names under a key, if it can be the id of a team. */
 export function teamNamedBy(event: LoggedEvent, key: string): string | null {
-  const change = changeOf(event);
-  return change && teamNamedIn(change.after, key);
+  const parsed = parseLogged(event);
+  return parsed && teamNamedIn(parsed.object, key);
 }
 
 /**

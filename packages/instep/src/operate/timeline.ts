@@ -1,9 +1,9 @@
 import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import type { SubscriptionEvent } from '../core/subscription-event.ts';
+import type { SubscriptionState } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import { type ParsedEvent, parseLog } from '../event-log/decisions.ts';
+import { type ParsedRow, parseLog } from '../event-log/decisions.ts';
 import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
@@ -343,7 +343,7 @@ function isDueTo(change: PlanChange, { item, changes }: Entry): boolean {
 /** An event of a customer's history: what it said, how it was decided, and why. */
 export type HistoryEntry = Explanation & {
   readonly event: EventRow;
-  readonly subscription: SubscriptionEvent;
+  readonly subscription: SubscriptionState;
 };
 
 /** A part of a customer's history, in the order of arrival. */
@@ -393,7 +393,7 @@ export async function explainHistory(
   const ofTeam = log.filter(({ event }) => event.receivedAtMs >= sinceMs);
   const shown = ofTeam.slice(-limit);
   return {
-    entries: shown.map(({ event, change: { subscription } }) => ({
+    entries: shown.map(({ event, parsed: { subscription } }) => ({
       event,
       subscription,
       ...explain(event),
@@ -469,8 +469,8 @@ export type Neighbors = { readonly previous: number | null; readonly next: numbe
 /** The names of the products of these events. */
 export async function readNames(
   query: Query,
-  log: readonly ParsedEvent<EventRow>[],
+  log: readonly ParsedRow<EventRow>[],
 ): Promise<Map<string, string>> {
-  const productIds = log.flatMap(({ change }) => change.subscription.productId ?? []);
+  const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
   return await readProductNames(query, [...new Set(productIds)]);
 }

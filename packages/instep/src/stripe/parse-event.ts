@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { asObject, isList, type Json } from '../core/json.ts';
-import type { LoggedEvent, SubscriptionChange } from '../core/subscription-event.ts';
+import type { LoggedEvent, ParsedEvent } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
 import { type EventOrigin, originOf } from './key-kind.ts';
@@ -47,7 +47,7 @@ type Logged = {
   readonly origin?: EventOrigin;
 };
 
-export type ReadableEvent = Logged & SubscriptionChange & { readonly kind: 'readable' };
+export type ReadableEvent = Logged & ParsedEvent & { readonly kind: 'readable' };
 
 /** An event of a handled type with an unknown shape. It is still logged. */
 export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
@@ -114,30 +114,30 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
     const parsed = v.safeParse(subscriptionEventShape, event);
     if (!parsed.success) return unreadable(why(parsed.issues[0]));
     const createdSeconds = parsed.output.created ?? null;
-    const change = toChange(event, parsed.output, receivedAtMs);
-    const { subscriptionId } = change.subscription;
+    const content = toParsedEvent(event, parsed.output, receivedAtMs);
+    const { subscriptionId } = content.subscription;
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
-    return { kind: 'readable', key, eventId, type, origin, ...change };
+    return { kind: 'readable', key, eventId, type, origin, ...content };
   } catch (error) {
     if (error instanceof RangeError) return unreadable('data is nested too deeply', text);
     throw error;
   }
 }
 
-type KeylessChange = Omit<SubscriptionChange, 'key'>;
+type KeylessEvent = Omit<ParsedEvent, 'key'>;
 
 /** Parses the body of a logged event or snapshot; `null` when it can't be read. */
-export function parseChange(text: string, receivedAtMs: number): KeylessChange | null {
+export function parseBody(text: string, receivedAtMs: number): KeylessEvent | null {
   const event = parseJson(text);
   const parsed = v.safeParse(subscriptionEventShape, event);
-  return parsed.success ? toChange(event, parsed.output, receivedAtMs) : null;
+  return parsed.success ? toParsedEvent(event, parsed.output, receivedAtMs) : null;
 }
 
-function toChange(
+function toParsedEvent(
   event: Json,
   { created, data }: v.InferOutput<typeof subscriptionEventShape>,
   receivedAtMs: number,
-): KeylessChange {
+): KeylessEvent {
   const product = productOf(data.object);
   const type = member(event, 'type');
   const isSnapshot = type === SNAPSHOT_TYPE;
@@ -150,7 +150,7 @@ function toChange(
       planName: product.name,
       createdSeconds: created ?? Math.floor(receivedAtMs / 1_000),
     },
-    after: asObject(member(member(event, 'data'), 'object')) ?? {},
+    object: asObject(member(member(event, 'data'), 'object')) ?? {},
     previousAttributes: asObject(member(member(event, 'data'), 'previous_attributes')),
     isDeletion: type === DELETED_TYPE,
     isSnapshot,
@@ -291,19 +291,19 @@ function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
 }
 
 /** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
-export function changeOf(logged: LoggedEvent): SubscriptionChange | null {
+export function parseLogged(logged: LoggedEvent): ParsedEvent | null {
   const { key, outcome, body, receivedAtMs } = logged;
   if (outcome === 'unreadable') return null;
-  const change = parseChange(new TextDecoder().decode(body), receivedAtMs);
-  return change && { ...change, key };
+  const event = parseBody(new TextDecoder().decode(body), receivedAtMs);
+  return event && { ...event, key };
 }
 
 /** A logged event as it arrived; `null` when it was unreadable or is a snapshot. */
 export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
   const { eventId, type } = logged;
-  const change = changeOf(logged);
-  if (change === null || !isHandledType(type)) return null;
-  return { kind: 'readable', eventId, type, ...change };
+  const event = parseLogged(logged);
+  if (event === null || !isHandledType(type)) return null;
+  return { kind: 'readable', eventId, type, ...event };
 }
 
 /**

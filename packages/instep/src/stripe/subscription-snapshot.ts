@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
-import type { SubscriptionChange } from '../core/subscription-event.ts';
+import type { ParsedEvent } from '../core/subscription-event.ts';
 import { eventKey } from './event-key.ts';
-import { parseChange, SNAPSHOT_TYPE } from './parse-event.ts';
+import { parseBody, SNAPSHOT_TYPE } from './parse-event.ts';
 
 /** A subscription in Stripe's list. Times are in whole seconds since 1970, by Stripe's clock. */
 export type ListedSubscription = {
@@ -34,7 +34,7 @@ export function parseListedSubscription(
   asOfSeconds: number,
 ): ListedSubscription | null {
   const text = JSON.stringify({ created: asOfSeconds, data: { object: listed } });
-  const subscription = parseChange(text, 0)?.subscription;
+  const subscription = parseBody(text, 0)?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
   const times = v.parse(timesShape, listed);
   // The time of a test clock can be years ahead. As the date of a snapshot, it would overrule all real events.
@@ -95,7 +95,7 @@ function pick(object: JsonObject, ...names: readonly string[]): JsonObject {
  * A subscription as Stripe's API returned it. It goes through the ingest pipeline and is logged like an
  * event. It decides an ambiguous order, or corrects a state that differs from Stripe's.
  */
-export type SnapshotEvent = SubscriptionChange & {
+export type SnapshotEvent = ParsedEvent & {
   readonly kind: 'snapshot';
   readonly eventId: null;
   readonly type: typeof SNAPSHOT_TYPE;
@@ -103,7 +103,7 @@ export type SnapshotEvent = SubscriptionChange & {
 
 type SubscriptionSnapshot = { event: SnapshotEvent; body: Uint8Array };
 
-type SnapshotOptions = Pick<SubscriptionChange, 'seenKeys'> & {
+type SnapshotOptions = Pick<ParsedEvent, 'seenKeys'> & {
   /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
   createdSeconds: number;
   takenAtMs: number;
@@ -119,12 +119,12 @@ export function makeSnapshot(
   const data = { object: subscription };
   const seen = seenKeys && { observed_keys: [...seenKeys] };
   const text = JSON.stringify({ type, created: createdSeconds, data, ...seen });
-  const change = parseChange(text, takenAtMs);
-  if (change === null) return null;
-  const { subscriptionId } = change.subscription;
+  const event = parseBody(text, takenAtMs);
+  if (event === null) return null;
+  const { subscriptionId } = event.subscription;
   const key = eventKey({ eventId: null, type, createdSeconds, subscriptionId, data }, nonce);
   return {
-    event: { ...change, kind: 'snapshot', key, eventId: null, type },
+    event: { ...event, kind: 'snapshot', key, eventId: null, type },
     body: Buffer.from(text),
   };
 }

@@ -9,7 +9,7 @@ import {
   teamPlan,
 } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
-import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import type { SubscriptionState } from '../../core/subscription-event.ts';
 import { hasPlan, isSamePlan, type TeamPlan } from '../../core/transition.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
@@ -152,7 +152,7 @@ function dated(listed: readonly ListedSubscription[], known: Customer): DatedSub
   });
 }
 
-function eventOf({ listed, seconds }: DatedSubscription): SubscriptionEvent {
+function eventOf({ listed, seconds }: DatedSubscription): SubscriptionState {
   const { customerId, subscriptionId, status, productId, planName } = listed;
   return { customerId, subscriptionId, status, productId, planName, createdSeconds: seconds };
 }

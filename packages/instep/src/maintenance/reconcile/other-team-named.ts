@@ -6,7 +6,7 @@ import type { FoundIssue } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import { idFrom } from '../../postgres/tables/id-from-text.ts';
-import { changeOf } from '../../stripe/parse-event.ts';
+import { parseLogged } from '../../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../../stripe/subscription-facts.ts';
 
 const READ_NEWEST = `
@@ -55,8 +55,8 @@ export async function findOtherTeamsNamed(
   const customerIds = subscribed.map(({ customerId }) => customerId);
   const newest = await readNewestNaming(query, customerIds, metadataKey);
   const namedBy = new Map<string, string>();
-  for (const { subscription, after } of newest.flatMap((event) => changeOf(event) ?? [])) {
-    const named = teamNamedIn(after, metadataKey);
+  for (const { subscription, object } of newest.flatMap((event) => parseLogged(event) ?? [])) {
+    const named = teamNamedIn(object, metadataKey);
     if (named !== null) namedBy.set(subscription.customerId, named);
   }
   const others = subscribed.filter(({ id, customerId }) => {

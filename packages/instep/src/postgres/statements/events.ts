@@ -2,7 +2,7 @@ import type { KeyRange } from '../../core/event-key-layout.ts';
 import type {
   LoggedEvent,
   LoggedOutcome,
-  SubscriptionEvent,
+  SubscriptionState,
 } from '../../core/subscription-event.ts';
 import type { Query } from '../database.ts';
 import { type Count, columnArrays, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
@@ -73,7 +73,7 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
 /** The tie groups of these events and those beside them, in arrival order. */
 export async function readNeighbors(
   query: Query,
-  events: readonly SubscriptionEvent[],
+  events: readonly SubscriptionState[],
 ): Promise<LoggedEvent[]> {
   return await query<LoggedEvent>({
     name: 'read_neighbors',

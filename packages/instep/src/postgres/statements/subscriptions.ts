@@ -1,6 +1,6 @@
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { Customer, DecidedSubscription } from '../../core/plan-selection.ts';
-import type { SubscriptionEvent } from '../../core/subscription-event.ts';
+import type { SubscriptionState } from '../../core/subscription-event.ts';
 import type { Order } from '../../core/tie-group.ts';
 import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
@@ -69,7 +69,7 @@ export async function readCustomers(
 }
 
 type CustomerRow = Pick<
-  SubscriptionEvent,
+  SubscriptionState,
   'customerId' | 'subscriptionId' | 'productId' | 'planName'
 > &
   Pick<LatestState, 'sinceSeconds' | 'isSettled'> & {
@@ -99,7 +99,7 @@ function latestOf(row: CustomerRow): LatestState | null {
   if (status === null) return null;
   const latest = { customerId, subscriptionId, status, productId, planName, createdSeconds };
   const { sinceSeconds, isSettled } = row;
-  return { latest, after: null, sinceSeconds, isSettled };
+  return { latest, object: null, sinceSeconds, isSettled };
 }
 
 function subscriptionsOf<State>(
@@ -220,7 +220,7 @@ export async function writeSubscriptions(
   latestStates: readonly LatestState[],
 ): Promise<void> {
   const states = new Map<string, StateRow>();
-  function addTo({ customerId, subscriptionId }: SubscriptionEvent, columns: StateRow): void {
+  function addTo({ customerId, subscriptionId }: SubscriptionState, columns: StateRow): void {
     const key = `${customerId.length} ${customerId} ${subscriptionId ?? ''}`;
     const ids = { customerId, subscriptionId: subscriptionId ?? '' };
     states.set(key, Object.assign(states.get(key) ?? ids, columns));
@@ -229,8 +229,8 @@ export async function writeSubscriptions(
     const { status, productId, planName, createdSeconds } = deciding;
     addTo(deciding, { status, productId, planName, createdSeconds, order });
   }
-  for (const { latest, after, sinceSeconds, isSettled } of latestStates) {
-    if (after === null) continue;
+  for (const { latest, object, sinceSeconds, isSettled } of latestStates) {
+    if (object === null) continue;
     const { status, productId, planName, createdSeconds } = latest;
     addTo(latest, {
       latestStatus: status,
@@ -239,7 +239,7 @@ export async function writeSubscriptions(
       latestSeconds: createdSeconds,
       sinceSeconds,
       isSettled,
-      ...subscriptionFacts(after),
+      ...subscriptionFacts(object),
     });
   }
   if (states.size === 0) return;
