@@ -34,7 +34,6 @@ export default {
     'SLOTS_SECONDS',
     'SORTS',
     'SignatureProblem',
-    'TaskOf',
     'countsShape',
     'progressShape',
   ],

@@ -1,7 +1,6 @@
 import { createHandler } from 'instep';
 import {
   type ApplicationId,
-  act,
   type Difference,
   explainTeam,
   findActions,
@@ -15,10 +14,12 @@ import { readAccess } from 'instep/src/access/team-access.ts';
 import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
 import { createGrantsJob } from 'instep/src/maintenance/jobs.ts';
+import { performForTeam } from 'instep/src/operate/perform.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -46,12 +47,22 @@ beforeEach(async () => {
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });
 
-const grantBy = (name: string, teamId: ApplicationId, request: GrantRequest) =>
-  perform(context, { ...operator, name }, { action: 'grant', teamId, ...request });
+const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
+const grantBy = (
+  name: string,
+  teamId: ApplicationId,
+  { planName, productId = null, until = null, reason: note }: GrantRequest,
+) =>
+  performForTeam(
+    context,
+    { ...operator, name },
+    { action: 'grant', subject: teamSubject(teamId), grant: { planName, productId } },
+    { note, until },
+  );
 const grantTo = (teamId: ApplicationId, request: GrantRequest) =>
   grantBy('user:7', teamId, request);
 const revoke = (teamId: ApplicationId) =>
-  perform(context, operator, { action: 'revoke-grant', teamId });
+  performForTeam(context, operator, { action: 'revoke-grant', subject: teamSubject(teamId) });
 const newTeam = (customerId: string | null = null) => addTeam(query, { name: 'Acme', customerId });
 const planOf = async (id: ApplicationId) => (await readTeam(query, id))?.plan;
 const causes = async () =>
@@ -222,7 +233,7 @@ describe('a team that gets another customer or none', () => {
     const subject = { kind: 'team', id: String(id) } as const;
     const linking = { action: 'link', linkTo: customerId ?? '', canReplace: true } as const;
     const request = customerId === null ? ({ action: 'unlink' } as const) : linking;
-    return act(context, operator, [{ ...request, subject }]);
+    return perform(context, operator, [{ ...request, subject }]);
   };
 
   test.each([null, 'cus_2'])('keeps the granted plan, without a change (%s)', async (other) => {
@@ -320,12 +331,12 @@ describe('nothing calls it changed by hand', () => {
     if (when !== 'while it holds') await expire();
     await findByHand();
     expect((await findIssues(context).page()).issues).toEqual([]);
-    const counts = await perform(context, operator, { action: 'reconcile' });
+    const counts = await performOne(context, operator, { action: 'reconcile' });
     expect(counts).toMatchObject({ teams: 2, drifts: 0 });
     const holds = when === 'while it holds';
     const differences: Difference[] = [];
     const onDifference = (one: Difference) => void differences.push(one);
-    await perform(context, operator, { action: 'rebuild', onDifference });
+    await performOne(context, operator, { action: 'rebuild', onDifference });
     expect(differences).toMatchObject(holds ? [] : [{ teamId: ended, isKept: false }]);
     await runJob();
     expect(await planOf(linked)).toEqual(holds ? GRANTED : NONE);
@@ -339,7 +350,7 @@ describe('nothing calls it changed by hand', () => {
     account.customers.set({ id: 'cus_2' });
     await grantTo(id, PARTNER);
     await query(`update teams set provider_product_id = 'prod_by_hand'`);
-    expect(await perform(context, operator, { action: 'reconcile' })).toMatchObject({
+    expect(await performOne(context, operator, { action: 'reconcile' })).toMatchObject({
       drifts: 1,
       repaired: 1,
     });
@@ -356,7 +367,7 @@ describe('a plan that was written by hand', () => {
       action: 'keep-as-grant',
       subject: { kind: 'team', id: String(id) },
     } as const;
-    return (await act(context, operator, [request], { note: 'a friend' })).results[0]?.result;
+    return (await perform(context, operator, [request], { note: 'a friend' })).results[0]?.result;
   };
 
   test.each(['found by the server', 'found by a reconciliation'])(
@@ -370,13 +381,13 @@ describe('a plan that was written by hand', () => {
       }
       await byHand();
       await findByHand();
-      await perform(context, operator, { action: 'reconcile', isDryRun: true });
+      await performOne(context, operator, { action: 'reconcile', isDryRun: true });
       const [issue] = (await findIssues(context).page()).issues;
       expect(issue?.remedies).toContain('keep-as-grant');
       expect(await keep(id)).toMatchObject({ code: 'granted', planName: 'Friends' });
       expect((await findIssues(context).page()).issues).toEqual([]);
       expect(await readGrants(query, id)).toMatchObject([{ holds: true, reason: 'a friend' }]);
-      expect(await perform(context, operator, { action: 'reconcile' })).toMatchObject({
+      expect(await performOne(context, operator, { action: 'reconcile' })).toMatchObject({
         drifts: 0,
       });
       expect(await planOf(id)).toEqual({ ...GRANTED, planName: 'Friends' });

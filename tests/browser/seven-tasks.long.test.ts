@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { act } from 'instep/operate';
+import { perform } from 'instep/operate';
 import { createContext } from 'instep/src/operate/context.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -158,7 +158,7 @@ describe.each([
     await deliver({ customerId, subscriptionId: `sub_tango${width}`, eventId: `evt_t${width}` });
     const request = { action: 'link', subject: { kind: 'customer', id: customerId } } as const;
     const by = { name: 'grace', how: 'console' } as const;
-    await act(context, by, [{ ...request, linkTo: String(teamId) }]);
+    await perform(context, by, [{ ...request, linkTo: String(teamId) }]);
     const lou = await open();
     await lou.search(`Tango ${width}`);
     await lou.page.waitForURL(`**/teams/${teamId}`);

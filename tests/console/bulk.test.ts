@@ -1,5 +1,11 @@
 import { once } from 'node:events';
-import { type ApplicationId, act, type BulkProgress, BulkRuns, findActions } from 'instep/operate';
+import {
+  type ApplicationId,
+  type BulkProgress,
+  BulkRuns,
+  findActions,
+  perform,
+} from 'instep/operate';
 import { createContext } from 'instep/src/operate/context.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -151,7 +157,7 @@ test.each([
 ])('a chosen customer is not linked if %s', async (_, teamId, code) => {
   if (teamId !== null) await suggest('cus_010', teamId);
   const subject = { kind: 'customer', id: 'cus_010' } as const;
-  const { results } = await act(context, OPERATOR, [{ action: 'link-suggested', subject }]);
+  const { results } = await perform(context, OPERATOR, [{ action: 'link-suggested', subject }]);
   expect(results).toMatchObject([{ isDone: false, result: { code } }]);
 });
 

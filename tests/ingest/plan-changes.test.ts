@@ -1,4 +1,4 @@
-import { act, type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
+import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
@@ -8,6 +8,7 @@ import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { performOne } from '../support/service/perform-one.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -158,7 +159,7 @@ describe('what operators and maintenance change', async () => {
     const fields = { customerId: 'cus_1', subscriptionId: 'sub_1' };
     await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
     await query(`update teams set subscription_status = 'trialing' where id = $1`, [teamId]);
-    await perform(context, operator, { action: 'reconcile', customerId: 'cus_1' });
+    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' });
     await query(
       `update teams set provider_customer_id = null, subscription_status = null,
                         provider_subscription_id = null, provider_product_id = null, plan_name = null
@@ -166,13 +167,13 @@ describe('what operators and maintenance change', async () => {
       [teamId],
     );
     const subject = { kind: 'team', id: String(teamId) } as const;
-    await act(context, operator, [{ action: 'link', subject, linkTo: 'cus_1' }]);
+    await perform(context, operator, [{ action: 'link', subject, linkTo: 'cus_1' }]);
     await account.happen(
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(90) },
       'missed',
     );
-    await perform(context, operator, { action: 'reconcile', customerId: 'cus_1' });
-    await act(context, operator, [{ action: 'unlink', subject }]);
+    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' });
+    await perform(context, operator, [{ action: 'unlink', subject }]);
     expect(await causes(teamId)).toEqual([
       ['event', null],
       ['app', null],
@@ -188,10 +189,14 @@ describe('what operators and maintenance change', async () => {
     const fields = { customerId: 'cus_3', subscriptionId: 'sub_3', productId: 'prod_pro' };
     await account.happen({ ...fields, createdSeconds: secondsAgo(9_000) });
     await query(`update teams set plan_name = 'By hand' where id = $1`, [teamId]);
-    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3', isDryRun: true });
+    await performOne(context, operator, {
+      action: 'reconcile',
+      customerId: 'cus_3',
+      isDryRun: true,
+    });
     expect(await causes(teamId)).toHaveLength(1);
-    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3' });
-    await perform(context, operator, { action: 'reconcile', customerId: 'cus_3' });
+    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_3' });
+    await performOne(context, operator, { action: 'reconcile', customerId: 'cus_3' });
     const [repair, byHand, event] = await readPlanChanges(context, { teamId });
     expect(byHand).toMatchObject({
       cause: 'app',
@@ -207,7 +212,7 @@ describe('what operators and maintenance change', async () => {
     const teamId = await account.addTeam('cus_2');
     await account.ingest([receivedEvent({ customerId: 'cus_2', productId: 'prod_pro' })]);
     await query(`update teams set plan_name = 'Old' where id = $1`, [teamId]);
-    await perform(context, operator, { action: 'rebuild', teamId });
+    await performOne(context, operator, { action: 'rebuild', teamId });
     expect((await causes(teamId)).at(-1)).toEqual(['rebuild', 'user:7']);
   });
 });

@@ -4,7 +4,6 @@ import {
   type ActOptions,
   type ApplicationId,
   acknowledgeChanges,
-  act,
   compareTeam,
   type Difference,
   explainTeam,
@@ -23,6 +22,7 @@ import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -46,7 +46,7 @@ const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
 
 /** The result of one action. */
 async function actOn(request: ActionRequest, options?: ActOptions) {
-  const { results } = await act(context, operator, [request], options);
+  const { results } = await perform(context, operator, [request], options);
   expect(results).toHaveLength(1);
   return results[0];
 }
@@ -142,14 +142,14 @@ test('records the plans before and after each action, and finds the actions of a
   await park('cus_2');
   const grace: Operator = { name: 'user:8', how: 'application' };
   const events = findEvents(context).all();
-  await act(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
+  await perform(context, operator, [{ action: 'link', subject: team(one), linkTo: 'cus_1' }]);
   const second: Subject = { kind: 'customer', id: 'cus_2' };
-  await act(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
-  await act(context, grace, [{ action: 'unlink', subject: team(one) }]);
+  await perform(context, operator, [{ action: 'link', subject: second, linkTo: 'Other' }]);
+  await perform(context, grace, [{ action: 'unlink', subject: team(one) }]);
   await query('update teams set plan_name = null where id = $1', [other]);
-  await perform(context, grace, { action: 'rebuild', teamId: other });
-  await perform(context, grace, { action: 'replay', events });
-  await perform(context, operator, { action: 'dismiss', customerId: 'cus_1' });
+  await performOne(context, grace, { action: 'rebuild', teamId: other });
+  await performOne(context, grace, { action: 'replay', events });
+  await performOne(context, operator, { action: 'dismiss', customerId: 'cus_1' });
   const plan = expect.objectContaining({ subscriptionStatus: 'active', planName: 'Pro' });
   const changesBy = async (name: string) => {
     const found = await collect(findActions(context, { operator: name }).all());
@@ -182,7 +182,7 @@ test('records the plans before and after each action, and finds the actions of a
 test('writes notes about a team, which stay until they are removed', async () => {
   const id = await newTeam('Acme');
   const writeNote = (note: string) =>
-    act(context, operator, [{ action: 'note', subject: team(id) }], { note });
+    perform(context, operator, [{ action: 'note', subject: team(id) }], { note });
   await writeNote('paid by invoice');
   const { formId } = await writeNote('asked for a refund\0');
   expect((await writeNote(' ')).results).toEqual([]);
@@ -211,8 +211,13 @@ test('records an action whose reason or name PostgreSQL could not store', async 
   const id = await newTeam('Acme', 'cus_1');
   const odd: Operator = { name: 'user:7', how: 'application' };
   const options = { note: 'a\0b\ud800' };
-  await act(context, odd, [{ action: 'unlink', subject: team(id) }], options);
-  await act(context, odd, [{ action: 'link', subject: team(id), linkTo: 'cus\0\ud800' }], options);
+  await perform(context, odd, [{ action: 'unlink', subject: team(id) }], options);
+  await perform(
+    context,
+    odd,
+    [{ action: 'link', subject: team(id), linkTo: 'cus\0\ud800' }],
+    options,
+  );
   expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'link', note: 'ab\ufffd', result: { code: 'not-a-customer', text: 'cus\ufffd' } },
     { action: 'unlink', isDone: true, note: 'ab\ufffd' },
@@ -228,13 +233,13 @@ test.each([
   await newTeam('Acme');
   await newTeam('Acme Two');
   const subject = { kind: 'customer', id: 'cus_1' } as const;
-  const { results } = await act(context, operator, [{ action: 'link', subject, linkTo }]);
+  const { results } = await perform(context, operator, [{ action: 'link', subject, linkTo }]);
   expect(results[0]?.result.code).toBe(code);
 });
 
 test("what fails doesn't stop the others, and what doesn't apply is counted", async () => {
   const teamId = String(await newTeam('Acme', 'cus_1'));
-  const { formId, results, skipped } = await act(context, operator, [
+  const { formId, results, skipped } = await perform(context, operator, [
     { action: 'link', subject: { kind: 'team', id: teamId }, linkTo: 'acct_1' },
     { action: 'link', subject: { kind: 'event', id: '1' } },
     { action: 'dismiss', subject: { kind: 'team', id: teamId } },
@@ -294,10 +299,10 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   const teamId = await newTeam('Acme', 'cus_1');
   const fields = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
-  const found = await perform(context, operator, { action: 'reconcile', isDryRun: true });
+  const found = await performOne(context, operator, { action: 'reconcile', isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
   expect(await findActions(context).page()).toEqual([]);
-  const counts = await perform(context, operator, { action: 'reconcile' });
+  const counts = await performOne(context, operator, { action: 'reconcile' });
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   const actions = await collect(findActions(context).all());
@@ -312,12 +317,12 @@ test('reports and repairs what differs from the event log', async () => {
   await query("update instep.subscriptions set status = 'canceled'");
   const found: Difference[] = [];
   const onDifference = (one: Difference) => void found.push(one);
-  await perform(context, operator, { action: 'rebuild', isDryRun: true, onDifference });
+  await performOne(context, operator, { action: 'rebuild', isDryRun: true, onDifference });
   expect(found).toMatchObject([{ teamId }]);
-  const none = { repaired: 0, kept: 0, failed: 0 };
-  const repaired = await perform(context, operator, { action: 'rebuild', teamId });
+  const none = { code: 'rebuilt', repaired: 0, kept: 0, failed: 0 };
+  const repaired = await performOne(context, operator, { action: 'rebuild', teamId });
   expect(repaired).toEqual({ ...none, repaired: 1 });
-  expect(await perform(context, operator, { action: 'rebuild' })).toEqual(none);
+  expect(await performOne(context, operator, { action: 'rebuild' })).toEqual(none);
   expect(await collect(findActions(context).all())).toMatchObject([
     { action: 'rebuild', subject: 'teams:all', result: { code: 'rebuilt', repaired: 0 } },
     { action: 'rebuild', subject: `team:${teamId}`, isDone: true, result: { repaired: 1 } },
@@ -326,18 +331,24 @@ test('reports and repairs what differs from the event log', async () => {
 
 test('records who replayed, redacted, pruned and dismissed logged events', async () => {
   await park('cus_1');
-  await perform(context, operator, { action: 'replay', events: findEvents(context).all() });
+  await performOne(context, operator, { action: 'replay', events: findEvents(context).all() });
   const events = await collect(findEvents(context).all());
   const replayed: Replayed[] = [];
   const onReplayed = (one: Replayed) => replayed.push(one);
-  const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
-  expect(outcomes).toEqual({ parked: 1 });
+  const outcomes = await performOne(context, operator, { action: 'replay', events, onReplayed });
+  expect(outcomes).toEqual({ code: 'replayed', outcomes: { parked: 1 } });
   expect(replayed).toMatchObject([{ outcome: 'parked' }]);
   const customerId = 'cus_1';
-  expect(await perform(context, operator, { action: 'redact', customerId })).toBe(1);
+  expect(await performOne(context, operator, { action: 'redact', customerId })).toMatchObject({
+    events: 1,
+  });
   const receivedBeforeMs = Date.now() + 60_000;
-  expect(await perform(context, operator, { action: 'prune', receivedBeforeMs })).toBe(0);
-  expect(await perform(context, operator, { action: 'dismiss', customerId })).toBe(1);
+  expect(await performOne(context, operator, { action: 'prune', receivedBeforeMs })).toMatchObject({
+    events: 0,
+  });
+  expect(await performOne(context, operator, { action: 'dismiss', customerId })).toMatchObject({
+    parkedEvents: 1,
+  });
   const by = { operator: 'user:7', how: 'application', isDone: true };
   const position = replayed[0]?.event.position;
   const customer = 'customer:cus_1';
@@ -355,8 +366,8 @@ test('records who removed a consumer of changes, or passed a change to it again'
   await readPlanChanges(context, { consumer: 'mailer', from: 'beginning' });
   const consumer = 'mailer';
   const replay = () =>
-    perform(context, operator, { action: 'replay-change', consumer, changeId: 7 });
-  const remove = () => perform(context, operator, { action: 'remove-consumer', consumer });
+    performOne(context, operator, { action: 'replay-change', consumer, changeId: 7 });
+  const remove = () => performOne(context, operator, { action: 'remove-consumer', consumer });
   await expect(replay()).rejects.toMatchObject({ code: 'CHANGE_UNKNOWN' });
   await query(
     `insert into instep.plan_changes (id, team_id, cause) overriding system value values (7, 1, 'app')`,
@@ -366,7 +377,7 @@ test('records who removed a consumer of changes, or passed a change to it again'
     values ('mailer', 7, 1, now(), now())`);
   await replay();
   await acknowledgeChanges(context, 'mailer', 7);
-  expect(await remove()).toBe(7);
+  expect(await remove()).toEqual({ code: 'consumer-removed', position: 7 });
   await expect(remove()).rejects.toMatchObject({ code: 'CONSUMER_UNKNOWN' });
   const by = { operator: 'user:7', how: 'application', subject: 'consumer:mailer' };
   expect(await collect(findActions(context).all())).toMatchObject([

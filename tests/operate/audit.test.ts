@@ -1,5 +1,4 @@
 import {
-  act,
   compareTeam,
   findActions,
   findIssues,
@@ -7,13 +6,14 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { addTeam, addUser } from 'instep/src/operate/add.ts';
+import { addTeam, addUser } from 'instep/src/operate/perform.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
+import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -44,27 +44,34 @@ async function refuseAudit(when: 'insert' | 'update'): Promise<void> {
 }
 
 const customer = { kind: 'customer', id: 'cus_1' } as const;
+const team = () => ({ kind: 'team', id: String(teamId) }) as const;
 
 const CALLS: Record<string, () => Promise<unknown>> = {
-  link: () => act(context, operator, [{ action: 'link', subject: customer, linkTo: `${teamId}` }]),
-  dismiss: () => act(context, operator, [{ action: 'dismiss', subject: customer }]),
+  link: () =>
+    perform(context, operator, [{ action: 'link', subject: customer, linkTo: `${teamId}` }]),
+  dismiss: () => perform(context, operator, [{ action: 'dismiss', subject: customer }]),
   grant: () =>
-    perform(context, operator, { action: 'grant', teamId, planName: 'Pro', reason: 'partner' }),
-  'revoke-grant': () => perform(context, operator, { action: 'revoke-grant', teamId }),
+    performOne(
+      context,
+      operator,
+      { action: 'grant', subject: team(), grant: { planName: 'Pro' } },
+      { note: 'partner' },
+    ),
+  'revoke-grant': () => performOne(context, operator, { action: 'revoke-grant', subject: team() }),
   'complete checkout': () =>
-    perform(context, operator, { action: 'complete checkout', sessionId: 'cs_1', teamId }),
-  sync: () => perform(context, operator, { action: 'sync', customerId: 'cus_1' }),
-  reconcile: () => perform(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
-  replay: () => perform(context, operator, { action: 'replay', events: [] }),
-  redact: () => perform(context, operator, { action: 'redact', customerId: 'cus_1' }),
+    performOne(context, operator, { action: 'complete checkout', sessionId: 'cs_1', teamId }),
+  sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
+  reconcile: () => performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
+  replay: () => performOne(context, operator, { action: 'replay', events: [] }),
+  redact: () => performOne(context, operator, { action: 'redact', customerId: 'cus_1' }),
   prune: () =>
-    perform(context, operator, { action: 'prune', receivedBeforeMs: Date.now() + 60_000 }),
-  'dismiss parked': () => perform(context, operator, { action: 'dismiss', customerId: 'cus_1' }),
-  rebuild: () => perform(context, operator, { action: 'rebuild' }),
+    performOne(context, operator, { action: 'prune', receivedBeforeMs: Date.now() + 60_000 }),
+  'dismiss parked': () => performOne(context, operator, { action: 'dismiss', customerId: 'cus_1' }),
+  rebuild: () => performOne(context, operator, { action: 'rebuild' }),
   'remove a consumer': () =>
-    perform(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
+    performOne(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
   'replay a change': () =>
-    perform(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
+    performOne(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
   'add a team': () => addTeam(context, operator, { name: 'New', customerId: 'cus_1' }),
   'add a user': () => {
     const user = { email: 'ada@example.com', name: null, role: 'member', passwordHash: '!' };
@@ -120,20 +127,20 @@ test('the changes of an action that was interrupted are in the audit', async () 
   const id = await insertTeam(query, { name: 'Linked', customerId: 'cus_1' });
   await refuseAudit('update');
   const replay = { action: 'replay', subject: customer } as const;
-  await expect(act(context, operator, [replay])).rejects.toThrow();
+  await expect(perform(context, operator, [replay])).rejects.toThrow();
   await query('drop trigger refuse on instep.operator_actions');
   const change = { teamId: id, before: null, after: { providerProductId: 'prod_pro' } };
   const begun = { subject: 'customer:cus_1', result: { code: 'begun' }, changes: [change] };
   expect(await findActions(context).page()).toMatchObject([begun]);
   const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
-  await act(context, operator, [unlink, replay]);
+  await perform(context, operator, [unlink, replay]);
   expect((await findActions(context).page()).at(-1)).toMatchObject(begun);
 });
 
 test('what an action did stays in the audit if a later part of it fails', async () => {
   const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
-  await act(broken, operator, [link]);
+  await perform(broken, operator, [link]);
   expect(await findActions(context).page()).toMatchObject([
     { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
   ]);
@@ -147,7 +154,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   expect((await compareTeam(context, missed)).code).toBe('out-of-sync');
   await refuseAudit('update');
   const subject = { kind: 'team', id: `${missed}` } as const;
-  await expect(act(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
+  await expect(perform(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
   const { issues } = await findIssues(context, 'out-of-sync').page();
   expect(issues).toMatchObject([{ subject }]);
 });

@@ -1,6 +1,5 @@
 import {
   type ActionRequest,
-  act,
   checkHealth,
   explainTeam,
   findIssues,
@@ -14,6 +13,7 @@ import { noteRun } from 'instep/src/maintenance/runs.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
+import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -150,7 +150,7 @@ describe('a second customer', () => {
     await parkNaming('cus_second', String(taken));
     await parkNaming('cus_third', String(taken));
     const codeOf = async (request: ActionRequest) =>
-      (await act(context, operator, [request])).results[0]?.result.code;
+      (await perform(context, operator, [request])).results[0]?.result.code;
     const link = { action: 'link', linkTo: 'cus_second' } as const;
     const team = { kind: 'team', id: String(taken) } as const;
     await codeOf({ action: 'dismiss', subject: { kind: 'customer', id: 'cus_third' } });
@@ -172,7 +172,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   const fields = { subscriptionId: 'sub_1', productId, createdSeconds: secondsAgo(600) };
   await account.happen({ ...fields, customerId: 'cus_1' }, 'missed');
   await account.happen({ ...fields, customerId: 'cus_3', subscriptionId: 'sub_3' }, 'missed');
-  await perform(context, operator, { action: 'reconcile', isDryRun: true });
+  await performOne(context, operator, { action: 'reconcile', isDryRun: true });
 
   expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
   const { issues } = await findIssues(context).page();
@@ -350,7 +350,7 @@ describe('a customer that Stripe charges twice', () => {
     await deliver({ ...ofTwo, createdSeconds: secondsAgo(40) });
     expect(await codes()).toEqual(['double-billed']);
     const subject = { kind: 'customer', id: 'cus_1' } as const;
-    await act(context, operator, [{ action: 'dismiss', subject }], {
+    await perform(context, operator, [{ action: 'dismiss', subject }], {
       note: 'two offices, two contracts',
     });
     expect(await codes()).toEqual([]);
@@ -360,7 +360,7 @@ describe('a customer that Stripe charges twice', () => {
     const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };
     await deliver({ ...third, createdSeconds: secondsAgo(20) });
     expect(await codes()).toEqual(['double-billed']);
-    await act(context, operator, [{ action: 'dismiss', subject }]);
+    await perform(context, operator, [{ action: 'dismiss', subject }]);
     expect(await codes()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
     expect(await codes()).toEqual(['double-billed']);
@@ -380,7 +380,7 @@ describe('a customer whose subscription names another team', () => {
     const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
     await subscribe('cus_own', own);
     await subscribe('cus_other', own);
-    await perform(context, operator, { action: 'reconcile' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     const { issues } = await findIssues(context).page();
     expect(issues).toMatchObject([
@@ -391,11 +391,11 @@ describe('a customer whose subscription names another team', () => {
         evidence: { cause: 'another team named', otherTeam: { id: own, name: 'Own' } },
       },
     ]);
-    await perform(context, operator, { action: 'reconcile' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     const subject = { kind: 'team', id: String(other) } as const;
-    await act(context, operator, [{ action: 'dismiss', subject }], { note: 'two contracts' });
-    await perform(context, operator, { action: 'reconcile' });
+    await perform(context, operator, [{ action: 'dismiss', subject }], { note: 'two contracts' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 
@@ -408,7 +408,7 @@ describe('a customer whose subscription names another team', () => {
     await subscribe('cus_own', idle);
     await subscribe('cus_third', '4711');
     await subscribe('cus_ended', own, 'canceled');
-    await perform(context, operator, { action: 'reconcile' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 
@@ -417,10 +417,10 @@ describe('a customer whose subscription names another team', () => {
     const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
     await subscribe('cus_own', own);
     await subscribe('cus_other', own);
-    await perform(context, operator, { action: 'reconcile' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual(['other-team-named']);
     await subscribe('cus_other', other);
-    await perform(context, operator, { action: 'reconcile' });
+    await performOne(context, operator, { action: 'reconcile' });
     expect(await codes()).toEqual([]);
   });
 });

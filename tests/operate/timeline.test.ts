@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import {
   type ApplicationId,
-  act,
   type EventRow,
   explainEvent,
   type Operator,
   openContext,
+  perform,
   readTimeline,
   type TimelineItem,
 } from 'instep/operate';
@@ -42,11 +42,11 @@ async function arrange() {
     return eventId;
   };
   const replaceBy = async (linkTo: string) => {
-    await act(context, operator, [{ action: 'link', subject, linkTo, canReplace: true }]);
+    await perform(context, operator, [{ action: 'link', subject, linkTo, canReplace: true }]);
   };
   const actOn = async (action: 'grant' | 'revoke-grant' | 'unlink' | 'link' | 'dismiss') => {
     const request = { action, subject, linkTo: customerId, grant: { planName: `Gift ${second}` } };
-    await act(context, operator, [request], { note: 'why not' });
+    await perform(context, operator, [request], { note: 'why not' });
   };
   return {
     teamId,
@@ -117,7 +117,7 @@ test('has the events of a former customer while it was the customer of the team'
   await actOn('unlink');
   const other = await addTeam(query, { name: 'Other', customerId: null });
   const subject = { kind: 'customer', id: customerId } as const;
-  await act(context, operator, [{ action: 'link', subject, linkTo: String(other) }]);
+  await perform(context, operator, [{ action: 'link', subject, linkTo: String(other) }]);
   const ofOther = await deliver('active');
   expect(await eventsOf(teamId)).toEqual([first, waiting, ofSecond]);
   expect(await eventsOf(other)).toEqual([first, unlinked, ofOther]);
@@ -126,11 +126,11 @@ test('has the events of a former customer while it was the customer of the team'
   const linkTo = `${customerId}_c`;
   const third = await addTeam(query, { name: 'Third', customerId: null });
   const wrong = { kind: 'team', id: String(other) } as const;
-  await act(context, operator, [{ action: 'unlink', subject: wrong }]);
-  await act(context, operator, [{ action: 'link', subject, linkTo: String(third) }]);
+  await perform(context, operator, [{ action: 'unlink', subject: wrong }]);
+  await perform(context, operator, [{ action: 'link', subject, linkTo: String(third) }]);
   const ofThird = await deliver('active');
   const team = { kind: 'team', id: String(third) } as const;
-  await act(context, operator, [{ action: 'link', subject: team, linkTo, canReplace: true }]);
+  await perform(context, operator, [{ action: 'link', subject: team, linkTo, canReplace: true }]);
   // An operator had linked another team before.
   expect(await eventsOf(third)).toEqual([ofThird]);
 });

@@ -347,13 +347,15 @@ export async function openService(options: InstepOptions): Promise<Service> {
     access: (teamId) => readAccess(query, teamId),
     onPlanChange: (...consumer) => consumers.start(...consumer),
     planChanges: (request) => readTeamChanges(query, request),
-    async grant(teamId, { by, ...request }) {
-      const { perform } = await import('./operate/perform.ts');
-      return await perform(context, operatorOf(by), { action: 'grant', teamId, ...request });
+    async grant(teamId, { by, reason: note, until = null, ...grant }) {
+      const { performForTeam } = await import('./operate/perform.ts');
+      const request = { action: 'grant', subject: teamOf(teamId), grant } as const;
+      return await performForTeam(context, operatorOf(by), request, { note, until });
     },
     async revokeGrant(teamId, { by } = {}) {
-      const { perform } = await import('./operate/perform.ts');
-      return await perform(context, operatorOf(by), { action: 'revoke-grant', teamId });
+      const { performForTeam } = await import('./operate/perform.ts');
+      const request = { action: 'revoke-grant', subject: teamOf(teamId) } as const;
+      return await performForTeam(context, operatorOf(by), request);
     },
     operateContext: async () => context,
     stopBeingReady() {
@@ -369,6 +371,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
 }
 
 const operatorOf = (name = 'application') => ({ name, how: 'application' }) as const;
+const teamOf = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
 /** Connects to the database, migrates it and checks the application's tables. */
 async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import {
-  act,
   type BulkRuns,
   findActions,
   type OperateContext,
+  perform,
   type RecordedAction,
 } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
@@ -46,7 +46,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
     const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
     const requests = chosen.flatMap(undoOf);
     if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
-    const { formId } = await act(options, operatorOf(context.var), requests);
+    const { formId } = await perform(options, operatorOf(context.var), requests);
     const back = PAGES.test(queryText(page)) ? queryText(page) : '/attention';
     return context.redirect(`${back}?done=${formId}`, 303);
   });

@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import {
   ACTIONS,
-  act,
   type BulkRuns,
   countIssues,
   findActions,
@@ -10,6 +9,7 @@ import {
   type IssueCursor,
   type OperateContext,
   type PageOfIssues,
+  perform,
   readPeople,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
@@ -108,12 +108,12 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
       const started = await runs.start(operator, { action: matching, code, note, until });
       return context.redirect(bulkUrl(started), 303);
     }
-    const acted = await act(services, operator, requests, { note, until });
+    const acted = await perform(services, operator, requests, { note, until });
     const { formId, skipped, results } = acted;
     const here = cursorParameters(cursor);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
-      if (isDone) texts.delete(`${subject.kind}:${subject.id}`);
+      if (isDone) texts.delete(subject);
     }
     const shown = { done: formId, skipped: skipped === 0 ? '' : String(skipped) };
     return context.redirect(issuesUrl(code, { ...here, ...shown, ...textParameters(texts) }), 303);

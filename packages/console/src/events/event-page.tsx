@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import {
-  act,
   countText,
   durationText,
   type EventRow,
@@ -9,6 +8,7 @@ import {
   explainEvent,
   findActions,
   type OperateContext,
+  perform,
   type RecordedAction,
   redactedBody,
 } from 'instep/operate';
@@ -86,7 +86,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const action = EVENT_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
     const subject = { kind: 'event', id: String(position) } as const;
-    const { formId } = await act(options, operatorOf(context.var), [{ action, subject }]);
+    const { formId } = await perform(options, operatorOf(context.var), [{ action, subject }]);
     return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
   });
 

@@ -40,12 +40,11 @@ export class ReconcileRun {
     const { logger } = this.#context;
     this.#state = { isRunning: true };
     try {
-      const counts = await perform(this.#context, operator, {
-        action: 'reconcile',
-        isDryRun: true,
-        signal: AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]),
-      });
-      logger.info({ isDryRun: true, ...counts }, 'reconciled');
+      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
+      const task = { action: 'reconcile', isDryRun: true, signal } as const;
+      const [run] = (await perform(this.#context, operator, [task])).results;
+      if (run?.error !== undefined) throw run.error;
+      logger.info({ isDryRun: true, ...run?.result }, 'reconciled');
       this.#state = { isRunning: false };
     } catch (err) {
       logger.warn({ isDryRun: true, err }, 'reconciliation failed');

@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono';
 import {
-  act,
   type Comparison,
   compareTeam,
   countText,
@@ -11,6 +10,7 @@ import {
   findEvents,
   type NamedTeam,
   type OperateContext,
+  perform,
   type RecordedAction,
   readTeam,
   readTimeline,
@@ -145,7 +145,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const others = { grant, noteId: queryText(noteId), ...link };
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
     const requests = [{ action, subject, ...others }];
-    const { formId } = await act(options, operatorOf(context.var), requests, why);
+    const { formId } = await perform(options, operatorOf(context.var), requests, why);
     const parameters = new URLSearchParams({ done: formId });
     if (action === 'link') parameters.set('customer', linkTo);
     return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);

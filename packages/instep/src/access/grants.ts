@@ -86,7 +86,7 @@ type GrantOptions = {
 
 /**
  * Gives a team a plan in a transaction, in place of an earlier grant; `null` only ends that one. The team's row gets the plan
- * that it has with the new grant, or without any. Resolves with the name of the granted plan.
+ * that it has with the new grant, or without any.
  *
  * @throws GrantRefused, or DatabaseRefused when the application refuses the plan
  */
@@ -95,7 +95,7 @@ export async function setGrant(
   teamId: ApplicationId,
   given: GivenGrant | null,
   { now, operator, planSelection }: GrantOptions,
-): Promise<string | null> {
+): Promise<{ teamId: ApplicationId; planName: string | null }> {
   const team = await lockTeam(query, teamId);
   if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
   const granted = given && checked(given, team, now());
@@ -117,7 +117,7 @@ export async function setGrant(
   const after = granted && { ...granted, isOver: false };
   const isKept = given !== null && given.planName === undefined;
   await follow(query, team, { before, after }, { planSelection, operator, isKept });
-  return granted?.planName ?? null;
+  return { teamId: team.id, planName: granted?.planName ?? null };
 }
 
 const MAX_LENGTH = 1_000;

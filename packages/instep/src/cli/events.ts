@@ -7,7 +7,6 @@ import type { EventFilter, EventRow } from '../event-log/event-rows.ts';
 import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
 import type { Replayed } from '../event-log/replay.ts';
-import { act } from '../operate/act.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import {
   eventsNamed,
@@ -18,7 +17,7 @@ import {
 } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
 import { readTeam } from '../operate/find-teams.ts';
-import { perform } from '../operate/perform.ts';
+import { perform, performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import {
@@ -116,7 +115,7 @@ async function listAndLink(options: ListOptions): Promise<void> {
       const subject = { kind: 'customer', id: customerId } as const;
       const request = { action: 'link-suggested', subject } as const;
       const what = `team ${team.id} to ${printable(customerId)}`;
-      for (const { isDone, result } of (await act(context, operator, [request])).results) {
+      for (const { isDone, result } of (await perform(context, operator, [request])).results) {
         printMessage(isDone ? `linked ${what}` : `did not link ${what}: ${result.code}`);
       }
     }
@@ -283,7 +282,9 @@ function eventsDismissCommand(): Command {
     const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
     const filter = { customerId: customer, receivedBeforeMs };
     const task = { action: 'dismiss', ...filter, signal: stopSignal() } as const;
-    const dismissed = await withContext((context, operator) => perform(context, operator, task));
+    const { parkedEvents: dismissed } = await withContext((context, operator) =>
+      performOne(context, operator, task, 'dismissed'),
+    );
     printData({ dismissed }, { json });
   });
 }
@@ -306,7 +307,9 @@ function eventsPruneCommand(): Command {
     const receivedBeforeMs = Date.now() - retentionMs;
     const signal = stopSignal();
     const task = { action: 'prune', receivedBeforeMs, signal } as const;
-    const pruned = await withContext((context, operator) => perform(context, operator, task));
+    const { events: pruned } = await withContext((context, operator) =>
+      performOne(context, operator, task, 'pruned'),
+    );
     printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, { json });
     if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
@@ -326,8 +329,9 @@ function eventsRedactCommand(): Command {
 }
 
 async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  const redacted = await withContext((context, operator) =>
-    perform(context, operator, { action: 'redact', customerId: customer }),
+  const task = { action: 'redact', customerId: customer } as const;
+  const { events: redacted } = await withContext((context, operator) =>
+    performOne(context, operator, task, 'redacted'),
   );
   printData({ customer, redacted }, { json });
 }
@@ -365,7 +369,8 @@ async function replay(
       : [await findEvent(context, id)];
   const onReplayed = (replayed: Replayed) =>
     writeLine(json ? replayJson(replayed) : replayLine(replayed));
-  const outcomes = await perform(context, operator, { action: 'replay', events, onReplayed });
+  const task = { action: 'replay', events, onReplayed } as const;
+  const { outcomes } = await performOne(context, operator, task, 'replayed');
   const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
   printMessage(summary.join(', ') || 'no events');
   if (outcomes.duplicate !== undefined) {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
-import { perform } from '../operate/perform.ts';
+import { performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, planChanges, print, printMessage } from './output.ts';
@@ -36,7 +36,7 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
     },
   } as const;
   const { repaired, kept, failed } = await withContext((context, operator) =>
-    perform(context, operator, task),
+    performOne(context, operator, task, 'rebuilt'),
   );
   const counts = [
     ...(repaired > 0

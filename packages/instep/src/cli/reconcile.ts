@@ -5,7 +5,7 @@ import {
   ReconciliationFailed,
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
-import { perform } from '../operate/perform.ts';
+import { performOne } from '../operate/perform.ts';
 import { counted, countText } from '../runtime/amounts.ts';
 import type { InstepErrorCode } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
@@ -31,7 +31,7 @@ export function reconcileCommand(): Command {
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const signal = stopSignal();
-  const counts = await withStripe(async (context, operator) => {
+  const { code: _, ...counts } = await withStripe(async (context, operator) => {
     const task = {
       action: 'reconcile',
       customerId: customer,
@@ -45,7 +45,7 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       onProgress: showProgress,
     } as const;
     try {
-      return await perform(context, operator, task);
+      return await performOne(context, operator, task, 'reconciled');
     } catch (error) {
       throw customer === undefined ? withHint(error) : error;
     } finally {

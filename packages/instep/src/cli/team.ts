@@ -1,14 +1,13 @@
 import type { Command } from 'commander';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { type ActionRequest, type ActOptions, act } from '../operate/act.ts';
-import { addTeam } from '../operate/add.ts';
+import type { ActionRequest, ActOptions } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
 import { findCustomersAtStripe, MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { perform } from '../operate/perform.ts';
+import { addTeam, perform, performForTeam } from '../operate/perform.ts';
 import type { Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
@@ -135,6 +134,8 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
   });
 }
 
+const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
+
 /** Acts on one team. Returns what was done. @throws CommandFailed if there is no such team */
 async function actOn(
   context: OperateContext,
@@ -144,8 +145,8 @@ async function actOn(
   options: ActOptions = {},
 ): Promise<ActionResult | undefined> {
   await requireTeam(context, id);
-  const subject = { kind: 'team', id: String(id) } as const;
-  const { results } = await act(context, operator, [{ ...request, subject }], options);
+  const subject = teamSubject(id);
+  const { results } = await perform(context, operator, [{ ...request, subject }], options);
   return results[0]?.result;
 }
 
@@ -293,17 +294,17 @@ type GrantArguments = { plan: string; reason: string; product?: string; until?: 
 
 async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
   await withContext(async (context, operator) => {
-    const { plan: planName, product: productId = null, until = null, reason } = given;
-    const grant = { planName, productId, until, reason };
-    const task = { action: 'grant', teamId: id, ...grant } as const;
-    printAccess(await perform(context, operator, task), given);
+    const { plan: planName, product: productId = null, until = null, reason: note } = given;
+    const grant = { planName, productId };
+    const request = { action: 'grant', subject: teamSubject(id), grant } as const;
+    printAccess(await performForTeam(context, operator, request, { note, until }), given);
   });
 }
 
 async function revoke(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async (context, operator) => {
-    const task = { action: 'revoke-grant', teamId: id } as const;
-    printAccess(await perform(context, operator, task), options);
+    const request = { action: 'revoke-grant', subject: teamSubject(id) } as const;
+    printAccess(await performForTeam(context, operator, request), options);
   });
 }
 
@@ -322,7 +323,7 @@ async function sync(id: ApplicationId, options: Json): Promise<void> {
         `team ${id} has no customer: use \`instep team link\``,
       );
     }
-    await perform(context, operator, { action: 'sync', customerId });
+    await performForTeam(context, operator, { action: 'sync', customerId });
     await print(context, id, options);
   });
 }
@@ -332,7 +333,7 @@ async function complete(
   { team: teamId, ...options }: { team: ApplicationId } & Json,
 ): Promise<void> {
   await withStripe(async (context, operator) => {
-    await perform(context, operator, { action: 'complete checkout', sessionId, teamId });
+    await performForTeam(context, operator, { action: 'complete checkout', sessionId, teamId });
     await print(context, teamId, options);
   });
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId, User } from '../core/application.ts';
-import { addUser } from '../operate/add.ts';
+import { addUser } from '../operate/perform.ts';
 import { readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';

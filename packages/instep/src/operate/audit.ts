@@ -2,14 +2,15 @@ import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { SubjectIssueCode } from '../health/issues.ts';
-import type { Query } from '../postgres/database.ts';
+import type { Counts } from '../maintenance/reconcile/progress.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
 import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
-import type { OperateContext, Operator } from './context.ts';
+import type { Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
 /** What an action is about. */
@@ -86,7 +87,7 @@ export type ActionResult =
   /** Hidden until it changes, or until a time. `parkedEvents`: how many were dismissed. */
   | { readonly code: 'dismissed'; readonly parkedEvents: number; readonly untilMs?: number }
   | { readonly code: 'restored'; readonly parkedEvents: number }
-  | ({ readonly code: 'reconciled' } & Readonly<Record<'teams' | 'drifts' | 'repaired', number>>)
+  | ({ readonly code: 'reconciled' } & Counts)
   /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
   | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
@@ -180,7 +181,7 @@ export type OperatorAction = {
 export type Form = {
   readonly formId: string;
   readonly operator: Operator;
-  readonly note: string | null;
+  readonly note?: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until?: Date | null;
   /** The newest change of a plan before the actions: later ones that this operator made are theirs; `null`: none are. */
@@ -307,15 +308,6 @@ type RecordedRow = Pick<OperatorAction, 'subject' | 'action' | 'isDone'> & {
   readonly customerId: string | null;
 };
 
-export type Recorded<Result> = Pick<OperatorAction, 'action' | 'subject'> & {
-  /** The reason. */
-  readonly note?: string | null;
-  /** What was changed. */
-  readonly resultOf: (result: Result) => ActionResult;
-  /** By default, whatever returns is done. */
-  readonly isDone?: (result: Result) => boolean;
-};
-
 /**
  * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
  * Returns the form to record their results with.
@@ -333,56 +325,36 @@ export async function beginActions(
   return form;
 }
 
+/** What became of an action. */
+export type Outcome = Pick<OperatorAction, 'isDone' | 'result'> & {
+  /** What ended it, if its result is `failed`. */
+  readonly error?: InstepError;
+};
+
 /** Does an action, or its first part, in a transaction that stores the result too: without a result, nothing was done. */
-export type InTransaction<Result> = (work: (query: Query) => Promise<Result>) => Promise<Result>;
+export type InTransaction = (work: (query: Query) => Promise<Outcome>) => Promise<Outcome>;
 
-/** What an action does. */
-export type Run<Result> = (inTransaction: InTransaction<Result>) => Promise<Result>;
-
-type Auditing = Pick<OperateContext, 'database' | 'nonce'>;
-
-/** Makes the call of an operator, and records it in the audit: that it begins, and its result. */
-export async function recorded<Result>(
-  context: Auditing,
-  operator: Operator,
-  action: Recorded<Result>,
-  call: Run<Result>,
-): Promise<Result> {
-  const given = { formId: context.nonce(), operator, note: action.note ?? null };
-  const form = await beginActions(context.database.query, given, [action]);
-  return await concluded(context, form, action, call);
-}
-
-/** Makes the call of an action that has begun, and records its result, also if it fails. */
-export async function concluded<Result>(
-  { database }: Auditing,
-  form: Form,
-  { action, subject, resultOf, isDone = () => true }: Recorded<Result>,
-  call: Run<Result>,
-): Promise<Result> {
-  const record = (query: Query, one: Pick<OperatorAction, 'isDone' | 'result'>) =>
-    recordActions(query, form, [{ subject, action, ...one }]);
-  const store = (query: Query, returned: Result) =>
-    record(query, { isDone: isDone(returned), result: resultOf(returned) });
-  const stored = new Set<Result>();
-  const inTransaction: InTransaction<Result> = async (work) => {
-    const returned = await database.transaction(async (query) => {
-      const returned = await work(query);
-      await store(query, returned);
-      return returned;
+/** Performs an action, and stores its result with `record`, also if it fails. */
+export async function concluded(
+  database: Database,
+  record: (query: Query, outcome: Outcome) => Promise<void>,
+  act: (inTransaction: InTransaction) => Promise<Outcome>,
+): Promise<Outcome> {
+  let stored: Outcome | undefined;
+  const inTransaction: InTransaction = async (work) => {
+    stored = await database.transaction(async (query) => {
+      const outcome = await work(query);
+      await record(query, outcome);
+      return outcome;
     });
-    stored.add(returned);
-    return returned;
+    return stored;
   };
-  try {
-    const returned = await call(inTransaction);
-    if (!stored.has(returned)) await store(database.query, returned);
-    return returned;
-  } catch (error) {
+  const outcome = await act(inTransaction).catch((error: unknown): Outcome => {
     if (!(error instanceof InstepError)) throw error;
-    await record(database.query, { isDone: false, result: { code: 'failed', error: error.code } });
-    throw error;
-  }
+    return { isDone: false, result: { code: 'failed', error: error.code }, error };
+  });
+  if (outcome !== stored) await record(database.query, outcome);
+  return outcome;
 }
 
 /** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */

@@ -3,11 +3,12 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
-import { type Action, type ActionRequest, type ActOptions, actInForm } from './act.ts';
+import type { Action, ActionRequest, ActOptions } from './actions.ts';
 import { BULK, type BulkProgress, recordActions, type Subject, subjectText } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { findActions, type RecordedAction } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';
+import { perform } from './perform.ts';
 
 /** What is done about every issue that matches. */
 export type BulkRequest = ActOptions & {
@@ -197,7 +198,7 @@ export class BulkRuns {
       while (next < requests.length && cancelledBy === null && !signal.aborted) {
         const some = requests.slice(next, next + AT_ONCE);
         const acted = await retry(
-          () => actInForm(this.#context, operator, some, { note, until }, formId),
+          () => perform(this.#context, operator, some, { note, until, formId }),
           RETRY,
         );
         next += some.length;

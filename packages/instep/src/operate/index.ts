@@ -90,15 +90,7 @@ export {
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
 } from '../stripe/parse-event.ts';
-export {
-  ACTIONS,
-  type Acted,
-  type ActedOn,
-  type Action,
-  type ActionRequest,
-  type ActOptions,
-  act,
-} from './act.ts';
+export { ACTIONS, type Action, type ActionRequest, type ActOptions } from './actions.ts';
 export type {
   ActionResult,
   BulkProgress,
@@ -196,7 +188,7 @@ export {
 export { type CustomersAtStripe, findCustomersAtStripe, readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
-export { perform, type Task, type TaskResults } from './perform.ts';
+export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
 export {
   type Delays,
   type Interruption,

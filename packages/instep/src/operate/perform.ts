@@ -1,41 +1,48 @@
-import { GrantRefused, type GrantRequest, setGrant } from '../access/grants.ts';
+import { GrantRefused } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
   syncCustomer,
 } from '../checkout/checkout.ts';
-import type { ApplicationId } from '../core/application.ts';
+import type { ApplicationId, User } from '../core/application.ts';
 import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
-import {
-  countOutcomes,
-  type Replayed,
-  type ReplayOutcomes,
-  replayEvents,
-} from '../event-log/replay.ts';
+import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
+import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import type { Counts, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+import type { Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
-import { type Recorded, type Run, recorded } from './audit.ts';
-import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
+import type { Query } from '../postgres/database.ts';
+import { addTeam as insertTeam } from '../postgres/statements/teams.ts';
+import { addUser as insertUser } from '../postgres/statements/users.ts';
+import type { InstepError } from '../runtime/errors.ts';
+import {
+  type ActionContext,
+  type ActionRequest,
+  type ActOptions,
+  act,
+  applies,
+  done,
+} from './actions.ts';
+import {
+  type ActionResult,
+  beginActions,
+  concluded,
+  type OperatorAction,
+  type Outcome,
+  recordActions,
+  subjectText,
+} from './audit.ts';
+import { actingAs, type OperateContext, type Operator } from './context.ts';
 
-/** What `perform` can do. All of it is in the audit, except dry runs. */
+/** What an operator can do about many teams or events, or with what Stripe has. Dry runs are not in the audit. */
 export type Task =
-  /**
-   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The team's row gets it
-   * while no subscription of its customer grants a plan.
-   *
-   * Errors: `GRANT_INVALID`, `NOT_FOUND`, or `DATABASE_REFUSED` if the application refuses the plan.
-   */
-  | ({ readonly action: 'grant'; readonly teamId: ApplicationId } & GrantRequest)
-  /** Ends a team's grant now. Errors: `NO_GRANT`, `NOT_FOUND`, `DATABASE_REFUSED`. */
-  | { readonly action: 'revoke-grant'; readonly teamId: ApplicationId }
   /** As `completeCheckout` of a handler, with its errors. */
   | ({
       readonly action: 'complete checkout';
@@ -104,185 +111,276 @@ export type Task =
       readonly changeId: number;
     };
 
-/** What `perform` resolves with, by action. */
-export type TaskResults = {
-  /** The team's access after it. */
-  readonly grant: TeamAccess;
-  readonly 'revoke-grant': TeamAccess;
-  readonly 'complete checkout': TeamAccess;
-  readonly sync: TeamAccess;
-  readonly reconcile: Counts;
-  /** The number of differences and of customers whose teams could not be rebuilt. */
-  readonly rebuild: Readonly<Record<'repaired' | 'kept' | 'failed', number>>;
-  readonly replay: ReplayOutcomes;
-  /** The number of events. */
-  readonly dismiss: number;
-  readonly prune: number;
-  readonly redact: number;
-  /** The last change that the consumer had acknowledged. */
-  readonly 'remove-consumer': number;
-  readonly 'replay-change': null;
+/** What was done about one subject. */
+export type PerformedAction = OperatorAction & {
+  /** What ended it, if its result is `failed`. */
+  readonly error?: InstepError;
 };
 
-type TaskOf<Action extends Task['action']> = Extract<Task, { readonly action: Action }>;
-
-/** What the audit gets, and the call itself. Without a subject, the audit gets nothing. */
-type Call<Result> = Omit<Recorded<Result>, 'action' | 'subject'> & {
-  readonly subject: string | null;
-  readonly run: Run<Result>;
+export type Performed = {
+  /** `findActions` finds the results under this id. */
+  readonly formId: string;
+  readonly results: readonly PerformedAction[];
+  /** The number of requests whose action does not apply to their subject. */
+  readonly skipped: number;
 };
 
 /**
- * Does something about a single team or customer, or about the whole event log, and resolves with its result. The audit
- * keeps who did it: before it begins, and with its result.
+ * Performs actions, and records them in the audit: before they begin, and with their results. What fails becomes the
+ * result of its request, so that the others are still processed.
  *
- * @throws InstepError, with the codes that `Task` names; errors of the database if the audit can't be written: before it
- * begins, nothing is done then
+ * @throws the errors of the database if the audit can't be written: before they begin, nothing is done then
  * @example
  * ```ts
  * import { openContext, perform } from 'instep/operate';
  *
  * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
+ * const subject = { kind: 'customer', id: 'cus_123' } as const;
  * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
- * console.log(await perform(context, operator, { action: 'prune', receivedBeforeMs })); // 0
- * const grant = { action: 'grant', teamId: 1, planName: 'Partner', reason: 'a friend' } as const;
- * console.log(await perform(context, operator, grant).catch(({ code }) => code)); // NOT_FOUND
+ * const { results } = await perform(context, operator, [
+ *   { action: 'link', subject, linkTo: '9' },
+ *   { action: 'prune', receivedBeforeMs },
+ * ]);
+ * console.log(results.map(({ result }) => result.code).join()); // no-such-team,pruned
  * await context.close();
  * ```
  */
-export async function perform<Action extends Task['action']>(
+export async function perform(
   context: OperateContext,
   operator: Operator,
-  task: TaskOf<Action> & { readonly action: Action },
-): Promise<TaskResults[Action]> {
-  const { action } = task;
-  const { subject, run, ...others } = CALLS[action](actingAs(context, operator), task);
-  if (subject === null) return await run((work) => context.database.transaction(work));
-  return await recorded(context, operator, { action, subject, ...others }, run);
+  requests: readonly (ActionRequest | Task)[],
+  options: ActOptions = {},
+): Promise<Performed> {
+  const { formId = context.nonce(), note = null, until = null } = options;
+  const { database, logger } = context;
+  const acting = actingAs(context, operator);
+  const applicable = requests.filter((one) => !('subject' in one) || applies(one, options));
+  const begun = applicable.map((request) => {
+    const about = { action: request.action, subject: subjectOf(request) };
+    return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
+  });
+  const form = await beginActions(
+    database.query,
+    { formId, operator, note, until },
+    begun.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : [])),
+  );
+  const results = begun.map(async ({ request, about, isRecorded }) => {
+    const record = async (query: Query, { isDone, result }: Outcome) => {
+      if (isRecorded) await recordActions(query, form, [{ ...about, isDone, result }]);
+    };
+    const outcome = await concluded(database, record, (inTransaction) => {
+      const within = { ...acting, inTransaction };
+      return 'subject' in request ? act(request, within, options) : performTask(request, within);
+    });
+    // A command prints it, and so does the caller of a task.
+    const isShown = operator.how === 'command' || !('subject' in request);
+    if (outcome.error && !isShown) logger.warn({ err: outcome.error, ...about }, 'action failed');
+    return { ...about, ...outcome };
+  });
+  return {
+    formId,
+    results: await Promise.all(results),
+    skipped: requests.length - applicable.length,
+  };
 }
 
-const CALLS: {
-  readonly [Action in Task['action']]: (
-    context: ActingContext,
-    task: TaskOf<Action>,
-  ) => Call<TaskResults[Action]>;
-} = {
-  grant: (context, { teamId, ...request }) => ({
-    subject: `team:${teamId}`,
-    note: request.reason,
-    run: changeGrant(context, teamId, request),
-    resultOf: () => ({ code: 'granted', teamId, planName: request.planName }),
-  }),
-  'revoke-grant': (context, { teamId }) => ({
-    subject: `team:${teamId}`,
-    run: changeGrant(context, teamId, null),
-    resultOf: () => ({ code: 'grant-revoked', teamId }),
-  }),
-  'complete checkout': (context, { sessionId, teamId }) => ({
-    subject: `team:${typeof teamId === 'function' ? 'unknown' : teamId}`,
-    run: () => completeCheckout(context, sessionId, { teamId }),
-    resultOf: (access) => ({ code: 'synced', teamId: access.teamId }),
-  }),
-  sync: (context, { customerId }) => ({
-    subject: `customer:${customerId}`,
-    run: () => syncCustomer(context, customerId),
-    resultOf: ({ teamId }) => ({ code: 'synced', teamId }),
-  }),
-  reconcile(context, { customerId, resume = 'no', isDryRun = false, signal: given, ...task }) {
-    const { onIssue = () => undefined, onProgress } = task;
-    const api = limitRate(context.api, context.database.query);
-    const services = { ...context, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
-    const signal = given ?? new AbortController().signal;
-    const subject = customerId === undefined ? 'teams:all' : `customer:${customerId}`;
-    return {
-      subject: isDryRun ? null : subject,
-      run: () =>
-        customerId === undefined
-          ? reconcile({ ...services, resume }, signal)
-          : reconcileCustomer(customerId, services, signal),
-      resultOf: (counts) => ({ code: 'reconciled', ...counts }),
-      isDone: ({ drifts, repaired }) => drifts === repaired,
-    };
-  },
-  rebuild(context, { teamId, isDryRun = false, onDifference, onFailure }) {
-    const { database, planSelection, operator } = context;
-    const counts = { repaired: 0, kept: 0, failed: 0 };
-    const countFailure = (failure: RebuildFailure) => {
-      counts.failed += 1;
-      onFailure?.(failure);
-    };
-    const reason = { cause: 'rebuild', operator } as const;
-    const options = { planSelection, teamId, isDryRun, reason };
-    const failing = onFailure === undefined ? {} : { onFailure: countFailure };
-    const subject = teamId === undefined ? 'teams:all' : `team:${teamId}`;
-    return {
-      subject: isDryRun ? null : subject,
-      run: async () => {
-        for await (const difference of rebuild(database, { ...options, ...failing })) {
-          counts[difference.isKept ? 'kept' : 'repaired'] += 1;
-          onDifference?.(difference);
-        }
-        return counts;
-      },
-      resultOf: () => ({ code: 'rebuilt', ...counts }),
-      isDone: ({ failed }) => failed === 0,
-    };
-  },
-  replay({ ingest, database: { query } }, { events, onReplayed }) {
-    const [only, other] = Array.isArray(events) ? events : [];
-    const isOne = only !== undefined && other === undefined;
-    return {
-      subject: isOne ? `event:${only.position}` : 'events:all',
-      run: () => countOutcomes(replayEvents(events, { ingest, query }), onReplayed),
-      resultOf: (outcomes) => ({ code: 'replayed', outcomes }),
-      isDone: ({ failed }) => failed === undefined,
-    };
-  },
-  dismiss: ({ database }, { customerId, receivedBeforeMs, signal }) => ({
-    subject: customerId === undefined ? 'events:all' : `customer:${customerId}`,
-    run: () => dismissParkedEvents(database.query, { customerId, receivedBeforeMs }, signal),
-    resultOf: (parkedEvents) => ({ code: 'dismissed', parkedEvents }),
-  }),
-  prune: ({ database: { query } }, { receivedBeforeMs, signal }) => ({
-    subject: 'events:all',
-    run: () => pruneLog({ query, cutoffMs: receivedBeforeMs }, signal),
-    resultOf: (events) => ({ code: 'pruned', events, receivedBeforeMs }),
-    isDone: () => signal?.aborted !== true,
-  }),
-  redact: ({ nonce }, { customerId }) => ({
-    subject: `customer:${customerId}`,
-    // The key is discarded afterward.
-    run: (inTransaction) => {
-      const pseudonymOf = pseudonymsWith(nonce());
-      return inTransaction((query) => redactEvents(query, customerId, pseudonymOf));
-    },
-    resultOf: (events) => ({ code: 'redacted', events }),
-  }),
-  'remove-consumer': (_, { consumer }) => ({
-    subject: `consumer:${consumer}`,
-    run: (inTransaction) => inTransaction((query) => removeConsumer(query, consumer)),
-    resultOf: (position) => ({ code: 'consumer-removed', position }),
-  }),
-  'replay-change': (_, { consumer, changeId }) => ({
-    subject: `consumer:${consumer}`,
-    run: (inTransaction) =>
-      inTransaction((query) => replayChange(query, consumer, changeId).then(() => null)),
-    resultOf: () => ({ code: 'change-replayed', changeId }),
-  }),
-};
+/** What the audit calls the subject of a request. */
+function subjectOf(request: ActionRequest | Task): string {
+  if ('subject' in request) return subjectText(request.subject);
+  switch (request.action) {
+    case 'complete checkout':
+      return `team:${typeof request.teamId === 'function' ? 'unknown' : request.teamId}`;
+    case 'rebuild':
+      return request.teamId === undefined ? 'teams:all' : `team:${request.teamId}`;
+    case 'reconcile':
+      return request.customerId === undefined ? 'teams:all' : `customer:${request.customerId}`;
+    case 'dismiss':
+      return request.customerId === undefined ? 'events:all' : `customer:${request.customerId}`;
+    case 'sync':
+    case 'redact':
+      return `customer:${request.customerId}`;
+    case 'replay': {
+      const [only, other] = Array.isArray(request.events) ? request.events : [];
+      return only !== undefined && other === undefined ? `event:${only.position}` : 'events:all';
+    }
+    case 'prune':
+      return 'events:all';
+    case 'remove-consumer':
+    case 'replay-change':
+      return `consumer:${request.consumer}`;
+  }
+}
 
-/** Gives a team a plan, or ends its grant (`null`), and returns the team's access after it. */
-function changeGrant(
-  context: ActingContext,
-  teamId: ApplicationId,
-  request: GrantRequest | null,
-): Run<TeamAccess> {
-  return (inTransaction) =>
-    inTransaction(async (query) => {
-      await setGrant(query, teamId, request, context);
-      const access = await readAccess(query, teamId);
-      if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
-      return access;
-    });
+async function performTask(task: Task, context: ActionContext): Promise<Outcome> {
+  const { ingest, database, nonce, inTransaction } = context;
+  const { query } = database;
+  switch (task.action) {
+    case 'complete checkout':
+      return synced(await completeCheckout(context, task.sessionId, task));
+    case 'sync':
+      return synced(await syncCustomer(context, task.customerId));
+    case 'reconcile':
+      return await reconcileFor(task, context);
+    case 'rebuild':
+      return await rebuildFor(task, context);
+    case 'replay': {
+      const replayed = replayEvents(task.events, { ingest, query });
+      const outcomes = await countOutcomes(replayed, task.onReplayed);
+      return { isDone: outcomes.failed === undefined, result: { code: 'replayed', outcomes } };
+    }
+    case 'dismiss': {
+      const { customerId, receivedBeforeMs, signal } = task;
+      const filter = { customerId, receivedBeforeMs };
+      const parkedEvents = await dismissParkedEvents(query, filter, signal);
+      return done({ code: 'dismissed', parkedEvents });
+    }
+    case 'prune': {
+      const { receivedBeforeMs, signal } = task;
+      const events = await pruneLog({ query, cutoffMs: receivedBeforeMs }, signal);
+      const result = { code: 'pruned', events, receivedBeforeMs } as const;
+      return { isDone: signal?.aborted !== true, result };
+    }
+    case 'redact': {
+      // The key is discarded afterward.
+      const pseudonymOf = pseudonymsWith(nonce());
+      return await inTransaction(async (query) => {
+        const events = await redactEvents(query, task.customerId, pseudonymOf);
+        return done({ code: 'redacted', events });
+      });
+    }
+    case 'remove-consumer':
+      return await inTransaction(async (query) => {
+        const position = await removeConsumer(query, task.consumer);
+        return done({ code: 'consumer-removed', position });
+      });
+    case 'replay-change':
+      return await inTransaction(async (query) => {
+        const { consumer, changeId } = task;
+        await replayChange(query, consumer, changeId);
+        return done({ code: 'change-replayed', changeId });
+      });
+  }
+}
+
+const synced = ({ teamId }: TeamAccess) => done({ code: 'synced', teamId });
+
+type TaskOf<Name extends Task['action']> = Extract<Task, { readonly action: Name }>;
+
+async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): Promise<Outcome> {
+  const {
+    customerId,
+    resume = 'no',
+    isDryRun = false,
+    onIssue = () => undefined,
+    onProgress,
+  } = task;
+  const { signal = new AbortController().signal } = task;
+  const api = limitRate(context.api, context.database.query);
+  const services = { ...context, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
+  const counts =
+    customerId === undefined
+      ? await reconcile({ ...services, resume }, signal)
+      : await reconcileCustomer(customerId, services, signal);
+  return { isDone: counts.drifts === counts.repaired, result: { code: 'reconciled', ...counts } };
+}
+
+async function rebuildFor(
+  { teamId, isDryRun = false, onDifference, onFailure }: TaskOf<'rebuild'>,
+  { database, planSelection, operator }: ActionContext,
+): Promise<Outcome> {
+  const counts = { repaired: 0, kept: 0, failed: 0 };
+  const countFailure = (failure: RebuildFailure) => {
+    counts.failed += 1;
+    onFailure?.(failure);
+  };
+  const reason = { cause: 'rebuild', operator } as const;
+  const options = { planSelection, teamId, isDryRun, reason };
+  const failing = onFailure === undefined ? {} : { onFailure: countFailure };
+  for await (const difference of rebuild(database, { ...options, ...failing })) {
+    counts[difference.isKept ? 'kept' : 'repaired'] += 1;
+    onDifference?.(difference);
+  }
+  return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } };
+}
+
+type ResultOf<Code extends ActionResult['code']> = Extract<ActionResult, { readonly code: Code }>;
+
+/** Performs a single action, for a command or a call that has one. @throws what ended it */
+export async function performOne<Code extends ActionResult['code']>(
+  context: OperateContext,
+  operator: Operator,
+  request: ActionRequest | Task,
+  expected: Code,
+  options?: ActOptions,
+): Promise<ResultOf<Code>> {
+  const [performed] = (await perform(context, operator, [request], options)).results;
+  if (performed?.error !== undefined) throw performed.error;
+  const isExpected = (one: ActionResult): one is ResultOf<Code> => one.code === expected;
+  if (performed !== undefined && isExpected(performed.result)) return performed.result;
+  throw new RangeError(`${request.action} has no result ${expected}`);
+}
+
+/** The same for what a team gets or loses. Resolves with its access. */
+export async function performForTeam(
+  context: OperateContext,
+  operator: Operator,
+  request: (ActionRequest | Task) & { readonly action: keyof typeof RESULTS },
+  options?: ActOptions,
+): Promise<TeamAccess> {
+  const expected = RESULTS[request.action];
+  const { teamId } = await performOne(context, operator, request, expected, options);
+  const access = await readAccess(context.database.query, teamId);
+  if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
+  return access;
+}
+
+const RESULTS = {
+  grant: 'granted',
+  'revoke-grant': 'grant-revoked',
+  sync: 'synced',
+  'complete checkout': 'synced',
+} as const;
+
+/** Adds a team, which usually the application does. Its id. */
+export async function addTeam(
+  context: OperateContext,
+  operator: Operator,
+  team: Parameters<typeof insertTeam>[1],
+): Promise<ApplicationId> {
+  const { database, planSelection } = context;
+  const id = await database.transaction(async (query) => {
+    const id = await insertTeam(query, team);
+    await recordAdded(query, context, operator, `team:${id}`);
+    return id;
+  });
+  if (team.customerId !== null) {
+    await fillEmptyTeams(database, planSelection, [team.customerId], operator.name);
+  }
+  return id;
+}
+
+/** Adds a user, which usually the application does. */
+export async function addUser(
+  context: OperateContext,
+  operator: Operator,
+  user: Parameters<typeof insertUser>[1],
+): Promise<User> {
+  return await context.database.transaction(async (query) => {
+    const added = await insertUser(query, user);
+    await recordAdded(query, context, operator, `user:${added.id}`);
+    return added;
+  });
+}
+
+async function recordAdded(
+  query: Query,
+  { nonce }: OperateContext,
+  operator: Operator,
+  subject: string,
+): Promise<void> {
+  const result = { code: 'added' } as const;
+  await recordActions(query, { formId: nonce(), operator }, [
+    { subject, action: 'add', isDone: true, result },
+  ]);
 }

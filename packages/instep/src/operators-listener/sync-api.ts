@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { acknowledgeChanges, readPlanChanges } from '../maintenance/consumers.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
-import { perform } from '../operate/perform.ts';
+import { performForTeam } from '../operate/perform.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
   type Handler,
@@ -86,11 +86,11 @@ async function answer(
   if (customerId !== undefined) {
     const { reason } = await readBody(request, reasonShape, '{"reason": "asked by phone"}', '{}');
     const sync = { action: 'sync', customerId } as const;
-    return jsonResponse(await perform(context, because(operator, reason), sync));
+    return jsonResponse(await performForTeam(context, because(operator, reason), sync));
   }
   const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
   const complete = { action: 'complete checkout', sessionId: sessionId ?? '', teamId } as const;
-  return jsonResponse(await perform(context, because(operator, reason), complete));
+  return jsonResponse(await performForTeam(context, because(operator, reason), complete));
 }
 
 /** The changes that a consumer has not acknowledged yet. */

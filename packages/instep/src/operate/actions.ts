@@ -22,20 +22,18 @@ import { acceptDoubleBilling } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type ActionResult,
-  beginActions,
-  concluded,
   emptyNote,
   type InTransaction,
   type OperatorAction,
+  type Outcome,
   type Subject,
   subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
-import { type ActingContext, actingAs, type OperateContext, type Operator } from './context.ts';
+import type { ActingContext, OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
 import { type NamedTeam, readNamedTeam, readTeamsWithName, teamNamedBy } from './named-teams.ts';
 
@@ -53,9 +51,12 @@ export const ACTIONS = [
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
-  /** Gives a team a plan without a subscription. The note is the reason. */
+  /**
+   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The note is the reason. The
+   * team's row gets the plan while no subscription of its customer grants one.
+   */
   'grant',
-  /** Ends a team's grant. */
+  /** Ends a team's grant now. */
   'revoke-grant',
   /** Makes the plan that the application wrote a grant. */
   'keep-as-grant',
@@ -92,89 +93,8 @@ export type ActOptions = {
   readonly until?: Date | null;
   /** The reason, for the audit and for grants; or the note itself. */
   readonly note?: string | null;
-};
-
-/** What was done about one subject. */
-export type ActedOn = {
-  readonly subject: Subject;
-  readonly action: Action;
-  readonly isDone: boolean;
-  readonly result: ActionResult;
-};
-
-export type Acted = {
-  /** `findActions` finds the results under this id. */
-  readonly formId: string;
-  readonly results: readonly ActedOn[];
-  /** The number of requests whose action does not apply to their subject. */
-  readonly skipped: number;
-};
-
-/**
- * Performs actions, and records them in the audit: before they begin, and with their results. What fails becomes the
- * result of its request, so that the others are still processed.
- *
- * @throws the errors of the database if the audit can't be written: before they begin, nothing is done then
- * @example
- * ```ts
- * import { act, openContext } from 'instep/operate';
- *
- * const context = await openContext();
- * const operator = { name: 'user:7', how: 'application' } as const;
- * const subject = { kind: 'customer', id: 'cus_123' } as const;
- * const { results } = await act(context, operator, [{ action: 'link', subject, linkTo: '9' }]);
- * console.log(results[0]?.result.code); // no-such-team
- * await context.close();
- * ```
- */
-export async function act(
-  context: OperateContext,
-  operator: Operator,
-  requests: readonly ActionRequest[],
-  options: ActOptions = {},
-): Promise<Acted> {
-  return await actInForm(context, operator, requests, options, context.nonce());
-}
-
-/** The same as a part of a form: its actions can be performed a few at a time. */
-export async function actInForm(
-  context: OperateContext,
-  operator: Operator,
-  requests: readonly ActionRequest[],
-  { note = null, until = null }: ActOptions,
-  formId: string,
-): Promise<Acted> {
-  const acting = actingAs(context, operator);
-  const { query } = context.database;
-  const applicable = requests.filter((request) => applies(request, note));
-  const form = await beginActions(
-    query,
-    { formId, operator, note, until },
-    applicable.map(({ subject, action }) => ({ action, subject: subjectText(subject) })),
-  );
-  const results = await Promise.all(
-    applicable.map(async (request): Promise<ActedOn> => {
-      const { subject, action } = request;
-      const about = { action, subject: subjectText(subject) };
-      const record = { ...about, ...RECORDED };
-      const outcome = await concluded(context, form, record, async (inTransaction) => {
-        try {
-          return await perform(request, { ...acting, inTransaction }, { note, until });
-        } catch (error) {
-          if (!(error instanceof InstepError)) throw error;
-          context.logger.warn({ err: error, ...about }, 'action failed');
-          return failed({ code: 'failed', error: error.code });
-        }
-      });
-      return { subject, action, ...outcome };
-    }),
-  );
-  return { formId, results, skipped: requests.length - results.length };
-}
-
-const RECORDED = {
-  resultOf: ({ result }: Outcome) => result,
-  isDone: ({ isDone }: Outcome) => isDone,
+  /** To add to the actions of an earlier call: its id. */
+  readonly formId?: string;
 };
 
 const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
@@ -196,20 +116,19 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   'remove-note': EVERYTHING,
 };
 
-function applies({ action, subject }: ActionRequest, note: string | null): boolean {
+export function applies({ action, subject }: ActionRequest, { note }: ActOptions): boolean {
   const isEmpty = action === 'note' && (note ?? '').trim() === '';
   return SUBJECTS[action].includes(subject.kind) && !isEmpty;
 }
 
-type Outcome = Pick<ActedOn, 'isDone' | 'result'>;
+/** A context in which the first part of an action is recorded together with what it does. */
+export type ActionContext = ActingContext & { readonly inTransaction: InTransaction };
 
-const done = (result: ActionResult): Outcome => ({ isDone: true, result });
-const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
+export const done = (result: ActionResult): Outcome => ({ isDone: true, result });
+export const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
-type ActionContext = ActingContext & { readonly inTransaction: InTransaction<Outcome> };
-
-/** Performs an action that applies to its subject: in one transaction, unless other events or Stripe take part in it. */
-async function perform(
+/** Acts on a subject: in one transaction, unless other events or Stripe take part in it. */
+export async function act(
   request: ActionRequest,
   context: ActionContext,
   { note = null, until = null }: ActOptions,
@@ -398,19 +317,18 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
 
 async function changeGrant(
   query: Query,
-  { action, subject: { id: teamId }, grant }: ActionRequest,
+  { action, subject: { id }, grant }: ActionRequest,
   context: ActingContext,
   { note, until = null }: ActOptions,
 ): Promise<Outcome> {
-  if (action === 'revoke-grant') {
-    await setGrant(query, teamId, null, context);
-    return done({ code: 'grant-revoked', teamId });
-  }
   const isKept = action === 'keep-as-grant';
   const reason = note ?? (isKept ? 'it was written by hand' : '');
   const plan = isKept ? {} : { planName: '', ...grant };
-  const planName = (await setGrant(query, teamId, { ...plan, until, reason }, context)) ?? '';
-  return done({ code: 'granted', teamId, planName });
+  const given = action === 'revoke-grant' ? null : { ...plan, until, reason };
+  const { teamId, planName } = await setGrant(query, id, given, context);
+  return done(
+    planName === null ? { code: 'grant-revoked', teamId } : { code: 'granted', teamId, planName },
+  );
 }
 
 /** The audit stores the note. */
