@@ -54,7 +54,7 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
   expect(started.status).toBe(200);
   expect(started.text).toContain('Dry run');
   const found = await settled(pages);
-  expect(found.text).toMatch(/Teams out of sync 1 not repaired Teams compared 1/);
+  expect(found.text).toMatch(/Teams out of sync 1, not repaired Teams compared 1/);
   const attention = await pages.get('/attention');
   expect(attention.html).toContain(`value="team:${teamId}"`);
   expect(attention.html).toContain('value="customer:cus_teamless"');
@@ -108,7 +108,7 @@ test('a run on another instance is shown, and no second one starts', async () =>
       where name = 'reconcile'`,
   );
   const shown = await pages.get('/reconcile');
-  expect(shown.text).toContain('Running on another instance Starting…');
+  expect(shown.text).toContain('Reconciliation in progress Starting…');
   expect(shown.html).toContain('hx-trigger');
   await pages.post('/reconcile');
   await sleep(200);
@@ -124,7 +124,7 @@ test('the counts of the last run survive a restart', async () => {
   await settled(pages);
   const restarted = await openPages();
   expect((await restarted.get('/reconcile')).text).toMatch(
-    /Last reconciliation Dry run, started .* Teams out of sync 1 not repaired/,
+    /Last reconciliation Dry run, started .* Teams out of sync 1, not repaired/,
   );
 });
 

@@ -37,6 +37,12 @@ export function capitalized(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
+/** A sentence of ours, with what is between backticks as code. */
+export function CodeText({ children }: { readonly children: string }) {
+  const parts = children.split('`');
+  return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}</>;
+}
+
 /** An untrusted text as a part of a sentence. */
 export function quoted(text: string): string {
   return `"${plainText(text)}"`;

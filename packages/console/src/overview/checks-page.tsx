@@ -5,6 +5,7 @@ import { type Check, counted, examineInstallation, type OperateContext } from 'i
 import { Badge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
+import { CodeText } from '../components/text.tsx';
 import { Page } from '../page.tsx';
 
 /** The checks ask Stripe, so that pages that are open all day share their results. */
@@ -76,8 +77,12 @@ function Checks({ checks }: { readonly checks: readonly Check[] }) {
         name,
         <Badge tone={TONES[state]}>{state}</Badge>,
         <>
-          {result}
-          {advice !== null && <div class="quiet">→ {advice}</div>}
+          <CodeText>{result}</CodeText>
+          {advice !== null && (
+            <div class="quiet">
+              <CodeText>{`→ ${advice}`}</CodeText>
+            </div>
+          )}
         </>,
       ])}
     />

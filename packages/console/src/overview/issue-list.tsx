@@ -11,7 +11,7 @@ import {
 } from 'instep/operate';
 import { BUTTONS } from '../actions/words.ts';
 import { WhenCurrent, WhenOutdated } from '../components/live.tsx';
-import { capitalized, Time } from '../components/text.tsx';
+import { CodeText, capitalized, Time } from '../components/text.tsx';
 import { issuesUrl } from '../links/issue-links.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
 
@@ -110,8 +110,7 @@ function EvidenceText({ health: { compared, figures } }: Pick<IssueListProps, 'h
 /** What to do about an issue of the service. Actions on its subjects are on the page that an issue links to. */
 function AdviceText({ issue: { code, concerns } }: { readonly issue: Issue }) {
   if (concerns !== 'service') return null;
-  const parts = capitalized(ADVICE[code]).split('`');
-  return <>{parts.map((part, index) => (index % 2 === 0 ? part : <code>{part}</code>))}.</>;
+  return <CodeText>{`${capitalized(ADVICE[code])}.`}</CodeText>;
 }
 
 type IssueLinkProps = { readonly issue: Issue; readonly id: string };

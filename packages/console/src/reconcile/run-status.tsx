@@ -45,10 +45,7 @@ export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
         </Notice>
       )}
       {isRunning ? (
-        <Panel
-          title={state.isRunning ? 'Dry run in progress' : 'Running on another instance'}
-          id="run-progress"
-        >
+        <Panel title="Reconciliation in progress" id="run-progress">
           <p role="status">{progressText(last.progress)}</p>
           <noscript>
             <a href="/reconcile">Refresh</a>
@@ -104,21 +101,15 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
 /** The counts of a reconciliation. */
 function CountFacts({ counts, isDryRun }: Progress) {
   const { drifts, repaired } = counts;
+  const result = isDryRun ? 'not repaired' : `${countText(repaired)} repaired`;
   return (
     <Facts
       facts={[
         [
           'Teams out of sync',
-          drifts === 0 ? (
-            <Badge tone="good">none</Badge>
-          ) : (
-            <>
-              {countText(drifts)}{' '}
-              <Badge tone={drifts === repaired ? 'good' : 'bad'}>
-                {isDryRun ? 'not repaired' : `${countText(repaired)} repaired`}
-              </Badge>
-            </>
-          ),
+          <Badge tone={drifts === repaired ? 'good' : 'bad'}>
+            {drifts === 0 ? 'none' : `${countText(drifts)}, ${result}`}
+          </Badge>,
         ],
         ['Teams compared', countText(counts.teams)],
         ['Teams with the right plan but missing events', countText(counts.unrecorded)],
