@@ -52,7 +52,7 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
 
   const started = await pages.post('/reconcile');
   expect(started.status).toBe(200);
-  expect(started.text).toContain('Dry run');
+  expect(started.text).toContain('in progress');
   const found = await settled(pages);
   expect(found.text).toMatch(/Teams out of sync 1, not repaired Teams compared 1/);
   const attention = await pages.get('/attention');
