@@ -1,6 +1,12 @@
+import type { Database } from 'instep/src/postgres/database.ts';
 import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { expect, test } from 'vitest';
-import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
+import {
+  connect,
+  createEmptyDatabase,
+  migrateByNewer,
+  migrateByOlder,
+} from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const NAMES = MIGRATIONS.map(({ name }) => name);
@@ -47,17 +53,26 @@ test("other commands don't migrate your database, and say what to do", async () 
   expect(stderr).toMatch(/^instep: the database lacks .*instep migrate.*\n$/);
 });
 
-test('a newer schema exits with 1 and one line', async () => {
+test.each([
+  [
+    'newer',
+    (database: Database) => migrateByNewer(database, 'breaking'),
+    /^instep: the database is at migration \d+, .*newer version \[SCHEMA_NEWER\]\n$/,
+  ],
+  [
+    'much older',
+    migrateByOlder,
+    /^instep: the database is at migration \d+, .* first run `instep migrate` of an older version .* \[SCHEMA_TOO_OLD\]\n$/,
+  ],
+])('a %s schema exits with 1 and one line', async (_, prepare, line) => {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  await migrateByNewer(database, 'breaking');
+  await prepare(database);
   await database.close();
   for (const command of [['migrate'], ['user', 'show', '1'], ['serve']]) {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(
-      /^instep: the database is at migration \d+, .*newer version \[SCHEMA_NEWER\]\n$/,
-    );
+    expect(ended.stderr).toMatch(line);
   }
 });
 

@@ -18,7 +18,6 @@ import {
   type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/find-actions.ts';
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -392,20 +391,4 @@ test('a subscription without events of unknown order needs no decision', async (
   const subject = { kind: 'subscription', id: 'sub_1' } as const;
   const compared = await actOn({ action: 'compare', subject });
   expect(compared).toMatchObject({ isDone: true, result: { code: 'order-known' } });
-});
-
-test('an action of an earlier version keeps its sentence, and its link is known', async () => {
-  await query(
-    `insert into instep.operator_actions (form_id, subject, action, is_done, result)
-     values (gen_random_uuid(), 'team:7', 'link', true,
-             'Linked to cus_1. 2 events replayed: 2 applied.'),
-            (gen_random_uuid(), 'customer:cus_2', 'link', true,
-             'Linked to “Acme (new)” (team 8). No event was parked.')`,
-  );
-  const { sql = '' } = MIGRATIONS.find(({ name }) => name === '0003_operators') ?? {};
-  await query(sql.slice(sql.indexOf('update instep.operator_actions')));
-  expect(await readLinkedMs(query, 7, 'cus_1')).not.toBeNull();
-  expect(await readLinkedMs(query, '8', 'cus_2')).not.toBeNull();
-  const [one] = await findActions(context).page();
-  expect(one).toMatchObject({ operator: null, result: { code: 'text' } });
 });

@@ -35,7 +35,13 @@ export {
   DatabaseUnavailable,
   DatabaseUnusable,
 } from './postgres/errors.ts';
-export { SchemaInUse, SchemaNewer, SchemaOutdated } from './postgres/migrate.ts';
+export {
+  SchemaInUse,
+  SchemaMismatch,
+  SchemaNewer,
+  SchemaOutdated,
+  SchemaTooOld,
+} from './postgres/migrate.ts';
 export type {
   PlanChange,
   PlanChangeCause,

@@ -113,7 +113,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
   // The database's clock is ahead of the picture's, and takes every payment that is due for long overdue.
   await query(
-    "update instep.subscriptions set latest_since = latest_since - interval '31 days' where is_past_due",
+    "update instep.subscriptions set latest_since = latest_since - interval '31 days' where latest_status = 'past_due'",
   );
   await recordComparison(query, NOW_MS - 12 * 60_000);
   await setTeamsCountedAt(query, NOW_MS - 4_000);

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
 import { leaveSearchPath } from 'instep/src/postgres/own-schema.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import pg from 'pg';
@@ -45,11 +45,17 @@ export function connect(url: URL): Database {
  * with one that it is not.
  */
 export async function migrateByNewer(database: Database, kind: 'additive' | 'breaking') {
-  const version = MIGRATIONS.length + 1;
-  const compatibleFrom = kind === 'additive' ? MIGRATIONS.length : version;
+  const version = newestVersion() + 1;
+  const compatibleFrom = kind === 'additive' ? newestVersion() : version;
   const sql = 'create table instep.tomorrow (id integer)';
   const newer = { version, name: 'tomorrow', sql, compatibleFrom };
   return await migrate(database, { migrations: [...MIGRATIONS, newer] });
+}
+
+/** Migrates a database as a version did that no version can migrate any more. */
+export async function migrateByOlder(database: Database) {
+  const [first] = MIGRATIONS.map((one) => ({ ...one, version: one.version - 1 }));
+  return await migrate(database, { migrations: first === undefined ? [] : [first] });
 }
 
 /** Undoes the newer version's migration. */

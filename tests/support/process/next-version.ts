@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { appendFileSync, cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
+import { newestVersion } from 'instep/src/postgres/migrations.ts';
 import { VERSION } from 'instep/src/runtime/packages.ts';
 import { createFolder } from './instep-process.ts';
 
@@ -20,7 +20,7 @@ export const currentVersion: ProgramVersion = {
   folder: ROOT,
   program: join(ROOT, 'packages/instep/dist/cli/instep.js'),
   version: VERSION,
-  schema: MIGRATIONS.length,
+  schema: newestVersion(),
 };
 
 /**

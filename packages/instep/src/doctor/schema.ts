@@ -2,7 +2,7 @@ import { policyText, readPolicy } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
-import { checkSchema, SchemaNewer, SchemaOutdated } from '../postgres/migrate.ts';
+import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
 import {
   findOwnSchemaInPath,
   OWN_SCHEMA_FIRST,
@@ -40,13 +40,8 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
     await checkSchema(query);
     return [ok('schema', 'up to date')];
   } catch (error) {
-    if (error instanceof SchemaOutdated) {
-      const result = `the database lacks ${error.pending.join(', ')}`;
-      return [failure('schema', result, 'run `instep migrate`')];
-    }
-    if (!(error instanceof SchemaNewer)) throw error;
-    const result = `the database is at migration ${error.applied}, but this version of Instep knows only ${error.known}`;
-    return [failure('schema', result, 'run the newer version')];
+    if (!(error instanceof SchemaMismatch)) throw error;
+    return [failure('schema', error.problem, error.advice)];
   }
 }
 

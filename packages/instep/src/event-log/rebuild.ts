@@ -176,7 +176,7 @@ function difference(
  * The latest states that a customer's decided events yield and that differ from the stored ones. Events received before
  * `prunedBeforeMs` may have been pruned; `null`: none were. Pure.
  */
-export function outdatedStates(
+function outdatedStates(
   events: readonly ParsedEvent[],
   customer: Customer,
   stored: LatestStates,

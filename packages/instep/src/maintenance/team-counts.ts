@@ -166,7 +166,7 @@ export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
       select progress - 'counting' as counts
         from instep.leased_jobs
        where name = 'team-counts'
-         -- An earlier version has not counted these.
+         -- Not before the first count has ended.
          and progress ? 'uncompared'`,
   });
   return row?.counts ?? null;

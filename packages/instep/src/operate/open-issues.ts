@@ -167,8 +167,8 @@ const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
                       ) as keeps_plan
                offset 0
              ) as team
-       where is_past_due
-         and latest_since < now() - interval '${PAYMENT_DUE_DAYS} days'
+       where due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
+         and latest_status = 'past_due'
          and keeps_plan`;
 
 /** A subscription that is itself the issue, or whose payment is. */

@@ -7,7 +7,7 @@ import {
   statusesWithAccess,
 } from '../core/status.ts';
 import type { Database, Query } from './database.ts';
-import { MIGRATIONS } from './migrations.ts';
+import { newestVersion } from './migrations.ts';
 import type { Recognition } from './tables/recognize-tables.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
@@ -166,7 +166,7 @@ export async function isAccessViewCurrent(
 ): Promise<boolean> {
   const made = viewSql(recognition);
   const { comment, migration } = await readViewState(query);
-  return made === null || comment === madeFrom(made.sql) || migration > MIGRATIONS.length;
+  return made === null || comment === madeFrom(made.sql) || migration > newestVersion();
 }
 
 /** Makes the view `instep.team_access` for the application's tables, unless it is there. */
@@ -182,8 +182,6 @@ export async function makeAccessView(database: Database, recognition: Recognitio
     if (isOfOtherType) await query('drop view if exists instep.team_access');
     if (isOfOtherType) await query('drop function instep.linked_teams()');
     await query(made.sql);
-    // The former view read it.
-    await query('drop table if exists instep.latest_states');
     await query(`comment on view instep.team_access is '${madeFrom(made.sql)}'`);
   });
 }

@@ -2,34 +2,33 @@ import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
 import { sqlState } from './errors.ts';
-import { MIGRATIONS, type Migration } from './migrations.ts';
+import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
-/** A newer Instep has migrated the database, and this one can't work with it. */
-export class SchemaNewer extends InstepError {
-  readonly code = 'SCHEMA_NEWER';
-  /** The last migration of the database, and the last one that this program knows. */
-  readonly applied: number;
-  readonly known: number;
+/** The schema of the database is not the one of this program. */
+export abstract class SchemaMismatch extends InstepError {
+  readonly problem: string;
+  readonly advice: string;
 
-  constructor(applied: number, known: number) {
-    super(
-      `the database is at migration ${applied}, but this version of Instep knows only ${known}: run the newer version`,
-    );
-    this.applied = applied;
-    this.known = known;
+  constructor(problem: string, advice: string) {
+    super(`${problem}: ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
   }
 }
 
-/** The database lacks migrations that this program needs. */
-export class SchemaOutdated extends InstepError {
-  readonly code = 'SCHEMA_OUTDATED';
-  /** The names of the migrations. */
-  readonly pending: readonly string[];
+/** A newer Instep has migrated the database, and this one can't work with it. */
+export class SchemaNewer extends SchemaMismatch {
+  readonly code = 'SCHEMA_NEWER';
+}
 
-  constructor(pending: readonly string[]) {
-    super(`the database lacks ${pending.join(', ')}: run \`instep migrate\``);
-    this.pending = pending;
-  }
+/** The database lacks migrations that this program needs. */
+export class SchemaOutdated extends SchemaMismatch {
+  readonly code = 'SCHEMA_OUTDATED';
+}
+
+/** The database lacks migrations that this program no longer has. */
+export class SchemaTooOld extends SchemaMismatch {
+  readonly code = 'SCHEMA_TOO_OLD';
 }
 
 /** A migration must change a table that another session is using for a long time. */
@@ -66,8 +65,8 @@ type MigrateOptions = {
  * several instances start at once, one migrates and the others wait for it. Returns the names of the
  * migrations that it ran.
  *
- * @throws SchemaNewer when the database is too new for the program, SchemaInUse when a table stays locked, and
- * the errors of `verify`
+ * @throws SchemaNewer or SchemaTooOld when the program can't migrate the database, SchemaInUse when a table stays
+ * locked, and the errors of `verify`
  */
 export async function migrate(
   database: Database,
@@ -127,20 +126,29 @@ async function run(query: Query, { version, name, sql, compatibleFrom }: Migrati
  * Checks that the database has the migrations that this program knows, and none that it can't work
  * with.
  *
- * @throws SchemaNewer or SchemaOutdated
+ * @throws SchemaMismatch
  */
 export async function checkSchema(query: Query): Promise<void> {
   const pending = await readPending(query, MIGRATIONS);
   if (pending.length > 0) {
-    throw new SchemaOutdated(pending.map(({ name }) => name));
+    const names = pending.map(({ name }) => name);
+    throw new SchemaOutdated(`the database lacks ${names.join(', ')}`, 'run `instep migrate`');
   }
 }
 
 async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
   const { version: applied, compatibleFrom } = await readSchema(query);
-  const newest = known.at(-1)?.version ?? 0;
+  const at = `the database is at migration ${applied}, but this version of Instep`;
+  const newest = newestVersion(known);
   if (compatibleFrom > newest) {
-    throw new SchemaNewer(applied, newest);
+    throw new SchemaNewer(`${at} knows only ${newest}`, 'run the newer version');
+  }
+  const oldest = known[0]?.version ?? 0;
+  if (applied > 0 && applied < oldest) {
+    throw new SchemaTooOld(
+      `${at} can migrate it only from ${oldest} on`,
+      `first run \`instep migrate\` of an older version that knows migration ${oldest}`,
+    );
   }
   return known.filter(({ version }) => version > applied);
 }

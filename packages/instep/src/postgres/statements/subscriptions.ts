@@ -62,8 +62,7 @@ export async function readCustomers(
     if (productId !== null && productName !== null) names.set(productId, productName);
     const decided = decidedOf(row);
     if (decided !== null) subscriptionsOf(customers, customerId).set(subscriptionId, decided);
-    const latest = latestOf(row);
-    if (latest !== null) subscriptionsOf(latestStates, customerId).set(subscriptionId, latest);
+    subscriptionsOf(latestStates, customerId).set(subscriptionId, latestOf(row));
   }
   return { customers, latestStates, names };
 }
@@ -77,7 +76,7 @@ type CustomerRow = Pick<
     status: string | null;
     createdSeconds: number;
     order: Order;
-    latestStatus: string | null;
+    latestStatus: string;
     latestProductId: string | null;
     latestPlanName: string | null;
     latestSeconds: number;
@@ -93,10 +92,9 @@ function decidedOf(row: CustomerRow): DecidedSubscription | null {
   };
 }
 
-function latestOf(row: CustomerRow): LatestState | null {
+function latestOf(row: CustomerRow): LatestState {
   const { customerId, subscriptionId, latestStatus: status, latestSeconds: createdSeconds } = row;
   const { latestProductId: productId, latestPlanName: planName } = row;
-  if (status === null) return null;
   const latest = { customerId, subscriptionId, status, productId, planName, createdSeconds };
   const { sinceSeconds, isSettled } = row;
   return { latest, object: null, sinceSeconds, isSettled };
