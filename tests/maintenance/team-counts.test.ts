@@ -12,7 +12,7 @@ describe.each(postgresServers)('$name', (server) => {
   const run = (statement: string) => store.database.query(statement);
 
   async function countByStatus(): Promise<Record<string, number>> {
-    const counts = await readTeamCounts(store.database.query);
+    const counts = await readTeamCounts(store);
     const byStatus: Record<string, number> = {};
     for (const { status, teams } of counts?.groups ?? []) {
       byStatus[status] = (byStatus[status] ?? 0) + teams;
@@ -26,9 +26,9 @@ describe.each(postgresServers)('$name', (server) => {
   });
 
   test('there is no count before the first one', async () => {
-    expect(await readTeamCounts(store.database.query)).toBeNull();
+    expect(await readTeamCounts(store)).toBeNull();
     await countTeamsNow(store.database.query);
-    expect(await readTeamCounts(store.database.query)).toMatchObject({ groups: [] });
+    expect(await readTeamCounts(store)).toMatchObject({ groups: [] });
   });
 
   test("counts teams by status, including none and the application's own", async () => {
@@ -176,7 +176,7 @@ describe('a count in pages', () => {
   });
 
   async function readCounts() {
-    const counts = await readTeamCounts(store.database.query);
+    const counts = await readTeamCounts(store);
     if (counts === null) return null;
     const { groups, linked, uncompared } = counts;
     const sums = groups.map(
@@ -249,7 +249,7 @@ describe('a count in pages', () => {
                select '', case when number > 11 then 'Plan ' || number / 2 else 'Common' end, 'active'
                  from generate_series(0, 2501) as number`);
     await count({ limit: 700 });
-    const groups = (await readTeamCounts(store.database.query))?.groups ?? [];
+    const groups = (await readTeamCounts(store))?.groups ?? [];
     const shown = groups.filter(({ plan }) => plan !== null);
     expect(groups.reduce((sum, { teams }) => sum + teams, 0)).toBe(2_502);
     expect(groups.length).toBeLessThan(600);

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   ACTIONS,
   type BulkRuns,
-  countIssues,
   findActions,
   findIssues,
   type IssueCounts,
@@ -51,7 +50,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
       findIssues(services, code).page({ cursor, limit: LIMIT }),
-      countIssues(services),
+      findIssues(services).count(),
       findActions(services, { formId: queryText(req.query('done')) }).page(),
     ]);
     const areAllMatching = req.query('select') === 'matching';

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { countIssues, type OperateContext, readReconciliation } from 'instep/operate';
+import { findIssues, type OperateContext, readReconciliation } from 'instep/operate';
 import { Page } from '../page.tsx';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import type { ReconcileRun } from './reconcile-run.ts';
@@ -22,7 +22,7 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
     <RunStatus
       state={run.state}
       last={await readReconciliation(options)}
-      counts={await countIssues(options)}
+      counts={await findIssues(options).count()}
       nowMs={options.now()}
     />
   );

@@ -4,7 +4,6 @@ import {
   type EventRow,
   eventsNamed,
   findCustomers,
-  findCustomersAtStripe,
   findEvents,
   findTeams,
   InstepError,
@@ -128,7 +127,7 @@ async function searchAtStripe(
 ): Promise<Found> {
   const isFound = 'url' in found || found.teams.length + found.customers.length > 0;
   if (isFound || !EMAIL.test(email)) return found;
-  const { customerIds, teams, error } = await findCustomersAtStripe(context, email);
+  const { customerIds, teams, error } = await findCustomers(context, { email });
   const customers = await readTeamless(context, customerIds, teams);
   return openOnly({ teams, customers, stripe: error ?? 'asked' }, teams);
 }
@@ -148,7 +147,7 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
   if (text.startsWith('prod_')) return { url: teamsUrl({ product: [text] }) };
   if (text.startsWith('in_')) return await findInvoice(context, text);
-  const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
+  const { teams, customerIds } = await findCustomers(context, { id: text }, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
   const parkedIds = isSubscription ? await findParked(context, { subscriptionId: text }) : [];
   const all = await readTeamless(context, [...customerIds, ...parkedIds], teams);

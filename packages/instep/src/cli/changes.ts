@@ -19,12 +19,12 @@ import {
   printMessage,
   type RowFormat,
   shownTime,
+  stopSignal,
   tableHead,
   writeLine,
   writeRow,
   writeRows,
 } from './output.ts';
-import { stopSignal } from './signals.ts';
 import { askReason, withContext } from './with-database.ts';
 
 const POLL_INTERVAL_MS = 1_000;

@@ -12,7 +12,7 @@ import { OPERATIONS_DEADLINE_MS, openOperations } from '../operators-listener/op
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, prettyLines } from '../runtime/logging.ts';
 import { createCommand } from './arguments.ts';
-import { nextSignal } from './signals.ts';
+import { nextSignal } from './output.ts';
 import { withDatabaseOf, withServer } from './with-database.ts';
 
 /** More than an operator replays at once. */

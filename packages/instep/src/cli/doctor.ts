@@ -1,6 +1,8 @@
 import type { Command } from 'commander';
+import { ConfigInvalid, readAlertConfig } from '../config/config.ts';
 import type { Check } from '../doctor/check.ts';
 import { examine } from '../doctor/examine.ts';
+import { sendAlert } from '../operate/alerts.ts';
 import { counted } from '../runtime/amounts.ts';
 import { createCommand, webUrl } from './arguments.ts';
 import {
@@ -9,6 +11,7 @@ import {
   paint,
   print,
   printMessage,
+  stopSignal,
   tableLine,
   warnWithoutVariableFile,
 } from './output.ts';
@@ -58,4 +61,26 @@ function lineOf({ name, state, result, advice }: Check): string {
   const line = tableLine(COLUMNS, [paint(COLORS[state], state), name, result]);
   if (advice === null) return line;
   return `${line}\n${tableLine(COLUMNS, ['', '', `${paint('bold', '→')} ${advice}`])}`;
+}
+
+export function alertsCommand(): Command {
+  return createCommand('alerts', 'try the alerts', 'instep alerts test').addCommand(
+    createCommand(
+      'test',
+      'send a message to the receiver of ALERT_WEBHOOK_URL',
+      'instep alerts test',
+    ).action(testAlerts),
+  );
+}
+
+async function testAlerts(): Promise<void> {
+  const alerts = readAlertConfig(process.env);
+  if (alerts === null) {
+    const problem = 'is not set, so alerts are off';
+    throw new ConfigInvalid([
+      { variable: 'ALERT_WEBHOOK_URL', problem, remedy: 'set the address of the receiver' },
+    ]);
+  }
+  await sendAlert(alerts, { opened: [], resolved: [] }, Date.now(), stopSignal());
+  printMessage('The receiver has accepted a test message.');
 }

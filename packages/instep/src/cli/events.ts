@@ -43,12 +43,12 @@ import {
   printMessage,
   type RowFormat,
   shownTime,
+  stopSignal,
   tableHead,
   tableLine,
   writeLine,
   writeRows,
 } from './output.ts';
-import { stopSignal } from './signals.ts';
 import { askReason, withContext } from './with-database.ts';
 
 export function eventsCommand(): Command {

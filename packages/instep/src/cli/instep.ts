@@ -28,7 +28,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   trigger: async () => (await import('./trigger.ts')).triggerCommand(),
   events: async () => (await import('./events.ts')).eventsCommand(),
   changes: async () => (await import('./changes.ts')).changesCommand(),
-  alerts: async () => (await import('./alerts.ts')).alertsCommand(),
+  alerts: async () => (await import('./doctor.ts')).alertsCommand(),
   rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };

@@ -9,8 +9,14 @@ import { performOne } from '../operate/perform.ts';
 import { counted, countText } from '../runtime/amounts.ts';
 import type { InstepErrorCode } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
-import { CommandFailed, planChanges, print, printMessage, shownTime } from './output.ts';
-import { stopSignal } from './signals.ts';
+import {
+  CommandFailed,
+  planChanges,
+  print,
+  printMessage,
+  shownTime,
+  stopSignal,
+} from './output.ts';
 import { askReason, withStripe } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };

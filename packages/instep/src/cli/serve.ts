@@ -16,7 +16,7 @@ import { handleWhileStarting } from '../server/health.ts';
 import type { Handler } from '../server/http-message.ts';
 import { listen, type RunningServer } from '../server/listener.ts';
 import { createCommand } from './arguments.ts';
-import { nextSignal } from './signals.ts';
+import { nextSignal } from './output.ts';
 
 const START_DEADLINE_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;

@@ -4,8 +4,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest, ActOptions } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
-import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
-import { findCustomersAtStripe, MembersUnknown } from '../operate/members.ts';
+import { findCustomers, findTeams, MembersUnknown, readTeam } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addTeam, perform, performForTeam } from '../operate/perform.ts';
 import type { Team } from '../postgres/statements/teams.ts';
@@ -155,7 +154,7 @@ async function link(id: ApplicationId, { customer, ...options }: { customer: str
     const request = { action: 'link', linkTo: customer, canReplace: true } as const;
     const result = await actOn(context, operator, id, request);
     if (result !== undefined && result.code !== 'linked') {
-      const { teams } = await findCustomers(context, customer);
+      const { teams } = await findCustomers(context, { id: customer });
       const others = teams.filter((team) => team.id !== id);
       throw new CommandFailed('TEAM_NOT_LINKED', linkFailureText(result, id, others));
     }
@@ -252,7 +251,7 @@ async function* teamsOfPerson(context: OperateContext, email: string): AsyncGene
     if (!(error instanceof MembersUnknown)) throw error;
     unknown = error;
   }
-  const { customerIds, teams, error } = await findCustomersAtStripe(context, email);
+  const { customerIds, teams, error } = await findCustomers(context, { email });
   if (error === 'CONFIG_INVALID') {
     printMessage('Stripe was not asked for this address: STRIPE_SECRET_KEY is not set');
   } else if (error !== null) {

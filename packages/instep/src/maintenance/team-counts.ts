@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import type { Query } from '../postgres/database.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import { examineTeams } from '../postgres/examine.ts';
 import { LOST_PLAN } from '../postgres/statements/subscriptions.ts';
 import { IS_COMPARED } from './first-subscriptions.ts';
@@ -158,8 +158,22 @@ function add(groups: Map<string, TeamGroup>, group: TeamGroup, most: number): vo
   else add(groups, { ...group, plan: null, product: null }, most);
 }
 
-/** The last count; `null` before the first one. */
-export async function readTeamCounts(query: Query): Promise<TeamCounts | null> {
+/**
+ * The number of teams by status, plan, product and issues, as the job `team-counts` last counted them; `null`
+ * before its first run.
+ *
+ * @example
+ * ```ts
+ * for (const { status, plan, teams } of (await readTeamCounts(context))?.groups ?? []) {
+ *   console.log(status, plan, teams);
+ * }
+ * ```
+ */
+export async function readTeamCounts({
+  database: { query },
+}: {
+  readonly database: Pick<Database, 'query'>;
+}): Promise<TeamCounts | null> {
   const [row] = await query<{ counts: TeamCounts }>({
     name: 'read_team_counts',
     text: `

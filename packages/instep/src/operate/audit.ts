@@ -143,6 +143,38 @@ export type ComparedPlans = {
   readonly cause: IssueCause;
 };
 
+/** What an operator can do about a team, a customer, a subscription or an event. */
+export const ACTIONS = [
+  /** Gives a team a customer, and the plan that the customer's events yield. */
+  'link',
+  /** Links a customer to the team that the metadata of its subscription names, if that has no customer. */
+  'link-suggested',
+  /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
+  'unlink',
+  /** Processes an event again, or a customer's parked events. What was decided does not change. */
+  'replay',
+  /** Compares a team with Stripe, or asks Stripe for the order of a subscription's events. */
+  'compare',
+  /** Compares a team with Stripe and repairs it. */
+  'repair',
+  /**
+   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The note is the reason. The
+   * team's row gets the plan while no subscription of its customer grants one.
+   */
+  'grant',
+  /** Ends a team's grant now. */
+  'revoke-grant',
+  /** Makes the plan that the application wrote a grant. */
+  'keep-as-grant',
+  /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
+  'dismiss',
+  'restore',
+  /** Writes a note about a team, which stays until it is removed. */
+  'note',
+  'remove-note',
+] as const;
+export type Action = (typeof ACTIONS)[number];
+
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
   /**
@@ -151,25 +183,13 @@ export type OperatorAction = {
    */
   readonly subject: string;
   readonly action:
-    | 'link'
-    | 'link-suggested'
-    | 'unlink'
-    | 'replay'
-    | 'compare'
-    | 'repair'
-    | 'dismiss'
-    | 'restore'
+    | Action
     | 'reconcile'
-    | 'grant'
-    | 'revoke-grant'
-    | 'keep-as-grant'
     | 'complete checkout'
     | 'sync'
     | 'rebuild'
     | 'prune'
     | 'redact'
-    | 'note'
-    | 'remove-note'
     | 'replay-change'
     | 'remove-consumer'
     | 'add';

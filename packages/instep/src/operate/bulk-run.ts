@@ -3,8 +3,15 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
-import type { Action, ActionRequest, ActOptions } from './actions.ts';
-import { BULK, type BulkProgress, recordActions, type Subject, subjectText } from './audit.ts';
+import type { ActionRequest, ActOptions } from './actions.ts';
+import {
+  type Action,
+  BULK,
+  type BulkProgress,
+  recordActions,
+  type Subject,
+  subjectText,
+} from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { findActions, type RecordedAction } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';

@@ -33,14 +33,11 @@ import {
   type CustomerHistory,
   EVENTS_AROUND,
   explainHistory,
-  NEWEST,
   type Neighbors,
   readNames,
   readNeighborsOfTeam,
-  type Timeline,
-  type TimelineRequest,
-  timelineOf,
-} from './timeline.ts';
+} from './team-history.ts';
+import { NEWEST, type Timeline, type TimelineRequest, timelineOf } from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
 export type ExplainedTeam = {

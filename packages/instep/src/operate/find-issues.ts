@@ -325,6 +325,11 @@ export type IssuesPageRequest = {
   readonly limit?: number;
 };
 
+type IssueSearch = Search<OpenIssue, PageOfIssues, IssuesPageRequest> & {
+  /** How many issues of each code are open, of all codes. */
+  count(): Promise<IssueCounts>;
+};
+
 /**
  * What is wrong with single teams, customers, subscriptions and events, each with its evidence and what can be
  * done about it: all of it, or what has this code.
@@ -332,7 +337,8 @@ export type IssuesPageRequest = {
  * @example
  * ```ts
  * const { issues } = await findIssues(context, 'parked-events').page();
- * console.log(issues.length); // 0
+ * const counts = await findIssues(context).count();
+ * console.log(issues.length, counts['out-of-sync'].count); // 0 0
  * for await (const { code, subject, remedies } of findIssues(context).all()) {
  *   console.log(code, subject.kind, subject.id, remedies);
  * }
@@ -341,12 +347,13 @@ export type IssuesPageRequest = {
 export function findIssues(
   { database: { query }, linkByMetadata }: OperateContext,
   code: SubjectIssueCode | null = null,
-): Search<OpenIssue, PageOfIssues, IssuesPageRequest> {
+): IssueSearch {
   const teamKey = linkByMetadata ?? TEAM_KEY;
   const page = ({ cursor = null, limit = 50 }: IssuesPageRequest = {}) =>
     readPage(query, { teamKey, code, cursor, limit });
   return {
     page,
+    count: async () => await countOpenIssues(query, await readHealth(query), teamKey),
     async *all() {
       for (let cursor: IssueCursor | null = null; ; ) {
         const { issues, next }: PageOfIssues = await page({ cursor, limit: EXPORT_PAGE });
@@ -380,22 +387,6 @@ async function readPage(
     }
   }
   return { issues, next: null };
-}
-
-/**
- * How many issues of each code are open.
- *
- * @example
- * ```ts
- * const counts = await countIssues(context);
- * console.log(counts['out-of-sync'].count); // 0
- * ```
- */
-export async function countIssues({
-  database: { query },
-  linkByMetadata,
-}: OperateContext): Promise<IssueCounts> {
-  return await countOpenIssues(query, await readHealth(query), linkByMetadata ?? TEAM_KEY);
 }
 
 /** Counts the open issues of each code; those that the figures have are known. */

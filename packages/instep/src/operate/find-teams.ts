@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, type TeamIssueCode } from '../health/issues.ts';
+import { limitRate } from '../maintenance/stripe-calls.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
 import {
@@ -9,8 +10,10 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
+import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+import { idOf } from '../stripe/api.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { OperateContext, Search } from './context.ts';
-import { teamIdsOfEmail } from './members.ts';
 import {
   DUE_SINCE,
   NAMED_TEAM,
@@ -106,33 +109,53 @@ async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
   return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
 }
 
-/** A customer, or the customers of a subscription, and their teams. */
+/** Customers, and the teams that have one of them. */
 export type FoundCustomers = {
   readonly customerIds: readonly string[];
   readonly teams: readonly NamedTeam[];
+  /** Why Stripe could not be asked: `CONFIG_INVALID` without an API key; `null`: it answered, or was not to be asked. */
+  readonly error: InstepErrorCode | null;
 };
 
 /**
- * Finds the customer with this id, or the customers of the subscription with this id, and their teams. A
- * customer is returned whether it is known or not.
+ * Finds customers and their teams: the customer with an id, which is returned whether it is known or not; the customers
+ * of the subscription with this id; or those that Stripe has with exactly an email address, in upper and lower case as
+ * Stripe has it: the newest 100. The address is not logged.
  *
  * @example
  * ```ts
- * const { teams } = await findCustomers(context, 'cus_123');
- * console.log(teams.length); // 0
+ * const { teams } = await findCustomers(context, { id: 'cus_123' });
+ * const { customerIds, error } = await findCustomers(context, { email: 'ada@example.com' });
+ * console.log(teams.length, customerIds.length, error); // 0 0 STRIPE_API_FAILED
  * ```
  */
 export async function findCustomers(
-  { database: { query } }: OperateContext,
-  id: string,
+  { api, database: { query }, logger }: OperateContext,
+  by: { readonly id: string } | { readonly email: string },
   limit = LIMIT,
 ): Promise<FoundCustomers> {
-  return await findByCustomer(query, id, limit);
+  if ('id' in by) return await findByCustomer(query, by.id, limit);
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  try {
+    const { listCustomers } = limitRate(api, query);
+    const { objects } = await listCustomers({ cursor: null, email: by.email }, signal);
+    const customerIds = objects.flatMap((one) => idOf(one) ?? []);
+    return { customerIds, teams: await readNamedTeamsOf(query, customerIds), error: null };
+  } catch (err) {
+    if (!(err instanceof InstepError) || err.code.startsWith('DATABASE')) throw err;
+    logger.warn({ err }, 'search for a customer at Stripe failed');
+    const isForbidden = err instanceof StripeApiFailed && err.isForbidden;
+    const code = signal.aborted ? 'DEADLINE_EXCEEDED' : err.code;
+    return { customerIds: [], teams: [], error: isForbidden ? 'STRIPE_KEY_FORBIDDEN' : code };
+  }
 }
+
+/** Shorter than the deadline of a request, which also reads the customers. */
+const DEADLINE_MS = 5_000;
 
 async function findByCustomer(query: Query, id: string, limit: number): Promise<FoundCustomers> {
   const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
-  return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };
+  return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit), error: null };
 }
 
 /**
@@ -424,3 +447,77 @@ function conditionsOf(
 
 const hasOneOf = (issues: readonly TeamIssueCode[]) =>
   `(${issues.map((issue) => HAS_ISSUE[issue]).join(' or ') || 'false'})`;
+
+/** Nobody can be looked up: no table says which users belong to which teams. */
+export class MembersUnknown extends InstepError {
+  readonly code = 'MEMBERS_UNKNOWN';
+
+  constructor() {
+    super(
+      'no table of members was recognized, so teams can not be found by the email address of a person: ' +
+        'declare it as `members` in INSTEP_TABLES (docs/configuration.md)',
+    );
+  }
+}
+
+/** SQL for the users of teams who are not deleted. @throws MembersUnknown */
+function members({ members, users }: ApplicationTables): string {
+  if (members === null) throw new MembersUnknown();
+  return `
+               ${members.rows} as member
+                 join ${users.rows} as person
+                   on person.id = member.user_id
+                  and person.deleted_at is null`;
+}
+
+/**
+ * SQL for the ids of the teams of the people with this email address, as it was entered or in lower case, as apps store
+ * it. An index on the app's column finds both.
+ *
+ * @throws MembersUnknown
+ */
+const teamIdsOfEmail = (tables: ApplicationTables, parameter: string) => `array(
+               select member.team_id
+                 from ${members(tables)}
+                where person.email in (${parameter}, lower(${parameter}))
+             )`;
+
+const READ_PEOPLE = (tables: ApplicationTables) => `
+      select asked.id as "teamId", person.email
+        from unnest($1::text[]) as asked (id)
+       cross join lateral (
+               select email
+                 from ${members(tables)}
+                where member.team_id = ${idFrom(tables.teams.idType, 'asked.id')}
+                order by email
+                limit $2
+             ) as person`;
+
+/** The number of people of each team that are read. */
+const MAX_PEOPLE = 3;
+
+/**
+ * The email addresses of the first people of each team, by the team's id as text; none if no table says which users
+ * belong to which teams.
+ *
+ * @example
+ * ```ts
+ * console.log((await readPeople(context, [1])).get('1')); // undefined
+ * ```
+ */
+export async function readPeople(
+  { database: { query } }: OperateContext,
+  teamIds: readonly ApplicationId[],
+): Promise<ReadonlyMap<string, readonly string[]>> {
+  const values = [teamIds.map(String), MAX_PEOPLE];
+  const people = new Map<string, string[]>();
+  try {
+    type Row = { readonly teamId: string; readonly email: string };
+    for (const row of await query<Row>({ name: 'read_people', text: READ_PEOPLE, values })) {
+      people.set(row.teamId, [...(people.get(row.teamId) ?? []), row.email]);
+    }
+  } catch (error) {
+    if (!(error instanceof MembersUnknown)) throw error;
+  }
+  return people;
+}

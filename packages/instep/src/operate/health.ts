@@ -8,10 +8,7 @@ import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals, readRefusedSessions } from '../maintenance/responses.ts';
-import {
-  readTeamCounts as readLastTeamCounts,
-  type TeamCounts,
-} from '../maintenance/team-counts.ts';
+import { readTeamCounts } from '../maintenance/team-counts.ts';
 import { commitNothing, type Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { outsideSpans } from '../runtime/tracing.ts';
@@ -109,7 +106,7 @@ export async function reportHealth(
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
     readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
-    readLastTeamCounts(query),
+    readTeamCounts({ database: { query } }),
     readFailedJobs(query),
     readRefusals(query),
     readRefusedSessions(query),
@@ -155,21 +152,6 @@ export async function reportHealth(
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
 const FOLLOWING_MS = 60_000;
-
-/**
- * The number of teams by status, plan, product and issues, as the job `team-counts` last counted them; `null`
- * before its first run.
- *
- * @example
- * ```ts
- * for (const { status, plan, teams } of (await readTeamCounts(context))?.groups ?? []) {
- *   console.log(status, plan, teams);
- * }
- * ```
- */
-export async function readTeamCounts({ database }: OperateContext): Promise<TeamCounts | null> {
-  return await readLastTeamCounts(database.query);
-}
 
 /**
  * Checks what Instep needs besides the database: the configuration, Stripe's API and its webhook endpoints, the clock,

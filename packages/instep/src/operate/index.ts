@@ -66,7 +66,12 @@ export type {
 export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { ResponsesRow } from '../maintenance/responses.ts';
 export { DELAY_BOUNDS_SECONDS, type SlotSeconds } from '../maintenance/statistics.ts';
-export type { FilterValues, TeamCounts, TeamGroup } from '../maintenance/team-counts.ts';
+export {
+  type FilterValues,
+  readTeamCounts,
+  type TeamCounts,
+  type TeamGroup,
+} from '../maintenance/team-counts.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
@@ -90,14 +95,16 @@ export {
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
 } from '../stripe/parse-event.ts';
-export { ACTIONS, type Action, type ActionRequest, type ActOptions } from './actions.ts';
-export type {
-  ActionResult,
-  BulkProgress,
-  Candidate,
-  ComparedPlans,
-  OperatorAction,
-  Subject,
+export type { ActionRequest, ActOptions } from './actions.ts';
+export {
+  ACTIONS,
+  type Action,
+  type ActionResult,
+  type BulkProgress,
+  type Candidate,
+  type ComparedPlans,
+  type OperatorAction,
+  type Subject,
 } from './audit.ts';
 export {
   BULK_UNDO,
@@ -153,7 +160,6 @@ export {
 } from './find-actions.ts';
 export {
   type ComparisonIssue,
-  countIssues,
   findIssues,
   type IssueCursor,
   type IssueEvidence,
@@ -161,45 +167,41 @@ export {
   type OpenIssue,
   type PageOfIssues,
 } from './find-issues.ts';
-export type { OneOf, TeamFilter, TeamOrder, TeamSort } from './find-teams.ts';
 export {
   countDue,
   type FoundCustomers,
   findCustomers,
   findTeams,
+  type OneOf,
   type PageOfTeams,
+  readPeople,
   readTeam,
+  type TeamFilter,
+  type TeamOrder,
+  type TeamSort,
   type TeamsPageRequest,
   type TeamsStart,
 } from './find-teams.ts';
-export {
-  checkHealth,
-  examineInstallation,
-  type HealthReport,
-  readTeamCounts,
-} from './health.ts';
-export {
-  type AffectedTeam,
-  type Incident,
-  type LateEvents,
-  type Period,
-  readIncident,
-} from './incident.ts';
-export { type CustomersAtStripe, findCustomersAtStripe, readPeople } from './members.ts';
+export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
 export {
+  type AffectedTeam,
   type Delays,
+  type Incident,
   type Interruption,
+  type LateEvents,
+  type Period,
   RESPONSE_CLASSES,
+  readIncident,
   readStatistics,
   type Slot,
   type Statistics,
   type StatisticsRequest,
 } from './statistics.ts';
+export type { HistoryEntry } from './team-history.ts';
 export {
-  type HistoryEntry,
   type PlanStep,
   readTimeline,
   type Timeline,

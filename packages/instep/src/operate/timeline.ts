@@ -1,12 +1,7 @@
 import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import type { SubscriptionState } from '../core/subscription-event.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
-import { type ParsedRow, parseLog } from '../event-log/decisions.ts';
-import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
-import { type Explanation, explainLog } from '../event-log/explain.ts';
-import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {
@@ -14,12 +9,18 @@ import {
   type PlanChange,
   readTeamChanges,
 } from '../postgres/statements/plan-changes.ts';
-import { readProductNames } from '../postgres/statements/products.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
-import { type FormerCustomer, readFormerCustomers } from './former-customers.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
+import {
+  type CustomerHistory,
+  explainHistory,
+  type HistoryEntry,
+  nameOfEvent,
+  readFormerCustomers,
+  withFormerCustomers,
+} from './team-history.ts';
 
 /** Something that happened to a team. */
 export type TimelineItem = {
@@ -304,10 +305,6 @@ function itemOf({ item, changes }: Entry): TimelineItem {
   return { ...item, plans, atMs };
 }
 
-/** Several events can have the same name, but seldom. Only an applied event changes a plan. */
-const nameOfEvent = ({ outcome, eventId, createdAtMs }: EventRow) =>
-  `${outcome === 'applied'} ${eventId} ${createdAtMs}`;
-
 function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
   const isOfEvent = cause === 'event' || cause === 'snapshot';
   return isOfEvent ? `true ${eventId} ${eventCreatedAt?.getTime()}` : '';
@@ -338,139 +335,4 @@ function isDueTo(change: PlanChange, { item, changes }: Entry): boolean {
     case 'change':
       return false;
   }
-}
-
-/** An event of a customer's history: what it said, how it was decided, and why. */
-export type HistoryEntry = Explanation & {
-  readonly event: EventRow;
-  readonly subscription: SubscriptionState;
-};
-
-/** A part of a customer's history, in the order of arrival. */
-export type CustomerHistory = {
-  readonly entries: readonly HistoryEntry[];
-  /** Older events are before this position; `null` when there are none. */
-  readonly before: number | null;
-  /** The names of some that are older. */
-  readonly older: ReadonlySet<string>;
-  /** Events received before this time may have been pruned; `null`: none were. */
-  readonly prunedBeforeMs: number | null;
-};
-
-/**
- * The number of events around an explained one from which its decision is recomputed. In a longer history the
- * reason for an event can be unknown.
- */
-export const EVENTS_AROUND = 250;
-
-type HistoryRequest = {
-  readonly planSelection: PlanSelection;
-  /** Only events before this position. */
-  readonly before: number;
-  readonly limit: number;
-};
-
-/** Explains the events of a team's customer, or of a former one; none for a team without one. */
-export async function explainHistory(
-  query: Query,
-  {
-    id,
-    customerId,
-    sinceMs = 0,
-    untilMs,
-  }: Pick<NamedTeam, 'id' | 'customerId'> & Partial<Omit<FormerCustomer, 'customerId'>>,
-  { planSelection, before, limit }: HistoryRequest,
-): Promise<CustomerHistory> {
-  if (customerId === null) {
-    return { entries: [], before: null, older: new Set(), prunedBeforeMs: null };
-  }
-  const range = { after: 0, upTo: before - 1 };
-  const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
-  const log = parseLog((await readEvents(query, { customerId, untilMs }, range, newest)).reverse());
-  const prunedBeforeMs = await readPrunedBefore(query);
-  const names = await readNames(query, log);
-  const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
-  const ofTeam = log.filter(({ event }) => event.receivedAtMs >= sinceMs);
-  const shown = ofTeam.slice(-limit);
-  return {
-    entries: shown.map(({ event, parsed: { subscription } }) => ({
-      event,
-      subscription,
-      ...explain(event),
-    })),
-    older: new Set(ofTeam.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
-    before: ofTeam.length > limit ? (shown[0]?.event.position ?? null) : null,
-    prunedBeforeMs,
-  };
-}
-
-type OfTeam = {
-  readonly id: ApplicationId;
-  readonly former: readonly FormerCustomer[];
-  /** The history of its customer. */
-  readonly own: CustomerHistory;
-};
-
-/** The history of a team's customer together with those of its former ones, as far as this page goes back. */
-async function withFormerCustomers(
-  query: Query,
-  { id, former, own }: OfTeam,
-  request: HistoryRequest,
-): Promise<CustomerHistory> {
-  const { limit } = request;
-  let whole = own;
-  for (const one of former) {
-    const oldest = whole.entries[whole.entries.length - limit];
-    if (oldest !== undefined && oldest.event.receivedAtMs > one.untilMs) {
-      return { ...whole, before: oldest.event.position };
-    }
-    const other = await explainHistory(query, { id, ...one }, request);
-    const all = [...whole.entries, ...other.entries].sort(
-      (one, other) => one.event.position - other.event.position,
-    );
-    const left = all.slice(0, -limit).map(({ event }) => nameOfEvent(event));
-    const entries = all.slice(-limit);
-    const isMore = left.length > 0 || whole.before !== null || other.before !== null;
-    whole = {
-      entries,
-      before: isMore ? (entries[0]?.event.position ?? null) : null,
-      older: new Set([...whole.older, ...other.older, ...left]),
-      prunedBeforeMs: whole.prunedBeforeMs ?? other.prunedBeforeMs,
-    };
-  }
-  return whole;
-}
-
-/** The positions of the events before and after one of them in the timeline of a team; `null`: there is none. */
-export async function readNeighborsOfTeam(
-  query: Query,
-  team: NamedTeam,
-  position: number,
-): Promise<Neighbors> {
-  const own = team.customerId === null ? [] : [{ customerId: team.customerId }];
-  const periods = [...own, ...(await readFormerCustomers(query, team))];
-  const older = { order: 'newest first', limit: 1 } as const;
-  const newer = { order: 'oldest first', limit: 1 } as const;
-  const read = async (range: PositionRange, page: typeof older | typeof newer) => {
-    const found = await Promise.all(periods.map((one) => readEvents(query, one, range, page)));
-    return found.flat().map((event) => event.position);
-  };
-  const before = await read({ after: 0, upTo: position - 1 }, older);
-  const after = await read({ after: position, upTo: Number.MAX_SAFE_INTEGER }, newer);
-  return {
-    previous: before.length === 0 ? null : Math.max(...before),
-    next: after.length === 0 ? null : Math.min(...after),
-  };
-}
-
-/** The events beside one of them, by their positions; `null`: there is none. */
-export type Neighbors = { readonly previous: number | null; readonly next: number | null };
-
-/** The names of the products of these events. */
-export async function readNames(
-  query: Query,
-  log: readonly ParsedRow<EventRow>[],
-): Promise<Map<string, string>> {
-  const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
-  return await readProductNames(query, [...new Set(productIds)]);
 }

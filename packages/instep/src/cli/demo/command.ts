@@ -33,10 +33,10 @@ import {
   paint,
   planCells,
   print,
+  stopSignal,
   tableHead,
   tableLine,
 } from '../output.ts';
-import { stopSignal } from '../signals.ts';
 import {
   createActivity,
   createCases,

@@ -1,0 +1,255 @@
+import type { ApplicationId } from '../core/application.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
+import type { SubscriptionState } from '../core/subscription-event.ts';
+import { PLAN_FIELDS } from '../core/transition.ts';
+import { type ParsedRow, parseLog } from '../event-log/decisions.ts';
+import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
+import { type Explanation, explainLog } from '../event-log/explain.ts';
+import { readPrunedBefore } from '../event-log/prune.ts';
+import type { Query } from '../postgres/database.ts';
+import { columnOfPlan } from '../postgres/statements/plan-changes.ts';
+import { readProductNames } from '../postgres/statements/products.ts';
+import type { NamedTeam } from './named-teams.ts';
+
+/** An event of a customer's history: what it said, how it was decided, and why. */
+export type HistoryEntry = Explanation & {
+  readonly event: EventRow;
+  readonly subscription: SubscriptionState;
+};
+
+/** A part of a customer's history, in the order of arrival. */
+export type CustomerHistory = {
+  readonly entries: readonly HistoryEntry[];
+  /** Older events are before this position; `null` when there are none. */
+  readonly before: number | null;
+  /** The names of some that are older. */
+  readonly older: ReadonlySet<string>;
+  /** Events received before this time may have been pruned; `null`: none were. */
+  readonly prunedBeforeMs: number | null;
+};
+
+/**
+ * The number of events around an explained one from which its decision is recomputed. In a longer history the
+ * reason for an event can be unknown.
+ */
+export const EVENTS_AROUND = 250;
+
+type HistoryRequest = {
+  readonly planSelection: PlanSelection;
+  /** Only events before this position. */
+  readonly before: number;
+  readonly limit: number;
+};
+
+/** Explains the events of a team's customer, or of a former one; none for a team without one. */
+export async function explainHistory(
+  query: Query,
+  {
+    id,
+    customerId,
+    sinceMs = 0,
+    untilMs,
+  }: Pick<NamedTeam, 'id' | 'customerId'> & Partial<Omit<FormerCustomer, 'customerId'>>,
+  { planSelection, before, limit }: HistoryRequest,
+): Promise<CustomerHistory> {
+  if (customerId === null) {
+    return { entries: [], before: null, older: new Set(), prunedBeforeMs: null };
+  }
+  const range = { after: 0, upTo: before - 1 };
+  const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
+  const log = parseLog((await readEvents(query, { customerId, untilMs }, range, newest)).reverse());
+  const prunedBeforeMs = await readPrunedBefore(query);
+  const names = await readNames(query, log);
+  const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
+  const ofTeam = log.filter(({ event }) => event.receivedAtMs >= sinceMs);
+  const shown = ofTeam.slice(-limit);
+  return {
+    entries: shown.map(({ event, parsed: { subscription } }) => ({
+      event,
+      subscription,
+      ...explain(event),
+    })),
+    older: new Set(ofTeam.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
+    before: ofTeam.length > limit ? (shown[0]?.event.position ?? null) : null,
+    prunedBeforeMs,
+  };
+}
+
+type OfTeam = {
+  readonly id: ApplicationId;
+  readonly former: readonly FormerCustomer[];
+  /** The history of its customer. */
+  readonly own: CustomerHistory;
+};
+
+/** The history of a team's customer together with those of its former ones, as far as this page goes back. */
+export async function withFormerCustomers(
+  query: Query,
+  { id, former, own }: OfTeam,
+  request: HistoryRequest,
+): Promise<CustomerHistory> {
+  const { limit } = request;
+  const oldest = own.entries[own.entries.length - limit];
+  const onPage = former.filter((one) => (oldest?.event.receivedAtMs ?? 0) <= one.untilMs);
+  const others = await Promise.all(
+    onPage.map((one) => explainHistory(query, { id, ...one }, request)),
+  );
+  const histories = [own, ...others];
+  const all = histories
+    .flatMap((one) => one.entries)
+    .sort((one, other) => one.event.position - other.event.position);
+  const entries = all.slice(-limit);
+  const left = all.slice(0, -limit);
+  const isMore =
+    left.length > 0 ||
+    onPage.length < former.length ||
+    histories.some(({ before }) => before !== null);
+  return {
+    entries,
+    before: isMore ? (entries[0]?.event.position ?? null) : null,
+    older: new Set([
+      ...histories.flatMap((one) => [...one.older]),
+      ...left.map(({ event }) => nameOfEvent(event)),
+    ]),
+    prunedBeforeMs: histories.find((one) => one.prunedBeforeMs !== null)?.prunedBeforeMs ?? null,
+  };
+}
+
+/** The positions of the events before and after one of them in the timeline of a team; `null`: there is none. */
+export async function readNeighborsOfTeam(
+  query: Query,
+  team: NamedTeam,
+  position: number,
+): Promise<Neighbors> {
+  const own = team.customerId === null ? [] : [{ customerId: team.customerId }];
+  const periods = [...own, ...(await readFormerCustomers(query, team))];
+  const older = { order: 'newest first', limit: 1 } as const;
+  const newer = { order: 'oldest first', limit: 1 } as const;
+  const read = async (range: PositionRange, page: typeof older | typeof newer) => {
+    const found = await Promise.all(periods.map((one) => readEvents(query, one, range, page)));
+    return found.flat().map((event) => event.position);
+  };
+  const before = await read({ after: 0, upTo: position - 1 }, older);
+  const after = await read({ after: position, upTo: Number.MAX_SAFE_INTEGER }, newer);
+  return {
+    previous: before.length === 0 ? null : Math.max(...before),
+    next: after.length === 0 ? null : Math.min(...after),
+  };
+}
+
+/** The events beside one of them, by their positions; `null`: there is none. */
+export type Neighbors = { readonly previous: number | null; readonly next: number | null };
+
+/** The names of the products of these events. */
+export async function readNames(
+  query: Query,
+  log: readonly ParsedRow<EventRow>[],
+): Promise<Map<string, string>> {
+  const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
+  return await readProductNames(query, [...new Set(productIds)]);
+}
+
+/** Several events can have the same name, but seldom. Only an applied event changes a plan. */
+export const nameOfEvent = ({ outcome, eventId, createdAtMs }: EventRow) =>
+  `${outcome === 'applied'} ${eventId} ${createdAtMs}`;
+
+/** A customer that a team no longer has, and the time of its events that belong to the team, since 1970. */
+type FormerCustomer = {
+  readonly customerId: string;
+  /** Also events that waited for the team count; 0 unless another team had the customer before. */
+  readonly sinceMs: number;
+  /** When it was replaced or unlinked or, if the application did that unnoticed, when the team last had it for sure. */
+  readonly untilMs: number;
+};
+
+const IS_CLEARED = `cause = 'link' and num_nonnulls(${PLAN_FIELDS.map((field) => columnOfPlan(field, 'after')).join(', ')}) = 0`;
+
+// The audit of links has an index of customers and teams, and the history of plans one of teams: no statement reads
+// more than the rows of this team and of its customers.
+const READ_FORMER_CUSTOMERS = `
+      with recursive had as (
+        (
+          select $2::text as customer_id
+           union
+          select customer_id
+            from instep.plan_changes
+           where team_id = $1
+           union
+          select outcome ->> 'customerId'
+            from instep.operator_actions
+           where subject = 'team:' || $1
+             and outcome ->> 'code' in ('linked', 'unlinked')
+        )
+         union
+        select outcome ->> 'former'
+          from had
+          join instep.operator_actions
+            on linked_customer_id = had.customer_id
+           and linked_team_id = $1
+      ), linked as materialized (
+        select linked_customer_id, linked_team_id, acted_at, outcome ->> 'former' as former
+          from instep.operator_actions
+         where linked_team_id is not null
+           and linked_customer_id in (select customer_id from had)
+      ), evidence as materialized (
+        select customer_id, changed_at as at, ${IS_CLEARED} as is_end
+          from instep.plan_changes
+         where team_id = $1
+         union all
+        select linked_customer_id, acted_at, false
+          from linked
+         where linked_team_id = $1
+         union all
+        select former, acted_at, true
+          from linked
+         where linked_team_id = $1
+           and former <> linked_customer_id
+         union all
+        select outcome ->> 'customerId', acted_at, true
+          from instep.operator_actions
+         where subject = 'team:' || $1
+           and outcome ->> 'code' = 'unlinked'
+      ), last as (
+        select distinct on (customer_id) customer_id, at, is_end
+          from evidence
+         where customer_id is distinct from $2
+           and customer_id is not null
+         order by customer_id, at desc, is_end desc
+      )
+      select customer_id as "customerId",
+             (extract(epoch from case
+               when exists (
+                 select
+                   from linked
+                  where linked_customer_id = last.customer_id
+                    and linked_team_id <> $1
+                    and acted_at < first.at
+               ) then first.at
+               else 'epoch'
+             end) * 1000)::bigint as "sinceMs",
+             (extract(epoch from coalesce((
+               select min(evidence.at)
+                 from evidence
+                where evidence.customer_id is distinct from last.customer_id
+                  and evidence.at > last.at
+                  and not last.is_end
+             ), last.at)) * 1000)::bigint as "untilMs"
+        from last
+       cross join lateral (
+               select min(evidence.at) as at
+                 from evidence
+                where evidence.customer_id = last.customer_id
+             ) as first
+       order by "untilMs" desc`;
+
+/** The former customers of a team, the last one first, from the audit and the history of plans. */
+export async function readFormerCustomers(
+  query: Query,
+  { id, customerId }: { readonly id: ApplicationId; readonly customerId: string | null },
+): Promise<FormerCustomer[]> {
+  return await query<FormerCustomer>({
+    name: 'read_former_customers',
+    text: READ_FORMER_CUSTOMERS,
+    values: [String(id), customerId],
+  });
+}
