@@ -1,10 +1,10 @@
+import { linkTeam } from 'instep/src/access/current-plan.ts';
 import { GrantRefused, setGrant } from 'instep/src/access/grants.ts';
 import { completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { ReconcileServices } from 'instep/src/maintenance/reconcile/progress.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
 import { grantedRecord, type TeamRecord } from '../expected-team.ts';
@@ -81,7 +81,7 @@ export class Application {
   async #run(step: ApplicationStep): Promise<void> {
     switch (step.kind) {
       case 'link':
-        await untilAvailable(() => linkTeam(this.#query, this.#teamId, this.#history.customerId));
+        await untilAvailable(() => this.#link());
         break;
       case 'relink':
         await this.#relink(step.how);
@@ -96,6 +96,13 @@ export class Application {
         await this.#endGrant(step.isRevoked);
         break;
     }
+  }
+
+  #link(): Promise<boolean> {
+    const options = { planSelection: this.#planSelection };
+    return this.#database.transaction((query) =>
+      linkTeam(query, this.#teamId, this.#history.customerId, options),
+    );
   }
 
   async #relink(how: Extract<Step, { kind: 'relink' }>['how']): Promise<void> {

@@ -1,8 +1,9 @@
+import { readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
-import { createFillDueTeams, createGrantsJob } from 'instep/src/maintenance/jobs.ts';
+import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
 import {
   createParkedEventsJob,
   readCustomersOfParkedEvents,
@@ -11,6 +12,7 @@ import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
+import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
@@ -33,7 +35,7 @@ const PRUNE_INTERVAL_MS = 50;
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
-  const fillDueTeams = createFillDueTeams({ database, planSelection, logger });
+  const settling = { database, planSelection, logger, againAfterMs: 0 };
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob({
       query,
@@ -42,7 +44,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       maxLoad: Number.POSITIVE_INFINITY,
       againAfterMs: 0,
     }),
-    'empty-teams': async () => void (await fillDueTeams()),
+    'empty-teams': createSettleJob(readEmptyTeams, settling),
     'ambiguous-order': createAmbiguousOrderJob({
       query,
       ingest,
@@ -51,7 +53,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       now,
       nonce,
     }),
-    grants: createGrantsJob({ database, planSelection, logger, againAfterMs: 0 }),
+    grants: createSettleJob(readTeamsOfDueGrants, settling),
     names: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

@@ -11,9 +11,9 @@ import {
 } from 'instep/operate';
 import { readGrants, readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import { readAccess } from 'instep/src/access/team-access.ts';
-import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
+import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
-import { createGrantsJob } from 'instep/src/maintenance/jobs.ts';
+import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
 import { performForTeam } from 'instep/src/operate/perform.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -72,8 +72,10 @@ const causes = async () =>
 const expire = () => query(`update instep.grants set ends_at = now() where closed_at is null`);
 
 /** Runs the job as an instance does that knows nothing yet. */
-const runJob = () =>
-  createGrantsJob({ database, planSelection: 'newest', logger: createLogger('silent') })(signal);
+const runJob = () => {
+  const options = { database, planSelection: 'newest', logger: createLogger('silent') } as const;
+  return createSettleJob(readTeamsOfDueGrants, options)(signal);
+};
 
 async function findByHand(): Promise<void> {
   await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
@@ -275,9 +277,11 @@ describe('the job', () => {
     await grantTo(id, PARTNER);
     expect(await planOf(id)).toEqual(GRANTED);
     const due = { afterId: null, limit: 10, exceptIds: [] };
-    expect((await readTeamsOfDueGrants(query, 'newest', due)).found).toEqual([]);
+    const dueWith = async (planSelection: PlanSelection) =>
+      (await readTeamsOfDueGrants(query, due, planSelection)).found;
+    expect(await dueWith('newest')).toEqual([]);
     // The older subscription is still active, and decides with the other setting.
-    expect((await readTeamsOfDueGrants(query, 'best', due)).found).toEqual([String(id)]);
+    expect(await dueWith('best')).toEqual([String(id)]);
     const withoutId = JSON.parse(eventBody({ customerId: 'cus_1', createdSeconds: NOW }));
     delete withoutId.data.object.id;
     await account.ingest([received(JSON.stringify(withoutId))]);
@@ -286,22 +290,19 @@ describe('the job', () => {
       providerSubscriptionId: null,
       providerProductId: 'prod_1',
     });
-    expect((await readTeamsOfDueGrants(query, 'newest', due)).found).toEqual([]);
+    expect(await dueWith('newest')).toEqual([]);
   });
 
-  test.each(['empty-teams', 'grants'])(
-    'gives a team the plan of the customer that the application linked (%s)',
-    async (job) => {
-      await newTeam('cus_1');
-      await happen('active', 1);
-      await query('truncate teams');
-      const id = await newTeam();
-      await grantTo(id, PARTNER);
-      await query(`update teams set provider_customer_id = 'cus_1'`);
-      await (job === 'grants' ? runJob() : fillEmptyTeams(database, 'newest', ['cus_1']));
-      expect(await planOf(id)).toMatchObject({ planName: 'Pro', providerSubscriptionId: 'sub_1' });
-    },
-  );
+  test('gives a team the plan of the customer that the application linked', async () => {
+    await newTeam('cus_1');
+    await happen('active', 1);
+    await query('truncate teams');
+    const id = await newTeam();
+    await grantTo(id, PARTNER);
+    await query(`update teams set provider_customer_id = 'cus_1'`);
+    await runJob();
+    expect(await planOf(id)).toMatchObject({ planName: 'Pro', providerSubscriptionId: 'sub_1' });
+  });
 
   test('closes the grants of deleted teams, and leaves locked teams for later', async () => {
     const [gone, locked] = [await newTeam(), await newTeam()];

@@ -1,10 +1,11 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
 import { expect, test } from 'vitest';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
+
+const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
 const log = useLog();
 
@@ -45,7 +46,7 @@ test('parked events are applied, in order, once a team has their customer', asyn
   const unlinked = await log.events(['replay', '--outcome', 'parked', '--json']);
   expect(jsonLines(unlinked.stdout)).toMatchObject([{ outcome: 'parked' }, { outcome: 'parked' }]);
   const teamId = await log.addTeam('cus_of_another');
-  await linkTeam(log.database.query, teamId, customerId);
+  await log.database.query(LINK, [teamId, customerId]);
   const { code, stdout, stderr } = await log.events(['replay', '--outcome', 'parked', '--json']);
   expect({ code, stderr }).toEqual({ code: 0, stderr: '1 applied, 1 stale\n' });
   const common = { position: expect.any(Number), was: 'parked', teamIds: [teamId], error: null };

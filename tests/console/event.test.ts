@@ -1,9 +1,10 @@
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
+
+const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
 const account = await openAccount();
 const { database, ingest } = account;
@@ -130,7 +131,7 @@ describe('Replay', () => {
     );
 
     const teamId = await addTeam(database.query, { name: 'Acme', customerId: null });
-    await linkTeam(database.query, teamId, customerId);
+    await database.query(LINK, [teamId, customerId]);
     expect((await pages.get(`/events/${position}`)).text).toMatch(/Replay (?!.*Link team)/);
     const { status, text } = await pages.post(`/events/${position}/replay`);
     expect(status).toBe(200);

@@ -1,8 +1,8 @@
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
+import { linkTeam as link } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { linkTeam as link } from 'instep/src/postgres/statements/lock-teams.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -115,7 +115,8 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await ingest([receivedEvent({ customerId, productId, createdSeconds: 1_900_000_000 })]);
     await writeProductName(query, productId, 'Late');
     await lookUpNames(other);
-    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`));
+    const options = { planSelection: 'newest' } as const;
+    await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`, options));
     await query(
       change.startsWith('create')
         ? 'drop rule note on teams; drop table notes'

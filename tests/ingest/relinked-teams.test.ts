@@ -1,9 +1,8 @@
+import { linkTeam } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { fillEmptyTeams } from 'instep/src/ingest/apply-batch.ts';
-import { createFillDueTeams, createJobs } from 'instep/src/maintenance/jobs.ts';
+import { createJobs, createSettleJob } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam, readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -35,8 +34,25 @@ async function teamWithPlan() {
 
 const logger = createLogger('silent');
 
-const fillDueTeams = () =>
-  createFillDueTeams({ database: store.database, planSelection: 'newest', logger })();
+/** A job as of an instance that has just started. A run returns the ids of the teams that got a plan. */
+function createJob(database: Database = store.database) {
+  const run = createSettleJob(readEmptyTeams, { database, planSelection: 'newest', logger });
+  return async (): Promise<ApplicationId[]> => {
+    const { query } = store.database;
+    const [last] = await query<{ id: number }>('select max(id) as id from instep.plan_changes');
+    await run(new AbortController().signal);
+    const text = 'select team_id from instep.plan_changes where id > $1 order by id';
+    const changed = await query<{ team_id: string }>(text, [last?.id ?? 0]);
+    return changed.map(({ team_id }) => Number(team_id));
+  };
+}
+
+const fillDueTeams = () => createJob()();
+
+const link = (teamId: ApplicationId, customerId: string) =>
+  store.database.transaction((query) =>
+    linkTeam(query, teamId, customerId, { planSelection: 'newest' }),
+  );
 
 const addEmptyTeam = (customerId: string) =>
   addTeam(store.database.query, { name: 'Another', customerId });
@@ -76,14 +92,31 @@ describe.each(Object.entries(CHANGES))('when %s', (_, change) => {
 });
 
 test('a team that is linked to another customer loses the plan of the former one', async () => {
-  const { teamId, customerId } = await teamWithPlan();
-  const other = await teamWithPlan();
-  await linkTeam(store.database.query, teamId, store.newCustomer());
+  const { teamId } = await teamWithPlan();
+  await link(teamId, store.newCustomer());
   expect(await store.planOf(teamId)).toEqual(NO_PLAN);
-  await linkTeam(store.database.query, other.teamId, customerId);
-  expect(await fillEmptyTeams(store.database, 'newest', [customerId])).toEqual([other.teamId]);
-  await linkTeam(store.database.query, other.teamId, customerId);
-  expect(await store.planOf(other.teamId)).toMatchObject(ACTIVE);
+});
+
+test('a team that is linked to a customer with a plan gets that in one change', async () => {
+  const { ingest, customerId } = await teamWithPlan();
+  const productId = 'prod_2';
+  await ingest([receivedEvent({ customerId, createdSeconds: 3_000, productId })]);
+  const { teamId, customerId: former } = await teamWithPlan();
+  const changes = () =>
+    run(
+      `select cause, customer_id, provider_product_id_before as before,
+              provider_product_id_after as after
+         from instep.plan_changes where team_id = $1 order by id`,
+      [String(teamId)],
+    );
+  for (let count = 0; count < 2; count += 1) {
+    await link(teamId, customerId);
+    expect(await store.planOf(teamId)).toMatchObject({ ...ACTIVE, providerProductId: productId });
+    expect(await changes()).toEqual([
+      { cause: 'event', customer_id: former, before: null, after: 'prod_1' },
+      { cause: 'link', customer_id: customerId, before: 'prod_1', after: 'prod_2' },
+    ]);
+  }
 });
 
 test('a plan that the application refuses does not stop those of other teams', async () => {
@@ -93,8 +126,7 @@ test('a plan that the application refuses does not stop those of other teams', a
   const otherId = await addEmptyTeam(other.customerId);
   await run(`alter table teams add constraint objection
              check (id <> ${refusedId} or subscription_status is null)`);
-  const database = store.database;
-  const fill = createFillDueTeams({ database, planSelection: 'newest', logger });
+  const fill = createJob();
   expect(await fill()).toEqual([otherId]);
   expect(await store.planOf(otherId)).toMatchObject(ACTIVE);
   expect(await store.planOf(refusedId)).toEqual(NO_PLAN);
@@ -104,7 +136,7 @@ test('a plan that the application refuses does not stop those of other teams', a
   expect(await fillDueTeams()).toEqual([refusedId]);
 });
 
-test('a single refused plan is tried once with its name and once without, and then rests', async () => {
+test('a refused plan rests after the first attempt', async () => {
   const { customerId } = await teamWithPlan();
   const refusedId = await addEmptyTeam(customerId);
   await run(`alter table teams add constraint objection
@@ -117,9 +149,9 @@ test('a single refused plan is tried once with its name and once without, and th
       return store.database.transaction(work);
     },
   };
-  const fill = createFillDueTeams({ database, planSelection: 'newest', logger });
+  const fill = createJob(database);
   for (let count = 0; count < 2; count += 1) expect(await fill()).toEqual([]);
-  expect(transactions).toBe(2);
+  expect(transactions).toBe(1);
   await run('alter table teams drop constraint objection');
   expect(await fillDueTeams()).toEqual([refusedId]);
 });
@@ -133,7 +165,7 @@ test('a trigger that times out for one team does not stop the plans of other tea
       $$begin raise 'canceled by a timeout' using errcode = 'lock_not_available'; end$$`);
   await run(`create trigger refuse_lock before update on teams for each row
              when (new.id = ${busyId}) execute function refuse_lock()`);
-  const fill = createFillDueTeams({ database: store.database, planSelection: 'newest', logger });
+  const fill = createJob();
   expect(await fill()).toEqual([otherId]);
   expect(await fill()).toEqual([]);
   await run('drop function refuse_lock cascade');
@@ -183,7 +215,7 @@ test('a turn ends before the plans are written, so that a slow write delays no o
   expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
   expect(steps).toEqual([
     'acquire_lease',
-    'read_customers_of_empty_teams',
+    'read_empty_teams',
     'save_progress',
     'release_lease',
     'write',

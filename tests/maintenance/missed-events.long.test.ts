@@ -1,5 +1,4 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, expect, test, vi } from 'vitest';
@@ -7,6 +6,8 @@ import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
+
+const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
 const nowSeconds = Math.floor(Date.now() / 1_000);
 const eventOf = (customerId: string) =>
@@ -65,7 +66,7 @@ test('missed events are not requested when CATCH_UP_INTERVAL is off', async () =
   });
   const teamId = await addTeam(service.database.query, { name: 'Late', customerId: null });
   await service.postSigned(eventBody({ customerId: 'cus_parked' }));
-  await linkTeam(service.database.query, teamId, 'cus_parked');
+  await service.database.query(LINK, [teamId, 'cus_parked']);
   await eventuallyActive(teamId);
   expect(await off.stop()).toBe(0);
   expect(paths.slice(before).filter((path) => path.startsWith('/v1/events'))).toEqual([]);

@@ -1,5 +1,4 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { VERSION } from 'instep/src/runtime/packages.ts';
 import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
@@ -7,6 +6,8 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
+
+const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
 const account = {
   productNames: { prod_known: 'Known' } as Record<string, string>,
@@ -52,7 +53,7 @@ describe('parked events', () => {
       { outcome: 'parked' },
       { outcome: 'parked' },
     ]);
-    await linkTeam(service.database.query, teamId, customerId);
+    await service.database.query(LINK, [teamId, customerId]);
     await eventually(teamId, { subscriptionStatus: 'active', planName: 'Known' });
     await vi.waitFor(async () =>
       expect(await outcomesOf(customerId)).toEqual([

@@ -1,6 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { linkTeam } from 'instep/src/postgres/statements/lock-teams.ts';
 import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -16,6 +15,8 @@ import { createDatabase } from '../../support/postgres/test-database.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { CrashPlan, type CrashPoint } from '../crash-plan.ts';
 import type { Scenario } from '../scenario.ts';
+
+const LINK = 'update teams set provider_customer_id = $2 where id = $1';
 
 const SIDES = ['before', 'after'] as const;
 
@@ -93,7 +94,7 @@ class Life {
     const teamId = await addTeam(query, { name: customerId, customerId: null });
     const backward = events.toReversed();
     for (let index = 0; index < backward.length; index += BATCH) {
-      if (index + BATCH >= backward.length / 2) await linkTeam(query, teamId, customerId);
+      if (index + BATCH >= backward.length / 2) await query(LINK, [teamId, customerId]);
       const batch = backward.slice(index, index + BATCH);
       for (const { subscriptionId } of batch) {
         this.#account.advanceTo(subscriptionId, Number.MAX_SAFE_INTEGER - 1_000);

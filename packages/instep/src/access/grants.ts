@@ -1,24 +1,16 @@
 import type { ApplicationId } from '../core/application.ts';
-import {
-  type Grant,
-  isGrantedPlan,
-  NO_SUBSCRIPTIONS,
-  originOf,
-  type PlanSelection,
-  teamPlan,
-} from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import { GRANTING_STATUSES } from '../core/status.ts';
-import { hasPlan, isSamePlan, NO_PLAN } from '../core/transition.ts';
-import type { Database, Query } from '../postgres/database.ts';
+import { hasPlan } from '../core/transition.ts';
+import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
-import { IS_OVER, readOpenGrant } from '../postgres/statements/grants.ts';
+import { closeGrant, IS_OVER, readOpenGrant } from '../postgres/statements/grants.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
-import { noteNamelessProducts } from '../postgres/statements/products.ts';
-import { readCustomers } from '../postgres/statements/subscriptions.ts';
-import { type PageAfter, readTeam, type Team, writePlans } from '../postgres/statements/teams.ts';
+import type { DuePage, Team } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { CodedError } from '../runtime/errors.ts';
+import { writeCurrentPlan } from './current-plan.ts';
 
 /** A plan was not granted, or a grant not revoked. Nothing was changed. docs/errors.md has the remedy of each code. */
 export class GrantRefused extends CodedError<
@@ -116,7 +108,12 @@ export async function setGrant(
   }
   const after = granted && { ...granted, isOver: false };
   const isKept = given !== null && given.planName === undefined;
-  await follow(query, team, { before, after }, { planSelection, operator, isKept });
+  const options = { planSelection, operator, isForced: isKept };
+  const { isGranted } = await writeCurrentPlan(query, team, { before, after }, options);
+  if (isKept && !isGranted) {
+    const message = "a subscription of the team's customer grants a plan: repair the team";
+    throw new GrantRefused('TEAM_HAS_SUBSCRIPTION', message);
+  }
   return { teamId: team.id, planName: granted?.planName ?? null };
 }
 
@@ -140,69 +137,6 @@ function checked(given: GivenGrant, { plan }: Team, nowMs: number): Required<Gra
   if (problem !== false) throw new GrantRefused('GRANT_INVALID', problem);
   return { planName, productId, until, reason };
 }
-
-/** Closes the open grant of a locked team, which an operator revokes unless its end has come. */
-async function closeGrant(query: Query, teamId: ApplicationId, operator: string | null) {
-  await query({
-    name: 'close_grant',
-    text: `
-      update instep.grants as open_grant
-         set revoked_at = case when not ${IS_OVER} then now() end,
-             revoked_by = case when not ${IS_OVER} then $2 end,
-             closed_at  = now()
-       where team_id = $1
-         and closed_at is null`,
-    values: [String(teamId), operator],
-  });
-}
-
-/**
- * Writes the plan that a locked team has with the grant `after`, if it can have that of the grant `before` now. Returns
- * whether that changed the row. A granted plan replaces one that the application wrote, except for a subscription that
- * only the application knows; `isKept`: the row's own plan becomes that of the grant.
- *
- * @throws GrantRefused when a plan can't be kept, because a subscription grants one
- */
-async function follow(
-  query: Query,
-  { id, customerId, plan }: Team,
-  { before, after }: Readonly<Record<'before' | 'after', Grant | null>>,
-  { planSelection, operator = null, isKept = false }: FollowOptions,
-): Promise<boolean> {
-  const { customers, names } = await readCustomers(query, customerId === null ? [] : [customerId]);
-  const customer = customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const shouldBe = teamPlan(customer, planSelection, names, after) ?? NO_PLAN;
-  const isGranted = isGrantedPlan(shouldBe, after);
-  if (isKept && !isGranted) {
-    const message = "a subscription of the team's customer grants a plan: repair the team";
-    throw new GrantRefused('TEAM_HAS_SUBSCRIPTION', message);
-  }
-  const origin = originOf(plan, customer, before);
-  const isReplaced = isGranted ? origin !== 'unknown subscription' : origin === 'instep';
-  if (!isReplaced && !isKept) return false;
-  // What a comparison found about the plan was about the row without the grant.
-  await query({
-    name: 'forget_issues_about_plan',
-    text: 'delete from instep.findings where team_id = $1 and plan is not null',
-    values: [String(id)],
-  });
-  if (isSamePlan(plan, shouldBe)) return false;
-  // The row can lose the granted plan, too: to a subscription of the customer that the application linked.
-  const cause = after === null ? 'grant_ended' : isGranted ? 'grant' : 'link';
-  const team = { id, customerId, plan };
-  await writePlans(query, [{ team, shouldBe, reason: { cause, operator } }]);
-  const { providerProductId, planName } = shouldBe;
-  if (providerProductId !== null && planName === null) {
-    await noteNamelessProducts(query, [providerProductId]);
-  }
-  return true;
-}
-
-type FollowOptions = Pick<GrantOptions, 'planSelection'> & {
-  /** Whose change it is; nobody's when the end of a grant has come. */
-  readonly operator?: string | null;
-  readonly isKept?: boolean;
-};
 
 const GRANTS = `status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
@@ -249,8 +183,8 @@ const FIND_DUE = ({ teams }: ApplicationTables) => `found as (
 /** The teams of the next grants whose row does not follow their grant, by id as text, except some. */
 export async function readTeamsOfDueGrants(
   query: Query,
+  { afterId, limit, exceptIds }: DuePage,
   planSelection: PlanSelection,
-  { afterId, limit, exceptIds }: PageAfter & { readonly exceptIds: readonly string[] },
 ): Promise<Examined<string>> {
   const { found, examinedTo } = await examine<{ teamId: string }, string>(query, {
     name: 'read_teams_of_due_grants',
@@ -267,25 +201,4 @@ export async function readTeamsOfDueGrants(
     values: [afterId, exceptIds, limit, planSelection],
   });
   return { found: found.map(({ teamId }) => teamId), examinedTo };
-}
-
-/**
- * Makes a team's row follow its grant, which it closes if its end has come. Returns whether anything changed; not
- * while another transaction has locked the team.
- */
-export async function settleGrant(
-  database: Database,
-  teamId: string,
-  planSelection: PlanSelection,
-): Promise<boolean> {
-  return await database.transaction(async (query) => {
-    const team = await lockTeam(query, teamId, 'no key update skip locked');
-    if (team === null && (await readTeam(query, teamId)) !== null) return false;
-    const before = await readOpenGrant(query, teamId);
-    if (before === null) return false;
-    if (before.isOver) await closeGrant(query, teamId, null);
-    const after = before.isOver ? null : before;
-    if (team === null) return before.isOver;
-    return (await follow(query, team, { before, after }, { planSelection })) || before.isOver;
-  });
 }

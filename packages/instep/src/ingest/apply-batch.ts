@@ -1,4 +1,3 @@
-import type { ApplicationId } from '../core/application.ts';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import {
   type Grants,
@@ -10,8 +9,8 @@ import {
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import type { AtCommit, Database, Query } from '../postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused, databaseError, nextStepAfter } from '../postgres/errors.ts';
+import type { AtCommit, Query } from '../postgres/database.ts';
+import { DatabaseBusy, databaseError, nextStepAfter } from '../postgres/errors.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
   deleteRepeated,
@@ -52,8 +51,6 @@ type ApplyOptions = {
   onLinked?: (teams: readonly LinkedTeam[]) => void;
   /** Gets the changes of teams before they are written. */
   onChanges?: (changes: readonly TeamWrite[]) => void;
-  /** The name of the operator who linked the teams. */
-  operator?: string | null;
 };
 
 /**
@@ -189,20 +186,6 @@ async function tryToLink(query: Query, teamId: string, customerId: string) {
   }
 }
 
-/** Fills the empty plan columns of these customers' teams. Returns the ids of the changed teams. */
-async function applyCustomers(
-  transaction: Transaction,
-  customerIds: readonly string[],
-  options: ApplyOptions,
-): Promise<ApplicationId[]> {
-  const { query } = transaction;
-  const { teams } = await lockAvailableTeams(query, customerIds);
-  const customers = await readCustomers(query, customerIds);
-  const stored = { log: [], customers };
-  const { plans } = await decideAndWrite(teams, stored, transaction, [], options);
-  return [...plans.keys()];
-}
-
 /** These statements are sent right behind the lock, and run once it is held. */
 async function readStored(
   query: Query,
@@ -222,7 +205,7 @@ async function decideAndWrite(
   { log, customers }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
-  { planSelection, names, onChanges, operator = null }: ApplyOptions,
+  { planSelection, names, onChanges }: ApplyOptions,
 ): Promise<Decision> {
   function decideWith(rows: readonly ParsedRow[], grants = NO_GRANTS) {
     const repeated = findRepeated(rows);
@@ -255,7 +238,7 @@ async function decideAndWrite(
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
   const reasons = reasonsOf(events, decision.results);
-  const changes = changesOf(teams, named, reasons, grants, operator);
+  const changes = changesOf(teams, named, reasons, grants);
   onChanges?.(changes);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
@@ -313,7 +296,6 @@ function changesOf(
   plans: Plans,
   reasons: ReadonlyMap<string, ChangeReason>,
   grants: Grants,
-  operator: string | null,
 ): TeamWrite[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
@@ -325,7 +307,7 @@ function changesOf(
       return [{ team, shouldBe, reason: { ...reason, cause } }];
     }
     // The row was empty or had the plan of a grant: it was linked, recreated or added after the customer's events.
-    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link', operator } }];
+    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link' } }];
   });
 }
 
@@ -411,35 +393,4 @@ function customerIdsOf(events: readonly EventWithProductName[]): string[] {
     if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);
   }
   return [...customerIds];
-}
-
-/** While one team's trigger waits, the other teams are locked. */
-const SEVERAL_TIMEOUT_MS = 500;
-
-/**
- * Gives these customers' teams with empty plan columns the plans of their customers: a team can have been
- * linked, recreated or added after the customer's events. Returns the ids of the changed teams.
- *
- * @throws DatabaseRefused when the application refuses one of the plans; then none is written
- */
-export async function fillEmptyTeams(
-  database: Database,
-  planSelection: PlanSelection,
-  customerIds: readonly string[],
-  operator: string | null = null,
-): Promise<ApplicationId[]> {
-  const timeoutMs = customerIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
-  const fill = (names: Names) =>
-    database.transaction(
-      (query, atCommit) =>
-        applyCustomers({ query, atCommit }, customerIds, { planSelection, names, operator }),
-      { timeoutMs },
-    );
-  try {
-    return await fill('everywhere');
-  } catch (error) {
-    if (!(error instanceof DatabaseRefused) || customerIds.length > 1) throw error;
-    // The application's column may be too short for the name.
-    return await fill('not in teams');
-  }
 }

@@ -1,13 +1,12 @@
-import { readTeamsOfDueGrants, settleGrant } from '../access/grants.ts';
-import type { ApplicationId } from '../core/application.ts';
+import { settleTeam } from '../access/current-plan.ts';
+import { readTeamsOfDueGrants } from '../access/grants.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
-import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { isOfOneEvent } from '../postgres/errors.ts';
+import type { Examined } from '../postgres/examine.ts';
 import { pruneChanges } from '../postgres/statements/plan-changes.ts';
-import { readCustomersOfEmptyTeams } from '../postgres/statements/teams.ts';
+import { type DuePage, readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
@@ -42,9 +41,6 @@ type Due = { dueAfterMs: number; share?: number };
 /** For a job that reads what is known about all customers. */
 const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.02 };
 
-/** Teams with empty plan columns, whose customer had events before the team was linked or created. */
-const EMPTY_TEAMS_JOB = 'empty-teams';
-
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(options: JobsOptions): Job[] {
   const { database, ingest, planSelection, logger, now, nonce } = options;
@@ -69,10 +65,10 @@ export function createJobs(options: JobsOptions): Job[] {
       await inTurn(name, due)((run) => work(run, signal));
     },
   });
-  const teams = { database, planSelection, logger };
-  const fillDueTeams = createFillDueTeams({
-    ...teams,
-    inTurn: inTurn(EMPTY_TEAMS_JOB, READS_ALL_TEAMS),
+  const settling = (name: string, find: FindTeams, due: Due): Job => ({
+    name,
+    intervalMs: 1_000,
+    run: createSettleJob(find, { database, planSelection, logger, inTurn: inTurn(name, due) }),
   });
   const jobs: Job[] = [
     {
@@ -80,14 +76,8 @@ export function createJobs(options: JobsOptions): Job[] {
       intervalMs: 1_000,
       run: createParkedEventsJob({ query, ingest, logger }),
     },
-    {
-      name: EMPTY_TEAMS_JOB,
-      intervalMs: 1_000,
-      run: async () => {
-        const teamIds = await fillDueTeams();
-        if (teamIds.length > 0) logger.info({ teamIds }, 'teams got the plans of their customers');
-      },
-    },
+    // Their customer had events before they were linked or created.
+    settling('empty-teams', readEmptyTeams, READS_ALL_TEAMS),
     {
       name: 'ambiguous-order',
       intervalMs: 2_000,
@@ -104,11 +94,7 @@ export function createJobs(options: JobsOptions): Job[] {
     leased('team-counts', READS_ALL_CUSTOMERS, (run, signal) =>
       countTeams(run, { query, now }, signal),
     ),
-    {
-      name: 'grants',
-      intervalMs: 1_000,
-      run: createGrantsJob({ ...teams, inTurn: inTurn('grants', { dueAfterMs: 0, share: 0.02 }) }),
-    },
+    settling('grants', readTeamsOfDueGrants, { dueAfterMs: 0, share: 0.02 }),
     {
       name: 'dismissed-events',
       intervalMs: 3_600_000,
@@ -209,7 +195,13 @@ type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
 /** Reads from the first team, at any time. */
 const ALONE: Turn = { progress: null, complete: async () => undefined };
 
-type DueTeamsOptions = {
+type FindTeams = (
+  query: Query,
+  due: DuePage,
+  planSelection: PlanSelection,
+) => Promise<Examined<string>>;
+
+type SettleOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
@@ -221,56 +213,27 @@ type DueTeamsOptions = {
 
 const BATCH = 200;
 
-/**
- * Returns a function that fills teams with empty plan columns, and returns the ids of up to 200 teams. Customers
- * whose teams can't be filled are left alone for a while.
- */
-export function createFillDueTeams(options: DueTeamsOptions): () => Promise<ApplicationId[]> {
+/** Makes the rows of teams follow their customers and grants. Those for which that fails are left alone for a while. */
+export function createSettleJob(find: FindTeams, options: SettleOptions): Job['run'] {
   const { database, planSelection, logger, inTurn = (read) => read(ALONE) } = options;
-  const later = new RetryLater({ logger, message: 'team not filled' });
+  const message = 'plan of a team not written';
+  const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
 
-  return async () => {
+  return async (signal) => {
     const due = { limit: BATCH, exceptIds: later.ids() };
     // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
     const found = await inTurn((run) =>
-      sweep(run, (afterId) => readCustomersOfEmptyTeams(database.query, { afterId, ...due }), due),
+      sweep(run, (afterId) => find(database.query, { afterId, ...due }, planSelection), due),
     );
-    const customerIds = [...new Set(found)];
-    if (customerIds.length > 1) {
-      try {
-        return await fillEmptyTeams(database, planSelection, customerIds);
-      } catch (error) {
-        if (!isOfOneEvent(error)) throw error;
-      }
-    }
-    const teamIds: ApplicationId[] = [];
-    for (const customerId of customerIds) {
-      const fill = () => fillEmptyTeams(database, planSelection, [customerId]);
-      teamIds.push(...((await later.attempt({ customerId }, fill)) ?? []));
-    }
-    return teamIds;
-  };
-}
-
-/** Makes rows follow their teams' grants, such as when the end of a grant has come. */
-export function createGrantsJob(options: DueTeamsOptions): Job['run'] {
-  const { database, planSelection, logger, inTurn = (read) => read(ALONE) } = options;
-  const message = 'team does not follow its grant';
-  const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
-  return async (signal) => {
-    const due = { limit: BATCH, exceptIds: later.ids() };
-    const found = await inTurn((run) => {
-      const read = (afterId: ApplicationId | null) =>
-        readTeamsOfDueGrants(database.query, planSelection, { afterId, ...due });
-      return sweep(run, read, due);
-    });
+    const teamIds: string[] = [];
     for (const teamId of found ?? []) {
-      if (signal.aborted) return;
-      const settle = () => settleGrant(database, teamId, planSelection);
+      if (signal.aborted) break;
+      const settle = () => settleTeam(database, teamId, { planSelection });
       const isChanged = await later.attempt({ teamId }, settle);
-      if (isChanged) logger.info({ teamId }, 'team follows its grant');
+      if (isChanged) teamIds.push(teamId);
       // It delays no others.
       else later.add(teamId);
     }
+    if (teamIds.length > 0) logger.info({ teamIds }, 'teams follow their customers and grants');
   };
 }

@@ -5,7 +5,7 @@ import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examineTeams } from '../postgres/examine.ts';
 import { LOGGED_EVENT } from '../postgres/statements/events.ts';
-import type { PageAfter } from '../postgres/statements/teams.ts';
+import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
@@ -52,7 +52,7 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
   let examinedTo: ApplicationId | null = null;
 
   /** Stays with some teams until none of their events is due. */
-  async function search(due: Pick<DueCustomers, 'limit' | 'exceptIds'>): Promise<string[]> {
+  async function search(due: Pick<DuePage, 'limit' | 'exceptIds'>): Promise<string[]> {
     const complete = async (saved: object) => {
       progress = saved;
     };
@@ -140,12 +140,10 @@ const FIND_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
          limit $3
       )`;
 
-type DueCustomers = PageAfter & { readonly exceptIds: readonly string[] };
-
 /** Customers with parked events and a team: one of the next teams if many events are parked. Some are left out. */
 export async function readCustomersOfParkedEvents(
   query: Query,
-  { afterId, limit, exceptIds }: DueCustomers,
+  { afterId, limit, exceptIds }: DuePage,
 ): Promise<Examined<string>> {
   const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'read_customers_of_parked_events',

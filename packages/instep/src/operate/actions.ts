@@ -1,3 +1,4 @@
+import { linkTeam, unlinkTeam } from '../access/current-plan.ts';
 import { type GrantRequest, setGrant } from '../access/grants.ts';
 import {
   dismissParkedEvents,
@@ -13,14 +14,12 @@ import {
   replayParkedEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
-import { linkTeam, unlinkTeam } from '../postgres/statements/lock-teams.ts';
 import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
@@ -174,11 +173,10 @@ async function linkAndReplay(
   canReplace: boolean,
   context: ActionContext,
 ): Promise<Outcome> {
-  const { database, planSelection, operator } = context;
   const linked = { code: 'linked', teamId, customerId, former } as const;
   try {
     const first = await context.inTransaction(async (query) =>
-      (await linkTeam(query, teamId, customerId, { canReplace, operator }))
+      (await linkTeam(query, teamId, customerId, { ...context, canReplace }))
         ? done({ ...linked, outcomes: null })
         : failed({ code: 'has-another-customer', teamId, customerId: former }),
     );
@@ -188,7 +186,6 @@ async function linkAndReplay(
     context.logger.warn({ err: error, teamId, customerId }, 'link refused');
     return failed({ code: 'link-refused', teamId, customerId });
   }
-  await fillEmptyTeams(database, planSelection, [customerId], operator);
   const outcomes = await replayParked(customerId, context);
   return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
 }
@@ -219,8 +216,9 @@ async function teamNamed(
 
 async function unlink(
   { subject: { id }, linkTo: expected }: ActionRequest,
-  { database, operator, logger, inTransaction }: ActionContext,
+  context: ActionContext,
 ): Promise<Outcome> {
+  const { database, logger, inTransaction } = context;
   const team = await readNamedTeam(database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
@@ -230,7 +228,7 @@ async function unlink(
   }
   try {
     return await inTransaction(async (query) => {
-      await unlinkTeam(query, teamId, customerId, operator);
+      await unlinkTeam(query, teamId, customerId, context);
       return done({ code: 'unlinked', teamId, customerId });
     });
   } catch (error) {

@@ -1,3 +1,4 @@
+import { linkTeam } from '../access/current-plan.ts';
 import { GrantRefused } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
@@ -12,7 +13,6 @@ import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
-import { fillEmptyTeams } from '../ingest/apply-batch.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
@@ -349,15 +349,16 @@ export async function addTeam(
   team: Parameters<typeof insertTeam>[1],
 ): Promise<ApplicationId> {
   const { database, planSelection } = context;
-  const id = await database.transaction(async (query) => {
+  return await database.transaction(async (query) => {
     const id = await insertTeam(query, team);
+    const { name } = operator;
+    // It gets the plan of its customer.
+    if (team.customerId !== null) {
+      await linkTeam(query, id, team.customerId, { planSelection, operator: name });
+    }
     await recordAdded(query, context, operator, `team:${id}`);
     return id;
   });
-  if (team.customerId !== null) {
-    await fillEmptyTeams(database, planSelection, [team.customerId], operator.name);
-  }
-  return id;
 }
 
 /** Adds a user, which usually the application does. */

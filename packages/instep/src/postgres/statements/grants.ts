@@ -30,3 +30,22 @@ export async function readOpenGrants(
   });
   return new Map(rows.map(({ teamId, ...grant }) => [teamId, grant]));
 }
+
+/** Closes the open grant of a locked team, which an operator revokes unless its end has come. */
+export async function closeGrant(
+  query: Query,
+  teamId: ApplicationId,
+  operator: string | null,
+): Promise<void> {
+  await query({
+    name: 'close_grant',
+    text: `
+      update instep.grants as open_grant
+         set revoked_at = case when not ${IS_OVER} then now() end,
+             revoked_by = case when not ${IS_OVER} then $2 end,
+             closed_at  = now()
+       where team_id = $1
+         and closed_at is null`,
+    values: [String(teamId), operator],
+  });
+}

@@ -1,13 +1,10 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { planWithoutSubscription } from '../../core/plan-selection.ts';
-import { isSamePlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
 import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { readOpenGrant } from './grants.ts';
-import { type LinkedTeam, TEAM, type Team, type TeamRow, toTeam, writePlans } from './teams.ts';
+import { type LinkedTeam, readTeam, TEAM, type Team, type TeamRow, toTeam } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
 type Otherwise = '' | 'skip locked' | 'nowait';
@@ -118,20 +115,24 @@ const LOCK_TEAM = ({ teams }: ApplicationTables) => `
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
 /**
- * The team with this id, locked until the transaction ends; `null` if there is none that can be locked. `update` is to
- * link it, because the column has a unique index in most applications.
+ * The team with this id, locked until the transaction ends; `null`: there is none. `update` is to link it, because the
+ * column has a unique index in most applications.
+ *
+ * @throws DatabaseRefused when row level security hides it from updates
  */
 export async function lockTeam(
   query: Query,
   id: ApplicationId,
-  lock: 'update' | 'no key update' | 'no key update skip locked' = 'no key update',
+  lock: 'update' | 'no key update' | 'no key update nowait' = 'no key update',
 ): Promise<Team | null> {
   const [row] = await query<TeamRow>({
     name: `lock_team for ${lock}`,
     text: (tables) => `${LOCK_TEAM(tables)} for ${lock}`,
     values: [id],
   });
-  return row === undefined ? null : toTeam(row);
+  if (row !== undefined) return toTeam(row);
+  if ((await readTeam(query, id)) !== null) throw hiddenTeam();
+  return null;
 }
 
 function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {
@@ -170,42 +171,21 @@ const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: Applica
        where ${column('id')} = ${idFrom(idType, '$1::text')}
       returning ${column('id')} as id`;
 
-const notWritten = () =>
+export const notLinked = () =>
   new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
 
-/** Takes the customer's plan away from a locked team that gets another customer or none. Its grant stays. */
-async function clearPlan(query: Query, team: Team, operator: string | null): Promise<void> {
-  const shouldBe = planWithoutSubscription(await readOpenGrant(query, team.id));
-  if (isSamePlan(team.plan, shouldBe)) return;
-  await writePlans(query, [{ team, shouldBe, reason: { cause: 'link', operator } }]);
-}
-
-async function setCustomer(query: Query, id: ApplicationId, customerId: string | null) {
-  const values = [id, customerId];
-  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values });
-  if (rows.length === 0) throw notWritten();
-}
-
 /**
- * Links a team to a customer in a transaction, unless it has another customer that must not be replaced. Returns
- * whether it was linked.
- *
- * @throws DatabaseRefused when another team is linked to the customer, or the application skips the update
+ * Gives a locked team a customer or none. @throws DatabaseRefused when another team is linked to the customer, or the
+ * application skips the update
  */
-export async function linkTeam(
+export async function setCustomer(
   query: Query,
   id: ApplicationId,
-  customerId: string,
-  { canReplace = true, operator = null }: { canReplace?: boolean; operator?: string | null } = {},
-): Promise<boolean> {
-  const team = await lockTeam(query, id, 'update');
-  if (team === null) throw notWritten();
-  if (team.customerId !== null && team.customerId !== customerId) {
-    if (!canReplace) return false;
-    await clearPlan(query, team, operator);
-  }
-  await setCustomer(query, id, customerId);
-  return true;
+  customerId: string | null,
+): Promise<void> {
+  const values = [id, customerId];
+  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values });
+  if (rows.length === 0) throw notLinked();
 }
 
 /** Why a team can't be linked to a customer. */
@@ -292,21 +272,4 @@ export async function linkAvailableTeam(
   if (team.hasOtherTeam) return 'customer has another team';
   await setCustomer(query, id, customerId);
   return 'linked';
-}
-
-/**
- * Takes the customer away from a team in a transaction, and with it the plan.
- *
- * @throws DatabaseRefused when the team has another customer, or the application refuses or skips the update
- */
-export async function unlinkTeam(
-  query: Query,
-  id: ApplicationId,
-  customerId: string,
-  operator: string | null = null,
-): Promise<void> {
-  const team = await lockTeam(query, id, 'update');
-  if (team?.customerId !== customerId) throw notWritten();
-  await clearPlan(query, team, operator);
-  await setCustomer(query, id, null);
 }

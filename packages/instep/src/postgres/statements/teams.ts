@@ -157,37 +157,38 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
   ]);
 }
 
-/** Customers with a known plan, and with a team whose plan columns are all empty, except some. */
-export async function readCustomersOfEmptyTeams(
+/** The next teams, by id as text, whose plan columns are all empty although a plan of their customer is known, except some. */
+export async function readEmptyTeams(
   query: Query,
-  { afterId, limit, exceptIds }: PageAfter & { exceptIds: readonly string[] },
+  { afterId, limit, exceptIds }: DuePage,
 ): Promise<Examined<string>> {
-  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
-    name: 'read_customers_of_empty_teams',
+  const { found, examinedTo } = await examineTeams<{ teamId: string }>(query, {
+    name: 'read_empty_teams',
     found: () => `found as (
-        select distinct provider_customer_id as "customerId"
+        select id::text as "teamId"
           from examined
-         where provider_customer_id is not null
-           and ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
+         where ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
            and exists (
                  select
                    from instep.subscriptions
                   where customer_id = provider_customer_id
                     and status is not null
                )
-           and provider_customer_id <> all ($2::text[])
+           and id::text <> all ($2::text[])
          limit $3
       )`,
     values: [exceptIds, limit],
     afterId,
   });
-  return { found: found.map(({ customerId }) => customerId), examinedTo };
+  return { found: found.map(({ teamId }) => teamId), examinedTo };
 }
 
-export type PageAfter = {
+/** Which of those that a job has to repair to read next. */
+export type DuePage = {
   /** `null`: the first page. */
   readonly afterId: ApplicationId | null;
   readonly limit: number;
+  readonly exceptIds: readonly string[];
 };
 
 /** Those of the next teams that have a customer. */
