@@ -114,9 +114,10 @@ const AMBIGUOUS = `
 
 /** The actions of busy operators in a year. */
 const ACTIONS = `
-  insert into instep.operator_actions (form_id, subject, action, is_done, result, acted_at)
+  insert into instep.operator_actions
+         (form_id, subject, action, is_done, outcome, operator, operator_how, acted_at)
   select gen_random_uuid(), 'team:' || number, case number % 3 when 0 then 'dismiss' else 'compare' end,
-         true, 'The team is in sync with Stripe.', now() - number * interval '5 minutes'
+         true, '{"code":"in-sync"}', 'ada', 'console', now() - number * interval '5 minutes'
     from generate_series(1, 100000) as number`;
 
 /** Fills a migrated database, unless it already has this many events. */

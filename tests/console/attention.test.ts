@@ -766,30 +766,31 @@ test('a forged form changes nothing', async () => {
 test('the list of actions has pages, the newest first', async () => {
   expect(await list('/actions')).toContain('No actions yet');
   await query(`insert into instep.operator_actions
-                      (form_id, subject, action, is_done, result, acted_at)
-               select gen_random_uuid(), 'team:' || number, 'repair', number <> 60, 'Result.',
-                      now() - number * interval '1 second'
+                      (form_id, subject, action, is_done, operator, operator_how, outcome, acted_at)
+               select gen_random_uuid(), 'team:' || number, 'repair', number <> 60, 'ada', 'console',
+                      '{"code":"noted"}', now() - number * interval '1 second'
                  from generate_series(1, 60) as number`);
   const { html, text } = await pages.get('/actions');
-  expect(text).toMatch(/repair Team 1 Result\. – .* repair Team 50 Result\./);
+  expect(text).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
   expect(text).not.toContain('Team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
-  expect(await list(next)).toMatch(/Team 51 Result\. .* repair Team 60 failed Result\./);
+  expect(await list(next)).toMatch(/Team 51 .* repair Team 60 failed /);
 });
 
 test('the list of actions names teams, and has the id of one that is gone', async () => {
   const teamId = await newTeam('Acme');
   await query(
-    `insert into instep.operator_actions (form_id, subject, action, is_done, result)
-     select gen_random_uuid(), subject, 'repair', true, 'Result.'
+    `insert into instep.operator_actions
+            (form_id, subject, action, is_done, operator, operator_how, outcome)
+     select gen_random_uuid(), subject, 'repair', true, 'ada', 'console', '{"code":"noted"}'
        from unnest($1::text[]) as subject`,
     [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1', 'event:999999']],
   );
   const { html, text } = await pages.get('/actions');
   expect(html).toContain(`<a href="/teams/${teamId}"><bdi>Acme</bdi></a>`);
-  expect(text).toContain(`repair Acme team ${teamId} Result.`);
-  expect(text).toContain('repair Team 999999 Result.');
-  expect(text).toContain('repair Team no-number Result.');
-  expect(text).toContain('repair cus_1 Result.');
-  expect(text).toContain('repair event 999999 Result.');
+  expect(text).toContain(`repair Acme team ${teamId} `);
+  expect(text).toContain('repair Team 999999 ');
+  expect(text).toContain('repair Team no-number ');
+  expect(text).toContain('repair cus_1 ');
+  expect(text).toContain('repair event 999999 ');
 });

@@ -139,9 +139,10 @@ test('everything that needs attention is exported, also by kind', async () => {
 
 test('everything that operators did is exported, the newest first', async () => {
   await database.query(
-    `insert into instep.operator_actions (form_id, subject, action, is_done, result, note, acted_at)
-     select gen_random_uuid(), 'team:' || number, 'compare', true, 'In sync.', null,
-            now() - number / 3 * interval '1 minute'
+    `insert into instep.operator_actions
+            (form_id, subject, action, is_done, operator, operator_how, outcome, acted_at)
+     select gen_random_uuid(), 'team:' || number, 'compare', true, 'ada', 'console',
+            '{"code":"in-sync"}', now() - number / 3 * interval '1 minute'
        from generate_series(1, 1200) as number`,
   );
   expect((await pages.get('/actions')).html).toContain('href="/actions?format=csv"');
@@ -149,7 +150,7 @@ test('everything that operators did is exported, the newest first', async () => 
   expect(disposition).toBe('attachment; filename="actions.csv"');
   const [head, first, ...others] = linesOf(text);
   expect(head).toBe('acted_at,operator,operator_how,action,subject,is_done,code,result,note');
-  expect(first).toMatch(/Z,,,compare,team:[12],true,text,In sync\.,$/);
+  expect(first).toMatch(/Z,ada,console,compare,team:[12],true,in-sync,[^,]+,$/);
   expect(new Set(others).size).toBe(1_199);
 });
 

@@ -106,16 +106,12 @@ function actionCells(recorded: RecordedAction) {
   const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;
   return [
     <Time ms={Math.floor(actedAtMicroseconds / 1_000)} format="age" />,
-    operator === null ? (
-      <OptionalText text={null} />
-    ) : (
-      <>
-        <a href={actionsUrl(operator)}>
-          <UntrustedText text={operator} maxLength={80} />
-        </a>{' '}
-        <span class="quiet">{how !== 'console' && how}</span>
-      </>
-    ),
+    <>
+      <a href={actionsUrl(operator)}>
+        <UntrustedText text={operator} maxLength={80} />
+      </a>{' '}
+      <span class="quiet">{how !== 'console' && how}</span>
+    </>,
     action,
     recorded.result.code === 'bulk' ? (
       <a href={bulkUrl(recorded.formId)}>

@@ -11,7 +11,7 @@ import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { capitalized, OptionalText, Time, UntrustedText } from '../components/text.tsx';
+import { capitalized, Time, UntrustedText } from '../components/text.tsx';
 import { ISSUE_NAMES, issuesUrl } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest, notFound } from '../problems.tsx';
@@ -41,7 +41,7 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
       >
         <Live id="bulk" url={isRunning ? url : null} intervalSeconds={1} atMs={options.now()}>
           <p>
-            Started by <OptionalText text={record.operator} />{' '}
+            Started by <UntrustedText text={record.operator} />{' '}
             <Time ms={Math.floor(record.actedAtMicroseconds / 1_000)} />
             {record.note !== null && (
               <>

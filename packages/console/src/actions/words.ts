@@ -150,8 +150,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return bulkText(result);
     case 'failed':
       return `${failureText(result.error)} ${UNCHANGED}`;
-    case 'text':
-      return result.text;
   }
 }
 

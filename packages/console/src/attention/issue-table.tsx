@@ -352,7 +352,7 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
         </p>
       )}
       {failure?.result.code === 'several-teams' &&
-        failure.result.candidates?.map(({ id, name, planName }) => (
+        failure.result.candidates.map(({ id, name, planName }) => (
           <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
             <span>
               Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}

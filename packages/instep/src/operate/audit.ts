@@ -49,11 +49,11 @@ export type ActionResult =
     }
   /** No team has this id or name. */
   | { readonly code: 'no-such-team'; readonly text: string }
-  /** Several have this name, or the text is a part of names. An earlier version recorded no candidates. */
+  /** Several have this name, or the text is a part of names. */
   | {
       readonly code: 'several-teams';
       readonly text: string;
-      readonly candidates?: readonly Candidate[];
+      readonly candidates: readonly Candidate[];
     }
   /** The id of a customer at Stripe begins with `cus_`. */
   | { readonly code: 'not-a-customer'; readonly text: string }
@@ -108,9 +108,7 @@ export type ActionResult =
   | { readonly code: 'added' }
   /** What a bulk action has done so far: its form has a record for each subject too. */
   | ({ readonly code: 'bulk' } & BulkProgress)
-  | { readonly code: 'failed'; readonly error: InstepErrorCode }
-  /** An earlier version recorded a sentence. */
-  | { readonly code: 'text'; readonly text: string };
+  | { readonly code: 'failed'; readonly error: InstepErrorCode };
 
 /** How far an action on all matching issues is. */
 export type BulkProgress = {

@@ -18,9 +18,9 @@ export type RecordedAction = OperatorAction & {
   /** The same for all actions of one form. */
   readonly formId: string;
   readonly note: string | null;
-  /** Who acted, and through which program; `null`: an earlier version did not record it. */
-  readonly operator: string | null;
-  readonly how: OperatorAccess | null;
+  /** Who acted, and through which program. */
+  readonly operator: string;
+  readonly how: OperatorAccess;
   readonly actedAtMicroseconds: number;
   /** The changes of plans that it made. */
   readonly changes: readonly ActionChange[];
@@ -49,10 +49,7 @@ const UNFINISHED = {
 
 const ACTIONS = (tables: ApplicationTables) => `
       select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
-             coalesce(
-               acted.outcome - '{changes,afterChange}'::text[],
-               jsonb_build_object('code', 'text', 'text', result)
-             ) as result,
+             acted.outcome - '{changes,afterChange}'::text[] as result,
              coalesce(
                acted.outcome -> 'changes',
                case when acted.outcome ->> 'code' = 'begun' then ${CHANGES_OF(tables, UNFINISHED)} end,

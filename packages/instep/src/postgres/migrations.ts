@@ -404,14 +404,13 @@ create table instep.operator_actions (
   subject            text        not null,
   action             text        not null,
   is_done            boolean     not null,
-  result             text        not null default '',
   note               text,
   acted_at           timestamptz not null default now(),
-  -- Who acted, and through which program. Null for the actions of an earlier version.
-  operator           text,
-  operator_how       text,
-  -- The result as a code with its data. Null for the actions of an earlier version, which have a sentence.
-  outcome            jsonb,
+  -- Who acted, and through which program.
+  operator           text        not null,
+  operator_how       text        not null,
+  -- The result as a code with its data.
+  outcome            jsonb       not null,
   -- The team and the customer that a link joined.
   linked_team_id     text,
   linked_customer_id text,
@@ -622,6 +621,16 @@ update instep.subscriptions
 alter table instep.subscriptions
   drop column if exists is_from_log,
   drop column if exists is_past_due;
+
+-- Sentences instead of results, without an operator.
+delete from instep.operator_actions
+ where outcome is null;
+
+alter table instep.operator_actions
+  drop column if exists result,
+  alter column operator     set not null,
+  alter column operator_how set not null,
+  alter column outcome      set not null;
 `,
   },
 ];
