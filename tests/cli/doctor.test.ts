@@ -1,5 +1,7 @@
 import type { Check } from 'instep/src/doctor/check.ts';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
+import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
@@ -31,8 +33,17 @@ const NAMES = [
   'product names',
 ];
 
+// The server that the tests share does not sync, which is a warning.
+let durable: PostgresCluster;
+beforeAll(async () => {
+  durable = await PostgresCluster.create();
+  await durable.start();
+  await createTemplate(durable.url.href);
+});
+afterAll(() => durable?.remove());
+
 async function openHealthyAccount() {
-  const account = await openExaminedAccount();
+  const account = await openExaminedAccount({ name: 'durable', url: durable.url.href });
   await account.database.query(
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
   );

@@ -1,10 +1,9 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openEmbeddedPostgres } from 'instep-embedded-postgres';
-import pg from 'pg';
 import type { TestProject } from 'vitest/node';
-import { startInstalledPostgres } from './postgres/installed-postgres.ts';
+import { startEmbeddedPostgres, startInstalledPostgres } from './postgres/shared-postgres.ts';
+import { createTemplate } from './postgres/template.ts';
 import { findLeftovers } from './process/leftovers.ts';
 import { isComplete } from './test-length.ts';
 
@@ -36,36 +35,19 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
   // PostgreSQL runs as a different user if root runs the tests.
   chmodSync(directory, 0o755);
   process.env.TMPDIR = directory;
-  const dataFolder = mkdtempSync(join(directory, 'shared-'));
-  const embedded = await openEmbeddedPostgres({ dataFolder, onNotice: () => undefined });
-  const { host, port, user, database } = embedded.connection;
-  const url = `postgres:///${database}?host=${encodeURIComponent(host)}&port=${port}&user=${user}`;
-  await stopSyncing(url);
+  const embedded = await startEmbeddedPostgres();
   const installed = isComplete ? await startInstalledPostgres() : null;
-  const servers: Servers = [
-    { name: 'PostgreSQL 18, embedded', url },
-    ...(installed === null ? [] : [{ name: installed.name, url: installed.url }]),
-  ];
+  const running = [embedded, ...(installed === null ? [] : [installed])];
+  await Promise.all(running.map(({ url }) => createTemplate(url)));
+  const servers: Servers = running.map(({ name, url }) => ({ name, url }));
   process.env[SHARED] = JSON.stringify(servers);
   project.provide('postgresServers', servers);
   return async () => {
-    await installed?.stop();
-    await embedded.release();
-    rmSync(dataFolder, { recursive: true, force: true });
+    await Promise.all(running.map((server) => server.stop()));
     const leftovers = await findLeftovers(directory);
     rmSync(directory, { recursive: true, force: true });
     if (leftovers.length > 0) {
       throw new Error(`the tests left behind:\n${leftovers.join('\n')}`);
     }
   };
-}
-
-/** Tests of crashes have servers of their own. Data on this one need not survive a power cut. */
-async function stopSyncing(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  await client.query('alter system set fsync = off');
-  await client.query('alter system set full_page_writes = off');
-  await client.query('select pg_reload_conf()');
-  await client.end();
 }

@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
-import { leaveSearchPath } from 'instep/src/postgres/own-schema.ts';
-import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import pg from 'pg';
 import { inject } from 'vitest';
 import { DATABASE_PASSWORD } from '../secrets/test-secrets.ts';
+import { TEMPLATE } from './template.ts';
 
 export type TestServer = { readonly name: string; readonly url: string };
 
@@ -18,10 +16,18 @@ export const embeddedServer = postgresServers[0] as TestServer;
 
 /** A new, empty database. */
 export async function createEmptyDatabase(server: TestServer = embeddedServer): Promise<URL> {
+  return await copyDatabase(server, 'template1');
+}
+
+async function copyDatabase(server: TestServer, template: string): Promise<URL> {
   const name = `test_${randomBytes(6).toString('hex')}`;
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
-  await client.query(`create database ${name}`);
+  await client.query(`create database ${name} template ${template}`);
+  // The schema has the name of the tests' role. The setting is not copied with the template.
+  if (template === TEMPLATE) {
+    await client.query(`alter role current_user in database ${name} set search_path = public`);
+  }
   await client.end();
   const url = new URL(server.url);
   url.pathname = `/${name}`;
@@ -65,22 +71,14 @@ export async function undoNewer({ query }: Database): Promise<void> {
 }
 
 /** A new database with Instep's tables, for processes that connect by themselves. */
-export async function createMigratedDatabase(server?: TestServer): Promise<URL> {
-  const { url, database } = await createDatabase(server);
-  await database.close();
-  return url;
+export async function createMigratedDatabase(server: TestServer = embeddedServer): Promise<URL> {
+  return await copyDatabase(server, TEMPLATE);
 }
 
 /** A new database with Instep's tables. */
 export async function createDatabase(
   server?: TestServer,
 ): Promise<{ url: URL; database: Database }> {
-  const url = await createEmptyDatabase(server);
-  const first = connect(url);
-  await migrate(first);
-  await makeAccessView(first, await recognizeTables(first.query, {}));
-  await leaveSearchPath(first);
-  // Its connections keep the former search path.
-  await first.close();
+  const url = await createMigratedDatabase(server);
   return { url, database: connect(url) };
 }

@@ -9,7 +9,7 @@ import {
   startFakeStripeApi,
 } from 'instep/src/testing/fake-stripe-api.ts';
 import { atEndOfFile } from '../end-of-file.ts';
-import { createDatabase } from '../postgres/test-database.ts';
+import { createDatabase, type TestServer } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { received } from './events.ts';
@@ -49,14 +49,14 @@ export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiOb
   return { ...ENDPOINT, ...otherwise };
 }
 
-/** A database and an account at Stripe without problems, for the tests of a file. */
-export async function openExaminedAccount(): Promise<ExaminedAccount> {
-  const { url, database } = await createDatabase();
+/** A database on this server and an account at Stripe without problems, for the tests of a file. */
+export async function openExaminedAccount(server?: TestServer): Promise<ExaminedAccount> {
+  const { url, database } = await createDatabase(server);
   const ingest = openPipeline(database, async () => 'Pro');
   const events = new ApiCollection();
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
   const eventDestinations = new ApiCollection();
-  const server = await startFakeStripeApi({
+  const stripe = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
     events,
     webhookEndpoints,
@@ -72,7 +72,7 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     // The doctor does not listen on this port.
     OPS_PORT: '3001',
     DATABASE_URL: url.href,
-    STRIPE_API_BASE: server.url,
+    STRIPE_API_BASE: stripe.url,
   };
   const account: ExaminedAccount = {
     database,
@@ -101,13 +101,16 @@ export async function openExaminedAccount(): Promise<ExaminedAccount> {
     },
   };
   atEndOfFile(() => database.close());
-  atEndOfFile(server.close);
+  atEndOfFile(stripe.close);
   return account;
 }
 
-/** The checks that are not ok, such as `failure clock: 300 s behind Stripe's`. */
+/**
+ * The checks that are not ok, such as `failure clock: 300 s behind Stripe's`, without the one that the tests' server
+ * never passes: it does not sync.
+ */
 export function issuesOf({ checks }: Pick<Examined, 'checks'>): string[] {
   return checks
-    .filter(({ state }) => state !== 'ok')
+    .filter(({ name, state }) => state !== 'ok' && name !== 'durability')
     .map(({ name, state, result }) => `${state} ${name}: ${result}`);
 }

@@ -1,0 +1,103 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, chownSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Binaries, prepareBinaries } from 'instep-embedded-postgres/src/binaries.ts';
+import { findPostgresPackage } from 'instep-embedded-postgres/src/postgres-package.ts';
+import { spawnOptions } from 'instep-embedded-postgres/src/run-program.ts';
+import { type ServerUser, userOfNewCluster } from 'instep-embedded-postgres/src/server-user.ts';
+import pg from 'pg';
+
+/** A server that all test files share, each with databases of its own. */
+export type SharedPostgres = {
+  readonly name: string;
+  readonly url: string;
+  stop(): Promise<void>;
+};
+
+const INSTALLED = '/usr/lib/postgresql';
+
+/**
+ * Nothing survives the run, so nothing is synced. The autovacuum would visit the hundreds of databases one after the
+ * other.
+ */
+const SETTINGS = ['fsync=off', 'full_page_writes=off', 'autovacuum=off', 'timezone=UTC'];
+
+/** Starts the PostgreSQL server from npm. */
+export async function startEmbeddedPostgres(): Promise<SharedPostgres> {
+  const folder = createFolder();
+  const user = await userOfNewCluster();
+  const binaries = await prepareBinaries(await findPostgresPackage(), folder, user);
+  return await start('PostgreSQL 18, embedded', binaries, user, folder);
+}
+
+/** Starts the PostgreSQL server that is installed on the machine, or returns `null`. */
+export async function startInstalledPostgres(): Promise<SharedPostgres | null> {
+  const version = installedVersion();
+  if (version === null) return null;
+  const programs = join(INSTALLED, version, 'bin');
+  const binaries = { initdb: join(programs, 'initdb'), postgres: join(programs, 'postgres') };
+  const user = await userOfNewCluster();
+  return await start(`PostgreSQL ${version}, as installed`, binaries, user, createFolder());
+}
+
+function createFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'instep-shared-'));
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+function installedVersion(): string | null {
+  try {
+    const versions = readdirSync(INSTALLED).filter((name) => Number(name) >= 14);
+    return versions.sort((a, b) => Number(b) - Number(a))[0] ?? null;
+  } catch {
+    return null;
+  }
+}
+
+async function start(
+  name: string,
+  { initdb, postgres }: Binaries,
+  user: ServerUser,
+  folder: string,
+): Promise<SharedPostgres> {
+  if (user.isSwitched) chownSync(folder, user.uid, user.gid);
+  const options = { ...spawnOptions(user), stdio: 'ignore' } as const;
+  const data = join(folder, 'data');
+  const cluster = ['-D', data, '-U', 'instep', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+  execFileSync(initdb, cluster, options);
+  const settings = [...SETTINGS, 'listen_addresses=', `unix_socket_directories=${folder}`];
+  const parameters = settings.flatMap((setting) => ['-c', setting]);
+  const server = spawn(postgres, ['-D', data, ...parameters], options);
+  const url = `postgres:///postgres?host=${encodeURIComponent(folder)}&user=instep`;
+  while (!(await answers(url))) {
+    if (server.exitCode !== null) throw new Error(`${name} exited with ${server.exitCode}`);
+    await sleep(20);
+  }
+  return {
+    name,
+    url,
+    async stop() {
+      const exited = once(server, 'exit');
+      // At once, without writing the data to disk.
+      server.kill('SIGQUIT');
+      await exited;
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function answers(url: string): Promise<boolean> {
+  const client = new pg.Client({ connectionString: url });
+  try {
+    await client.connect();
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await client.end();
+  }
+}
