@@ -28,7 +28,7 @@ function isDecidedAlike(one: string, other: string): boolean {
   ];
   const withEffect = events.filter(({ status }) => effectOf(status) !== 'none');
   const customer = new Map(
-    withEffect.map((deciding) => [deciding.subscriptionId, { deciding, order: 'known' }] as const),
+    withEffect.map((one) => [one.subscriptionId, { subscription: one, order: 'known' }] as const),
   );
   const history = events.map((event) => ({ ...event, productName: event.planName ?? '' }));
   const plan = teamPlan(customer, 'best', new Map()) ?? NO_PLAN;

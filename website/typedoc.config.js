@@ -28,7 +28,7 @@ export default {
     'IssueOf',
     'Neighbors',
     'OpenIssueOf',
-    'Order',
+    'OrderCertainty',
     'OutOfSync',
     'ParkedEvidence',
     'SLOTS_SECONDS',

@@ -21,7 +21,7 @@ export async function auditEvents(prepared: PreparedSystem): Promise<Audit> {
   if (logged !== undefined && logged !== expected) {
     problems.push(`${logged} of ${expected} events are logged`);
   }
-  const actual = await system.readCustomers(database.ask);
+  const actual = await system.readSubscriptions(database.ask);
   const wrong = newest.filter(
     (content) => actual.get(content.customerId) !== system.expect(content),
   );

@@ -52,7 +52,7 @@ export const betterAuth: System = {
     readyPath: '/api/auth/ok',
   }),
   countLogged: null,
-  async readCustomers(ask) {
+  async readSubscriptions(ask) {
     const rows = await ask<Row>(
       `select "stripeCustomerId" as customer,
               concat_ws(' ', "stripeSubscriptionId", plan, status) as plan

@@ -38,6 +38,6 @@ export const floor: System = {
     const [row] = await ask<{ count: string }>('select count(*) from log');
     return Number(row?.count);
   },
-  readCustomers: readTeams,
+  readSubscriptions: readTeams,
   expect: expectTeam,
 };

@@ -60,7 +60,7 @@ export function createInstep(
       const [row] = await ask<{ count: string }>('select count(*) from instep.events');
       return Number(row?.count);
     },
-    readCustomers: readTeams,
+    readSubscriptions: readTeams,
     expect: expectTeam,
   };
 }

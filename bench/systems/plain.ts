@@ -29,6 +29,6 @@ export const plain: System = {
     readyPath: '/',
   }),
   countLogged: null,
-  readCustomers: readTeams,
+  readSubscriptions: readTeams,
   expect: expectTeam,
 };

@@ -35,7 +35,7 @@ export const syncEngine: System = {
     readyPath: '/',
   }),
   countLogged: null,
-  async readCustomers(ask) {
+  async readSubscriptions(ask) {
     const rows = await ask<Row>(
       `select customer, concat_ws(' ', subscriptions.id, price, status) as plan
          from stripe.subscriptions

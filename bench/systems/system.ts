@@ -30,7 +30,7 @@ export type System = {
   /** Counts the logged events; `null` when it has no event log. */
   readonly countLogged: ((ask: Ask) => Promise<number>) | null;
   /** Reads the stored state of each customer with a subscription. */
-  readonly readCustomers: (ask: Ask) => Promise<ReadonlyMap<string, string>>;
+  readonly readSubscriptions: (ask: Ask) => Promise<ReadonlyMap<string, string>>;
   /** The state that a customer must have after this event. */
   readonly expect: (content: EventContent) => string;
 };

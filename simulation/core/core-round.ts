@@ -85,7 +85,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   /** Reads the keys of the log before the API's state, as maintenance does. */
   function requestSnapshots(atMs: number): Arrival[] {
     return store.ambiguous().flatMap((state): Arrival[] => {
-      const { customerId, subscriptionId, createdSeconds } = state.deciding;
+      const { customerId, subscriptionId, createdSeconds } = state.subscription;
       if (atMs < (createdSeconds + 1) * 1_000 + SNAPSHOT_AFTER_MS) return [];
       const seenKeys = store.tieGroupKeysOf(state);
       const object = customers.get(customerId)?.history.stateAt(subscriptionId ?? '', atMs) ?? null;
@@ -196,7 +196,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   );
   // Without snapshots only an order without any evidence can stay ambiguous.
   const undecidable = new Set(
-    store.ambiguous().flatMap(({ deciding }) => {
+    store.ambiguous().flatMap(({ subscription: deciding }) => {
       const customer = customers.get(deciding.customerId);
       return customer === undefined || hasEvidence(deciding, customer) ? [] : deciding.customerId;
     }),
@@ -305,7 +305,7 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
 /** The stored latest states, in the order of the subscriptions' ids. */
 function latestStatuses(store: MemoryStore, customerId: string): readonly LatestStatus[] {
   return [...store.latestStatesOf(customerId)]
-    .map(([id, { latest, sinceSeconds }]) => ({
+    .map(([id, { subscription: latest, sinceSeconds }]) => ({
       subscriptionId: id ?? '',
       status: latest.status,
       sinceSeconds,

@@ -6,13 +6,11 @@ import {
   latestOf,
   NO_LATEST_STATES,
 } from 'instep/src/core/latest-state.ts';
-import { customerAfter } from 'instep/src/core/ordering-rule.ts';
+import { decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
 import {
-  type Customer,
-  type DecidedSubscription,
+  type DecidingEvents,
   type Grant,
-  isSameDecision,
-  NO_SUBSCRIPTIONS,
+  NO_DECIDING_EVENTS,
   type PlanSelection,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
@@ -22,6 +20,7 @@ import {
   type ParsedEvent,
   type SubscriptionState,
 } from 'instep/src/core/subscription-event.ts';
+import { type DecidingEvent, isSameDecidingEvent } from 'instep/src/core/tie-group.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { decide } from 'instep/src/ingest/decide.ts';
 import type { EventWithProductName, IngestResult } from 'instep/src/ingest/received-event.ts';
@@ -58,7 +57,7 @@ export class MemoryStore {
   readonly #teams = new Map<string, readonly LinkedTeam[]>();
   #teamCount = 0;
   readonly #grants = new Map<string, Grant>();
-  readonly #customers = new Map<string, Customer>();
+  readonly #decidingEvents = new Map<string, DecidingEvents>();
   readonly #latestStates = new Map<string, LatestStates>();
   readonly #seconds = new Map<string, Entry[]>();
   readonly #subscriptions = new Map<string, Entry[]>();
@@ -100,8 +99,8 @@ export class MemoryStore {
     if (first === undefined) return null;
     if (grant === null) this.#grants.delete(String(first.id));
     else this.#grants.set(String(first.id), grant);
-    const customer = this.#customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const plan = teamPlan(customer, this.#planSelection, this.names, grant) ?? NO_PLAN;
+    const decidingEvents = this.#decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
+    const plan = teamPlan(decidingEvents, this.#planSelection, this.names, grant) ?? NO_PLAN;
     this.#writePlans([first], new Map([[first.id, plan]]));
     return first.id;
   }
@@ -110,7 +109,7 @@ export class MemoryStore {
   fillEmptyTeams(): void {
     const teams = [...this.#teams.values()].flat().filter(({ plan }) => isSamePlan(plan, NO_PLAN));
     const none = { logged: [], latestStates: new Map(), grants: this.#grants };
-    const known = { ...none, teams, customers: this.#customers, names: this.names };
+    const known = { ...none, teams, decidingEvents: this.#decidingEvents, names: this.names };
     this.#writePlans(teams, decide([], known, this.#planSelection).plans);
   }
 
@@ -132,7 +131,7 @@ export class MemoryStore {
 
   /** One transaction of the ingest pipeline. */
   ingest(arrivals: readonly Arrival[]): readonly IngestResult[] {
-    const customers = new Map<string, Customer>();
+    const decidingEvents = new Map<string, DecidingEvents>();
     const latestStates = new Map<string, LatestStates>();
     const teams = new Map<string, readonly LinkedTeam[]>();
     const seconds = new Map<string, readonly Entry[]>();
@@ -141,15 +140,15 @@ export class MemoryStore {
       const { customerId } = event.subscription;
       seconds.set(second, this.#seconds.get(second) ?? NO_ENTRIES);
       teams.set(customerId, this.teamsOf(customerId));
-      const customer = this.#customers.get(customerId);
-      if (customer !== undefined) customers.set(customerId, customer);
+      const known = this.#decidingEvents.get(customerId);
+      if (known !== undefined) decidingEvents.set(customerId, known);
       latestStates.set(customerId, this.latestStatesOf(customerId));
     }
 
     const events = arrivals.map(({ event }) => event);
     const known = {
       teams: [...teams.values()].flat(),
-      customers,
+      decidingEvents,
       latestStates,
       logged:
         arrivals.length === 1
@@ -167,7 +166,7 @@ export class MemoryStore {
       decision = decide(events, { ...known, logged }, this.#planSelection);
     }
     this.#log(arrivals, decision.outcomes);
-    for (const state of decision.subscriptions) this.#remember(state);
+    for (const one of decision.decidingEvents) this.#remember(one);
     for (const state of decision.latestStates) this.#rememberLatest(state);
     this.#writePlans(known.teams, decision.plans);
     return decision.results;
@@ -179,11 +178,11 @@ export class MemoryStore {
 
   /** Whether an event with an effect is known. */
   hasState(customerId: string): boolean {
-    return this.#customers.has(customerId);
+    return this.#decidingEvents.has(customerId);
   }
 
   hasAmbiguous(customerId: string): boolean {
-    const states = this.#customers.get(customerId)?.values() ?? [];
+    const states = this.#decidingEvents.get(customerId)?.values() ?? [];
     return [...states].some(({ order }) => order === 'ambiguous');
   }
 
@@ -193,24 +192,32 @@ export class MemoryStore {
 
   /** Whether the log yields a different latest state of a subscription. */
   isLatestReplayedDifferently(customerId: string): boolean {
-    return [...this.latestStatesOf(customerId).values()].some(({ latest, sinceSeconds }) => {
-      const entries = this.#subscriptions.get(subscriptionOf(latest)) ?? NO_ENTRIES;
-      const history = new EventHistory(entries.map(({ parsed }) => parsed));
-      const customer = this.#customers.get(customerId)?.get(latest.subscriptionId);
-      const deciding = customer?.deciding ?? null;
-      const replayed = latestOf(history.eventsOf(latest), { history, deciding, stored: undefined });
-      return !haveSameFields(latest, replayed.latest) || sinceSeconds !== replayed.sinceSeconds;
-    });
+    return [...this.latestStatesOf(customerId).values()].some(
+      ({ subscription: latest, sinceSeconds }) => {
+        const entries = this.#subscriptions.get(subscriptionOf(latest)) ?? NO_ENTRIES;
+        const history = new EventHistory(entries.map(({ parsed }) => parsed));
+        const known = this.#decidingEvents.get(customerId)?.get(latest.subscriptionId);
+        const deciding = known?.subscription ?? null;
+        const replayed = latestOf(history.eventsOf(latest), {
+          history,
+          deciding,
+          stored: undefined,
+        });
+        return (
+          !haveSameFields(latest, replayed.subscription) || sinceSeconds !== replayed.sinceSeconds
+        );
+      },
+    );
   }
 
   /** Whether the log yields a different state of a subscription, which `instep rebuild` would find. */
   isReplayedDifferently(customerId: string): boolean {
-    return [...(this.#customers.get(customerId) ?? [])].some(([subscriptionId, state]) => {
-      const entries = this.#subscriptions.get(subscriptionOf(state.deciding)) ?? NO_ENTRIES;
+    return [...(this.#decidingEvents.get(customerId) ?? [])].some(([subscriptionId, state]) => {
+      const entries = this.#subscriptions.get(subscriptionOf(state.subscription)) ?? NO_ENTRIES;
       const decided = entries.filter(({ outcome }) => outcome !== 'parked');
       const events = decided.map(({ parsed }) => parsed);
-      const replayed = customerAfter(events, this.#planSelection).get(subscriptionId);
-      return !isSameDecision(state, replayed);
+      const replayed = decidingEventsAfter(events, this.#planSelection).get(subscriptionId);
+      return !isSameDecidingEvent(state, replayed);
     });
   }
 
@@ -222,13 +229,13 @@ export class MemoryStore {
   }
 
   /** The subscriptions whose order is ambiguous. */
-  ambiguous(): readonly DecidedSubscription[] {
-    return [...this.#customers.values()].flatMap((customer) =>
-      [...customer.values()].filter(({ order }) => order === 'ambiguous'),
+  ambiguous(): readonly DecidingEvent[] {
+    return [...this.#decidingEvents.values()].flatMap((ofCustomer) =>
+      [...ofCustomer.values()].filter(({ order }) => order === 'ambiguous'),
     );
   }
 
-  tieGroupKeysOf({ deciding }: DecidedSubscription): ReadonlySet<string> {
+  tieGroupKeysOf({ subscription: deciding }: DecidingEvent): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = deciding;
     const { low } = tieGroupKeys(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
@@ -270,16 +277,16 @@ export class MemoryStore {
     }
   }
 
-  #rememberLatest({ latest, ...state }: LatestState): void {
+  #rememberLatest({ subscription: latest, ...state }: LatestState): void {
     const states = new Map(this.latestStatesOf(latest.customerId));
-    states.set(latest.subscriptionId, { ...state, latest: { ...latest }, object: null });
+    states.set(latest.subscriptionId, { ...state, subscription: { ...latest }, object: null });
     this.#latestStates.set(latest.customerId, states);
   }
 
-  #remember({ deciding, order }: DecidedSubscription): void {
-    const customer = new Map(this.#customers.get(deciding.customerId));
-    customer.set(deciding.subscriptionId, { deciding: { ...deciding }, order });
-    this.#customers.set(deciding.customerId, customer);
+  #remember({ subscription: deciding, order }: DecidingEvent): void {
+    const ofCustomer = new Map(this.#decidingEvents.get(deciding.customerId));
+    ofCustomer.set(deciding.subscriptionId, { subscription: { ...deciding }, order });
+    this.#decidingEvents.set(deciding.customerId, ofCustomer);
   }
 }
 

@@ -4,7 +4,7 @@ import { NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { readTeamChanges } from 'instep/src/postgres/statements/plan-changes.ts';
-import { readCustomers } from 'instep/src/postgres/statements/subscriptions.ts';
+import { readSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { changeOfRedirect, changesOf } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
@@ -95,8 +95,8 @@ async function checkTeams(
       );
     }
   }
-  const { customers } = await readCustomers(query, [customerId]);
-  const states = [...(customers.get(customerId)?.values() ?? [])];
+  const { decidingEvents } = await readSubscriptions(query, [customerId]);
+  const states = [...(decidingEvents.get(customerId)?.values() ?? [])];
   if (states.some(({ order }) => order === 'ambiguous')) {
     divergences.push({ kind: 'ambiguous', customerId });
   }

@@ -48,7 +48,7 @@ const unused: Omit<System, 'name' | 'title' | 'isPeer'> = {
   prepare: async () => undefined,
   server: () => ({ arguments: [], environment: {}, readyPath: '/' }),
   countLogged: null,
-  readCustomers: async () => new Map(),
+  readSubscriptions: async () => new Map(),
   expect: () => '',
 };
 
@@ -153,7 +153,7 @@ test('the audit finds missing events and wrong customers', async () => {
       isPeer: false,
       keepsOrder,
       countLogged: async () => logged,
-      readCustomers: async () => new Map([['cus_Bench000000001', plan]]),
+      readSubscriptions: async () => new Map([['cus_Bench000000001', plan]]),
       expect: ({ status }: { status: string }) => status,
     },
     database: { url: '', ask: async () => [], checkpoint: async () => {}, close: async () => {} },

@@ -1,5 +1,5 @@
-import { isSameDecision } from 'instep/src/core/plan-selection.ts';
 import { haveSameFields, type SubscriptionState } from 'instep/src/core/subscription-event.ts';
+import { isSameDecidingEvent } from 'instep/src/core/tie-group.ts';
 import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';
 
@@ -25,13 +25,16 @@ test('an event is not the same as a missing one', () => {
 test.each(others)('two events are different when their %s differs', (_, other) => {
   expect(haveSameFields(example, other)).toBe(false);
   expect(
-    isSameDecision({ deciding: example, order: 'known' }, { deciding: other, order: 'known' }),
+    isSameDecidingEvent(
+      { subscription: example, order: 'known' },
+      { subscription: other, order: 'known' },
+    ),
   ).toBe(false);
 });
 
-test('a state is the same as its copy, and different from a missing one or one with another order', () => {
-  const state = { deciding: example, order: 'known' } as const;
-  expect(isSameDecision(state, { deciding: { ...example }, order: 'known' })).toBe(true);
-  expect(isSameDecision(state, { deciding: example, order: 'ambiguous' })).toBe(false);
-  expect(isSameDecision(state, undefined)).toBe(false);
+test('a deciding event is the same as its copy, and different from a missing one or one with another order', () => {
+  const state = { subscription: example, order: 'known' } as const;
+  expect(isSameDecidingEvent(state, { subscription: { ...example }, order: 'known' })).toBe(true);
+  expect(isSameDecidingEvent(state, { subscription: example, order: 'ambiguous' })).toBe(false);
+  expect(isSameDecidingEvent(state, undefined)).toBe(false);
 });

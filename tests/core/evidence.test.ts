@@ -30,9 +30,9 @@ function leavesAlone(before: Member, after: Member): boolean {
 /** Whether cause orders the two events, whichever arrives first. */
 function isOrdered(first: ParsedEvent, second: ParsedEvent): boolean {
   const [end, reversed] = permutations([first, second]).map((events) => lastOf(events));
-  expect(end?.last).toEqual(second.subscription);
+  expect(end?.subscription).toEqual(second.subscription);
   expect(reversed?.order).toBe(end?.order);
-  if (end?.order === 'known') expect(reversed?.last).toEqual(second.subscription);
+  if (end?.order === 'known') expect(reversed?.subscription).toEqual(second.subscription);
   return end?.order === 'known';
 }
 
@@ -121,5 +121,8 @@ test('a member with the name of an inherited one is a member like any other', ()
     { status: 'trialing', constructor: 'x' },
   );
   const third = event({ status: 'unpaid' }, { status: 'active' });
-  expect(lastOf([third, second, first])).toEqual({ last: third.subscription, order: 'known' });
+  expect(lastOf([third, second, first])).toEqual({
+    subscription: third.subscription,
+    order: 'known',
+  });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { customerAfter, decideEvent } from 'instep/src/core/ordering-rule.ts';
+import { decideEvent, decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
 import {
-  type Customer,
-  NO_SUBSCRIPTIONS,
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
   type PlanSelection,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
@@ -44,19 +44,19 @@ const change = (subscription: SubscriptionState): ParsedEvent => ({
 
 /** The team's plan after events without any evidence of their order. */
 function team(events: readonly SubscriptionState[], planSelection: PlanSelection = 'newest') {
-  let customer: Customer = NO_SUBSCRIPTIONS;
+  let decidingEvents: DecidingEvents = NO_DECIDING_EVENTS;
   let plan: TeamPlan | null = null;
   const history = new EventHistory();
   const outcomes = [];
   for (const event of new Set(events)) {
     const arriving = change(event);
     history.add(arriving);
-    const step = decideEvent(customer, arriving, history, planSelection);
-    customer = step.customer;
+    const step = decideEvent(decidingEvents, arriving, history, planSelection);
+    decidingEvents = step.decidingEvents;
     outcomes.push(step.outcome);
-    if (step.outcome === 'applied') plan = teamPlan(customer, planSelection, new Map());
+    if (step.outcome === 'applied') plan = teamPlan(decidingEvents, planSelection, new Map());
   }
-  return { plan, customer, outcomes };
+  return { plan, decidingEvents, outcomes };
 }
 
 test('the team ends with the plan of the newest event that has an effect', () => {
@@ -80,8 +80,8 @@ test.each(['newest', 'best'] as const)(
       fc.property(history, ([events, delivered]) => {
         const [inOrder, shuffled] = [team(events, planSelection), team(delivered, planSelection)];
         expect(shuffled.plan).toEqual(inOrder.plan);
-        expect(new Map([...shuffled.customer].sort())).toEqual(
-          new Map([...inOrder.customer].sort()),
+        expect(new Map([...shuffled.decidingEvents].sort())).toEqual(
+          new Map([...inOrder.decidingEvents].sort()),
         );
       }),
     );
@@ -91,8 +91,8 @@ test.each(['newest', 'best'] as const)(
 test('best: the team has a live subscription as long as there is one', () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
-      const { plan, customer } = team(events, 'best');
-      const states = [...customer.values()].map(({ deciding }) => deciding.status);
+      const { plan, decidingEvents } = team(events, 'best');
+      const states = [...decidingEvents.values()].map(({ subscription }) => subscription.status);
       const best = ['active', 'trialing'].find((status) => states.includes(status));
       if (best !== undefined) expect(plan?.subscriptionStatus).toBe(best);
       else if (plan !== null) expect(plan.providerSubscriptionId).toBeNull();
@@ -103,10 +103,10 @@ test('best: the team has a live subscription as long as there is one', () => {
 test("an event without an effect changes neither the team nor the state's time", () => {
   fc.assert(
     fc.property(distinctEvents, (events) => {
-      const { customer } = team(events);
+      const { decidingEvents } = team(events);
       const pastDue = change({ ...example, status: 'past_due', createdSeconds: 1_000 });
-      const step = decideEvent(customer, pastDue, new EventHistory([pastDue]), 'newest');
-      expect(step).toEqual({ outcome: 'unchanged', customer });
+      const step = decideEvent(decidingEvents, pastDue, new EventHistory([pastDue]), 'newest');
+      expect(step).toEqual({ outcome: 'unchanged', decidingEvents });
     }),
   );
 });
@@ -115,18 +115,18 @@ test('the later arrival of two events in one second without evidence wins, and t
   const first = { ...example, status: 'trialing' };
   const second = { ...example, status: 'active' };
   expect(team([first, second]).plan?.subscriptionStatus).toBe('active');
-  const { plan, customer } = team([second, first]);
+  const { plan, decidingEvents } = team([second, first]);
   expect(plan?.subscriptionStatus).toBe('trialing');
-  expect(customer.get('sub_1')?.order).toBe('ambiguous');
+  expect(decidingEvents.get('sub_1')?.order).toBe('ambiguous');
 });
 
 test("an older event of another subscription is stored, and keeps the team's plan", () => {
   const newer = { ...example, subscriptionId: 'sub_2', createdSeconds: 20 };
   const older = { ...example, status: 'canceled', createdSeconds: 10 };
-  const { outcomes, customer } = team([newer, older]);
+  const { outcomes, decidingEvents } = team([newer, older]);
   expect(outcomes).toEqual(['applied', 'stale']);
-  expect(customer.get('sub_1')?.deciding).toEqual(older);
-  expect(customer.get('sub_2')?.deciding).toEqual(newer);
+  expect(decidingEvents.get('sub_1')?.subscription).toEqual(older);
+  expect(decidingEvents.get('sub_2')?.subscription).toEqual(newer);
 });
 
 test('newest: the end of another subscription clears the team, as in the contract', () => {
@@ -170,14 +170,14 @@ test("best: when the team's subscription ends, the next live one counts, and the
 function outcomesOf(
   arrived: readonly ParsedEvent[],
   planSelection: PlanSelection,
-  before = NO_SUBSCRIPTIONS,
+  before = NO_DECIDING_EVENTS,
 ) {
-  let customer = before;
+  let decidingEvents = before;
   const history = new EventHistory();
   return arrived.map((event) => {
     history.add(event);
-    const step = decideEvent(customer, event, history, planSelection);
-    customer = step.customer;
+    const step = decideEvent(decidingEvents, event, history, planSelection);
+    decidingEvents = step.decidingEvents;
     return step.outcome;
   });
 }
@@ -220,13 +220,13 @@ test('events without a time count in the order of their arrival', () => {
   const arrived = [undated('active', 1), undated('canceled', 2), undated('past_due', 3)];
   expect(outcomesOf(arrived, 'newest')).toEqual(['applied', 'applied', 'unchanged']);
   const end = undated('unpaid', 4);
-  const { customer } = decideEvent(
-    NO_SUBSCRIPTIONS,
+  const { decidingEvents } = decideEvent(
+    NO_DECIDING_EVENTS,
     end,
     new EventHistory([...arrived, end]),
     'newest',
   );
-  expect(customer.get('sub_1')).toEqual({ deciding: end.subscription, order: 'known' });
+  expect(decidingEvents.get('sub_1')).toEqual({ subscription: end.subscription, order: 'known' });
 });
 
 test.each(['newest', 'best'] as const)(
@@ -234,43 +234,43 @@ test.each(['newest', 'best'] as const)(
   (planSelection) => {
     const newer = { ...example, createdSeconds: 20 };
     const pastDue = { ...example, status: 'past_due', createdSeconds: 5 };
-    const { customer, outcomes } = team([newer, example, pastDue], planSelection);
+    const { decidingEvents, outcomes } = team([newer, example, pastDue], planSelection);
     expect(outcomes).toEqual(['applied', 'stale', 'unchanged']);
-    expect(customer).toEqual(new Map([['sub_1', { deciding: newer, order: 'known' }]]));
+    expect(decidingEvents).toEqual(new Map([['sub_1', { subscription: newer, order: 'known' }]]));
   },
 );
 
 test("an older event is stale, or unchanged without effect, when its subscription's newest second was not read", () => {
-  const { customer } = team([{ ...example, createdSeconds: 20 }]);
+  const { decidingEvents } = team([{ ...example, createdSeconds: 20 }]);
   for (const [status, outcome] of [
     ['canceled', 'stale'],
     ['past_due', 'unchanged'],
   ] as const) {
     const older = change({ ...example, status });
-    const step = decideEvent(customer, older, new EventHistory([older]), 'newest');
-    expect(step).toEqual({ outcome, customer });
+    const step = decideEvent(decidingEvents, older, new EventHistory([older]), 'newest');
+    expect(step).toEqual({ outcome, decidingEvents });
   }
 });
 
 test('best: within a second of another subscription, the newest event is unchanged, and an earlier one is stale', () => {
-  const { customer } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
+  const { decidingEvents } = team([{ ...example, subscriptionId: 'sub_2' }], 'best');
   const trial = event({ status: 'trialing' }, { status: 'incomplete' });
   const end = event({ status: 'unpaid' }, { status: 'trialing' });
-  expect(outcomesOf([end, trial], 'best', customer)).toEqual(['unchanged', 'stale']);
+  expect(outcomesOf([end, trial], 'best', decidingEvents)).toEqual(['unchanged', 'stale']);
 });
 
-test('the customer before the event is not modified', () => {
-  const { customer } = team([example]);
+test('the deciding events before an event are not modified', () => {
+  const { decidingEvents } = team([example]);
   const end = change({ ...example, status: 'canceled', createdSeconds: 20 });
-  const step = decideEvent(customer, end, new EventHistory([end]), 'newest');
-  expect(step.customer.get('sub_1')?.deciding).toBe(end.subscription);
-  expect(customer.get('sub_1')?.deciding).toBe(example);
+  const step = decideEvent(decidingEvents, end, new EventHistory([end]), 'newest');
+  expect(step.decidingEvents.get('sub_1')?.subscription).toBe(end.subscription);
+  expect(decidingEvents.get('sub_1')?.subscription).toBe(example);
 });
 
 test('a whole log leads to the state after its last event', () => {
   const common = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: null, planName: null };
   const first = { ...common, status: 'active', createdSeconds: 1 };
   const last = { ...common, status: 'canceled', createdSeconds: 2 };
-  const customer = customerAfter([change(first), change(last)], 'newest');
-  expect(customer.get('sub_1')).toEqual({ deciding: last, order: 'known' });
+  const decidingEvents = decidingEventsAfter([change(first), change(last)], 'newest');
+  expect(decidingEvents.get('sub_1')).toEqual({ subscription: last, order: 'known' });
 });

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import {
-  type Customer,
-  NO_SUBSCRIPTIONS,
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
   originOf,
-  selectedEvent,
+  selectedSubscription,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
@@ -11,16 +11,16 @@ import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
 import { example, permutations } from './subscription-changes.ts';
 
-function customerOf(events: readonly SubscriptionState[]): Customer {
+function customerOf(events: readonly SubscriptionState[]): DecidingEvents {
   return new Map(
-    events.map((deciding) => [deciding.subscriptionId, { deciding, order: 'known' }] as const),
+    events.map((one) => [one.subscriptionId, { subscription: one, order: 'known' }] as const),
   );
 }
 
 describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
   test('a customer without a subscription gives no plan', () => {
-    expect(selectedEvent(NO_SUBSCRIPTIONS, planSelection)).toBeNull();
-    expect(teamPlan(NO_SUBSCRIPTIONS, planSelection, new Map())).toBeNull();
+    expect(selectedSubscription(NO_DECIDING_EVENTS, planSelection)).toBeNull();
+    expect(teamPlan(NO_DECIDING_EVENTS, planSelection, new Map())).toBeNull();
   });
 
   test('the order in which subscriptions became known does not matter', () => {
@@ -35,9 +35,9 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     );
     fc.assert(
       fc.property(events, (some) => {
-        const followed = selectedEvent(customerOf(some), planSelection);
+        const followed = selectedSubscription(customerOf(some), planSelection);
         for (const order of permutations(some)) {
-          expect(selectedEvent(customerOf(order), planSelection)).toBe(followed);
+          expect(selectedSubscription(customerOf(order), planSelection)).toBe(followed);
         }
       }),
     );
@@ -48,8 +48,8 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const events = ids.map((subscriptionId) => ({ ...example, subscriptionId }));
     for (const [index, larger] of events.entries()) {
       for (const smaller of events.slice(0, index)) {
-        expect(selectedEvent(customerOf([smaller, larger]), planSelection)).toBe(larger);
-        expect(selectedEvent(customerOf([larger, smaller]), planSelection)).toBe(larger);
+        expect(selectedSubscription(customerOf([smaller, larger]), planSelection)).toBe(larger);
+        expect(selectedSubscription(customerOf([larger, smaller]), planSelection)).toBe(larger);
       }
     }
   });
@@ -60,10 +60,10 @@ describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
     const unpaid = { ...example, subscriptionId: 'sub_3', status: 'unpaid' };
     const canceled = { ...example, subscriptionId: 'sub_4', status: 'canceled' };
     for (const order of permutations([active, trialing, unpaid, canceled])) {
-      expect(selectedEvent(customerOf(order), planSelection)).toBe(active);
+      expect(selectedSubscription(customerOf(order), planSelection)).toBe(active);
     }
     for (const order of permutations([trialing, unpaid, canceled])) {
-      expect(selectedEvent(customerOf(order), planSelection)).toBe(trialing);
+      expect(selectedSubscription(customerOf(order), planSelection)).toBe(trialing);
     }
   });
 });
@@ -72,8 +72,8 @@ test('newest: an end that is newer than a live subscription counts; best: it doe
   const live = { ...example, status: 'trialing', createdSeconds: 10 };
   const end = { ...example, subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
   for (const order of permutations([live, end])) {
-    expect(selectedEvent(customerOf(order), 'newest')).toBe(end);
-    expect(selectedEvent(customerOf(order), 'best')).toBe(live);
+    expect(selectedSubscription(customerOf(order), 'newest')).toBe(end);
+    expect(selectedSubscription(customerOf(order), 'best')).toBe(live);
   }
 });
 
@@ -81,7 +81,7 @@ test('best: the newer one of two equally live subscriptions counts', () => {
   const older = { ...example, subscriptionId: 'sub_2', createdSeconds: 10 };
   const newer = { ...example, subscriptionId: 'sub_1', createdSeconds: 11 };
   for (const order of permutations([older, newer])) {
-    expect(selectedEvent(customerOf(order), 'best')).toBe(newer);
+    expect(selectedSubscription(customerOf(order), 'best')).toBe(newer);
   }
 });
 
@@ -143,11 +143,11 @@ describe('a grant', () => {
   test("gives a plan that is Instep's own, also after its end and with another name", () => {
     const over = { ...grant, isOver: true };
     const renamed = { ...granted, planName: 'Renamed' };
-    expect(originOf(granted, NO_SUBSCRIPTIONS, grant)).toBe('instep');
-    expect(originOf(renamed, NO_SUBSCRIPTIONS, over)).toBe('instep');
-    expect(originOf(granted, NO_SUBSCRIPTIONS)).toBe('by hand');
+    expect(originOf(granted, NO_DECIDING_EVENTS, grant)).toBe('instep');
+    expect(originOf(renamed, NO_DECIDING_EVENTS, over)).toBe('instep');
+    expect(originOf(granted, NO_DECIDING_EVENTS)).toBe('by hand');
     const other = { ...granted, providerProductId: 'prod_other' };
-    expect(originOf(other, NO_SUBSCRIPTIONS, grant)).toBe('by hand');
+    expect(originOf(other, NO_DECIDING_EVENTS, grant)).toBe('by hand');
   });
 });
 
@@ -175,7 +175,7 @@ describe("a team's plan is Instep's own", () => {
       planName: null,
       subscriptionStatus: null,
     };
-    expect(originOf(empty, NO_SUBSCRIPTIONS)).toBe('instep');
+    expect(originOf(empty, NO_DECIDING_EVENTS)).toBe('instep');
   });
 
   test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(
@@ -184,7 +184,7 @@ describe("a team's plan is Instep's own", () => {
       const isUnknown = field === 'providerSubscriptionId';
       const origin = isUnknown ? 'unknown subscription' : 'by hand';
       expect(originOf({ ...own, [field]: 'another' }, customer)).toBe(origin);
-      expect(originOf(own, NO_SUBSCRIPTIONS)).toBe('unknown subscription');
+      expect(originOf(own, NO_DECIDING_EVENTS)).toBe('unknown subscription');
     },
   );
 });

@@ -8,7 +8,7 @@ const canceled = event({ status: 'canceled' });
 test('a complete snapshot decides, even when an event of the second arrives later', () => {
   const word = snapshot({ status: 'active', product: 'a' });
   for (const arrived of permutations([active, canceled, word])) {
-    expect(lastOf(arrived)).toEqual({ last: word.subscription, order: 'known' });
+    expect(lastOf(arrived)).toEqual({ subscription: word.subscription, order: 'known' });
   }
 });
 
@@ -16,7 +16,7 @@ test('a snapshot takes precedence over a path of the events', () => {
   const unpaid = event({ status: 'unpaid' }, { status: 'active' });
   const word = snapshot({ status: 'active' });
   expect(lastOf([word, active, unpaid])).toEqual({
-    last: word.subscription,
+    subscription: word.subscription,
     order: 'known',
   });
 });
@@ -24,11 +24,11 @@ test('a snapshot takes precedence over a path of the events', () => {
 test('a snapshot without an effect leaves the later arrival when no path has evidence', () => {
   const word = snapshot({ status: 'past_due' });
   expect(lastOf([active, canceled, word])).toEqual({
-    last: canceled.subscription,
+    subscription: canceled.subscription,
     order: 'inferred',
   });
   expect(lastOf([word, canceled, active])).toEqual({
-    last: active.subscription,
+    subscription: active.subscription,
     order: 'inferred',
   });
 });
@@ -39,10 +39,10 @@ test('a snapshot without an effect shows where the path ends', () => {
   const pastDue = event({ status: 'past_due' }, { status: 'active' });
   const word = snapshot({ status: 'past_due' });
   for (const arrived of permutations([unpaid, paid, pastDue])) {
-    expect(lastOf(arrived).order).toBe('ambiguous');
+    expect(lastOf(arrived)?.order).toBe('ambiguous');
   }
   for (const arrived of permutations([unpaid, paid, pastDue, word])) {
-    expect(lastOf(arrived)).toEqual({ last: paid.subscription, order: 'inferred' });
+    expect(lastOf(arrived)).toEqual({ subscription: paid.subscription, order: 'inferred' });
   }
 });
 
@@ -51,7 +51,7 @@ test('a snapshot without an effect shows the end of the path in all but the stat
   const base = event({ status: 'active', product: 'base' }, { product: 'plus' });
   const word = snapshot({ status: 'past_due', product: 'base' });
   for (const arrived of permutations([plus, base, word])) {
-    expect(lastOf(arrived)).toEqual({ last: base.subscription, order: 'inferred' });
+    expect(lastOf(arrived)).toEqual({ subscription: base.subscription, order: 'inferred' });
   }
 });
 
@@ -64,7 +64,7 @@ test('a snapshot shows an end only if all changed values agree', () => {
   const word = snapshot({ status: 'past_due', product: 'base', seats: 2 });
   for (const arrived of permutations([plus, base])) {
     expect(lastOf([...arrived, word])).toEqual({
-      last: arrived[1]?.subscription,
+      subscription: arrived[1]?.subscription,
       order: 'inferred',
     });
   }
@@ -77,7 +77,7 @@ test.each([12, 31])(
       event({ status: 'active', product: `prod_${index}` }, {}),
     );
     expect(lastOf([snapshot({ status: 'past_due' }), ...events])).toEqual({
-      last: events.at(-1)?.subscription,
+      subscription: events.at(-1)?.subscription,
       order: 'inferred',
     });
   },

@@ -1,7 +1,11 @@
 import fc from 'fast-check';
 import { EventHistory } from 'instep/src/core/event-history.ts';
 import { decideEvent } from 'instep/src/core/ordering-rule.ts';
-import { type Customer, NO_SUBSCRIPTIONS, teamPlan } from 'instep/src/core/plan-selection.ts';
+import {
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
+  teamPlan,
+} from 'instep/src/core/plan-selection.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
@@ -48,11 +52,11 @@ const nameOf = (productId: string) => `The plan of ${productId}`;
 
 /** The pure core's result for a customer's events, in the order of Stripe's clock. */
 function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
-  let customer: Customer = NO_SUBSCRIPTIONS;
+  let customer: DecidingEvents = NO_DECIDING_EVENTS;
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
   for (const event of changes) {
-    customer = decideEvent(customer, event, new EventHistory([event]), 'newest').customer;
+    customer = decideEvent(customer, event, new EventHistory([event]), 'newest').decidingEvents;
   }
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
   return teamPlan(customer, 'newest', names) ?? NO_PLAN;

@@ -31,8 +31,8 @@ function known(events: readonly (typeof one)[]): StoredState {
   const { subscription } = other;
   return {
     teams: [team],
-    customers: new Map([
-      ['cus_1', new Map([['sub_1', { deciding: subscription, order: 'ambiguous' }]])],
+    decidingEvents: new Map([
+      ['cus_1', new Map([['sub_1', { subscription, order: 'ambiguous' }]])],
     ]),
     latestStates: new Map(),
     logged: events.map((parsed) => ({ key: parsed.key, outcome: 'applied', parsed })),

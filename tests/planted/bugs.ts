@@ -45,7 +45,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Tie groups.
   bug('the tie groups beside an ambiguous one are not read', DECIDE, [
-    '    ...uncertainOf(events, stored.customers, customers),\n    ...withUncertainLatest,\n',
+    '    ...uncertainOf(events, stored.decidingEvents, decidingEvents),\n    ...withUncertainLatest,\n',
     '',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [
@@ -71,8 +71,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'if (earlier !== undefined) return',
   ]),
   bug('an event of a batch does not see those before it', DECIDE, [
-    'customers.set(customerId, step.customer);',
-    "if (step.outcome === 'stale') customers.set(customerId, step.customer);",
+    'decidingEvents.set(customerId, step.decidingEvents);',
+    "if (step.outcome === 'stale') decidingEvents.set(customerId, step.decidingEvents);",
   ]),
   bug('an empty row is not filled', DECIDE, [
     'isSamePlan(plan, NO_PLAN) ||',
@@ -83,12 +83,12 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "plan.subscriptionStatus !== 'canceled' ||",
   ]),
   bug('a grant counts beside a subscription', 'core/plan-selection.ts', [
-    "!grant.isOver && rankOf(event?.status ?? '') === 0",
+    "!grant.isOver && rankOf(selected?.status ?? '') === 0",
     '!grant.isOver',
   ]),
   bug('a subscription that ends leaves no grant', DECIDE, [
-    'teamPlan(customer, planSelection, names, grantOf(grants, team.id))',
-    'teamPlan(customer, planSelection, names, null)',
+    'teamPlan(ofCustomer, planSelection, names, grantOf(grants, team.id))',
+    'teamPlan(ofCustomer, planSelection, names, null)',
   ]),
   bug('only one team of a customer is changed', DECIDE, [
     'else plans.set(team.id, plan);',
@@ -96,14 +96,14 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   {
     ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "isEnd && originOf(team.plan, customer) === 'unknown subscription'",
-      "isEnd && teamPlan === null && originOf(team.plan, customer) === 'unknown subscription'",
+      "isEnd && originOf(team.plan, ofCustomer) === 'unknown subscription'",
+      "isEnd && teamPlan === null && originOf(team.plan, ofCustomer) === 'unknown subscription'",
     ]),
     level: 'unit',
   },
   storeBug("rebuild overwrites the application's plan", 'core/plan-selection.ts', [
-    'const deciding = (',
-    'if (plan.subscriptionStatus !== null) return true;\n  const deciding = (',
+    'const selected = (',
+    'if (plan.subscriptionStatus !== null) return true;\n  const selected = (',
   ]),
   bug('every snapshot counts as outdated', DECIDE, [
     'return !isStillAmbiguous ||',

@@ -1,9 +1,5 @@
-import type {
-  Customer,
-  DecidedSubscription,
-  Grant,
-  PlanSelection,
-} from 'instep/src/core/plan-selection.ts';
+import type { DecidingEvents, Grant, PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { DecidingEvent } from 'instep/src/core/tie-group.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
 import type { ListedSubscription } from 'instep/src/stripe/subscription-snapshot.ts';
@@ -38,9 +34,9 @@ function known(
   status: string,
   createdSeconds: number,
   productId: string | null = 'prod_pro',
-): [string, DecidedSubscription] {
+): [string, DecidingEvent] {
   const deciding = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
-  return [subscriptionId, { deciding: { ...deciding, createdSeconds }, order: 'known' }];
+  return [subscriptionId, { subscription: { ...deciding, createdSeconds }, order: 'known' }];
 }
 
 const PRO = (subscriptionId: string, subscriptionStatus = 'active'): TeamPlan => ({
@@ -54,7 +50,7 @@ const cleared = (subscriptionStatus: string): TeamPlan => ({ ...NO_PLAN, subscri
 
 type Given = {
   readonly plan?: TeamPlan;
-  readonly knows?: readonly [string, DecidedSubscription][];
+  readonly knows?: readonly [string, DecidingEvent][];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
   readonly grant?: Grant | null;
@@ -70,7 +66,7 @@ function drift({
   ...at
 }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
-  const customer: Customer = new Map(knows);
+  const customer: DecidingEvents = new Map(knows);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
   return driftOf(team, customer, lists, { planSelection, names: NAMES, grant, nowMs });
 }
@@ -239,9 +235,9 @@ describe('a team that was changed by hand', () => {
 
 test('compares the name where an old API version has no product', () => {
   const [id, state] = known('sub_1', 'active', 100, null);
-  const named = { ...state, deciding: { ...state.deciding, planName: 'Pro' } };
+  const named = { ...state, subscription: { ...state.subscription, planName: 'Pro' } };
   const plan = { ...PRO('sub_1'), providerProductId: null };
-  const knows = [[id, named] as [string, DecidedSubscription]];
+  const knows = [[id, named] as [string, DecidingEvent]];
   expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();
   const lists = [listed('sub_1', 'active', { productId: 'prod_base' })];
   expect(drift({ plan, knows, lists })).toMatchObject({ shouldBe: { planName: 'Base' } });

@@ -27,7 +27,7 @@ export async function* exportTeam(
     exportedAt: timeText(context.now()),
     bodies: redactionKey === null ? 'original' : 'redacted',
     ...{ planSelection, team, status, notes },
-    subscriptions: subscriptions.map(({ deciding, order }) => ({ ...deciding, order })),
+    subscriptions: subscriptions.map(({ subscription, order }) => ({ ...subscription, order })),
   };
   yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "timeline": `;
   let separator = '[\n';

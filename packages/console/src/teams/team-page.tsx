@@ -250,11 +250,11 @@ function SubscriptionTable({ subscriptions }: Pick<ExplainedTeam, 'subscriptions
         columns={COLUMNS}
         rows={subscriptions
           .slice(0, MAX_SHOWN)
-          .map(({ deciding, order, isDeciding }) => [
-            <OptionalText text={deciding.subscriptionId} maxLength={120} />,
-            <StatusBadge status={deciding.status} />,
-            <OptionalText text={deciding.productId} />,
-            <Time ms={deciding.createdSeconds * 1_000} format="age" />,
+          .map(({ subscription, order, isDeciding }) => [
+            <OptionalText text={subscription.subscriptionId} maxLength={120} />,
+            <StatusBadge status={subscription.status} />,
+            <OptionalText text={subscription.productId} />,
+            <Time ms={subscription.createdSeconds * 1_000} format="age" />,
             <Note {...{ isDeciding, order }} />,
           ])}
       />

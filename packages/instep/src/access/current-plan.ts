@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import {
   type Grant,
   isGrantedPlan,
-  NO_SUBSCRIPTIONS,
+  NO_DECIDING_EVENTS,
   originOf,
   type PlanSelection,
   teamPlan,
@@ -13,7 +13,7 @@ import { DatabaseRefused, databaseError } from '../postgres/errors.ts';
 import { closeGrant, readOpenGrant } from '../postgres/statements/grants.ts';
 import { lockTeam, lockTeams, notLinked, setCustomer } from '../postgres/statements/lock-teams.ts';
 import { noteNamelessProducts } from '../postgres/statements/products.ts';
-import { readCustomers } from '../postgres/statements/subscriptions.ts';
+import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type PlanWrite, type Team, writePlans } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
@@ -40,11 +40,11 @@ export async function writeCurrentPlan(
   { before, after }: Readonly<Record<'before' | 'after', Grant | null>>,
   { planSelection, operator = null, isForced = false, former }: WriteOptions,
 ): Promise<{ isChanged: boolean; isGranted: boolean }> {
-  const { customers, names } = await readCustomers(query, customerId === null ? [] : [customerId]);
-  const customer = customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const shouldBe = teamPlan(customer, planSelection, names, after) ?? NO_PLAN;
+  const known = await readSubscriptions(query, customerId === null ? [] : [customerId]);
+  const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, after) ?? NO_PLAN;
   const isGranted = isGrantedPlan(shouldBe, after);
-  const origin = originOf(plan, customer, before);
+  const origin = originOf(plan, decidingEvents, before);
   const isReplaced = isGranted ? origin !== 'unknown subscription' : origin === 'instep';
   if (!isReplaced && !isForced) return { isChanged: false, isGranted };
   // What a comparison found about the plan was about the former row.
@@ -57,7 +57,7 @@ export async function writeCurrentPlan(
   const grantCause = before !== null && after === null ? 'grant_ended' : isGranted && 'grant';
   const cause = (former === undefined && grantCause) || 'link';
   // A plan without a subscription is what the former customer has left.
-  const ofCustomer = customer.size === 0 ? (former ?? customerId) : customerId;
+  const ofCustomer = decidingEvents.size === 0 ? (former ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
   await writeWithName(query, { team, shouldBe, reason: { cause, operator } }, isGranted);
   const { providerProductId, planName } = shouldBe;

@@ -1,11 +1,11 @@
 import { type EventHistory, isDated } from './event-history.ts';
 import type { JsonObject } from './json.ts';
 import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';
-import { latestOfTieGroup } from './tie-group.ts';
+import { latestEventOf } from './tie-group.ts';
 
 /** What a subscription's latest event says, whatever its status. */
 export type LatestState = {
-  readonly latest: SubscriptionState;
+  readonly subscription: SubscriptionState;
   /** The whole subscription after the event; `null` for a stored state that has not changed. */
   readonly object: JsonObject | null;
   /** When the events with this status began that no event with another status has interrupted. */
@@ -45,12 +45,12 @@ export function latestAfter(
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
   if (stored?.isSettled !== false) {
-    const latestSeconds = stored?.latest.createdSeconds ?? -1;
-    const isOfSameStatus = stored?.latest.status === status;
+    const latestSeconds = stored?.subscription.createdSeconds ?? -1;
+    const isOfSameStatus = stored?.subscription.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
-      const state = { latest: subscription, object, sinceSeconds: since, isSettled: true };
+      const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsHistory: false };
     }
     const isWithin = createdSeconds >= sinceSeconds;
@@ -60,7 +60,7 @@ export function latestAfter(
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
-  if (stored?.isSettled && createdSeconds === stored.latest.createdSeconds) {
+  if (stored?.isSettled && createdSeconds === stored.subscription.createdSeconds) {
     const state = latestOf(group, { history, deciding, stored });
     if (state.isSettled) return { state, needsHistory: false };
   }
@@ -76,18 +76,18 @@ export function latestOf(
   { history, deciding, stored }: Known & { readonly stored: LatestState | undefined },
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
-  if (stored !== undefined && stored.latest.createdSeconds > newestSeconds) return stored;
+  if (stored !== undefined && stored.subscription.createdSeconds > newestSeconds) return stored;
   const lastArrival = events.findLast(
     (event) => event.subscription.createdSeconds === newestSeconds,
   );
   if (lastArrival === undefined) throw new RangeError('the history lacks the event');
   // Only the arrival of an event without `created` shows its place.
   const { latest, isSettled } = isDated(lastArrival)
-    ? latestOfTieGroup(history.tieGroupOf(lastArrival.subscription), deciding)
+    ? latestEventOf(history.tieGroupOf(lastArrival.subscription), deciding)
     : { latest: lastArrival, isSettled: true };
   const sinceSeconds = beginOf(latest.subscription, events, stored);
   const { subscription, object } = latest;
-  return { latest: subscription, object, sinceSeconds, isSettled };
+  return { subscription, object, sinceSeconds, isSettled };
 }
 
 /** When the status of the latest event began. */
@@ -103,6 +103,6 @@ function beginOf(
     else lastOtherSeconds = Math.max(lastOtherSeconds, seconds);
   }
   for (const { subscription } of events) note(subscription.status, subscription.createdSeconds);
-  if (stored !== undefined) note(stored.latest.status, stored.sinceSeconds);
+  if (stored !== undefined) note(stored.subscription.status, stored.sinceSeconds);
   return Math.min(createdSeconds, ...times.filter((seconds) => seconds > lastOtherSeconds));
 }

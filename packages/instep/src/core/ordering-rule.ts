@@ -1,16 +1,20 @@
 import { EventHistory } from './event-history.ts';
 import {
-  type Customer,
-  type DecidedSubscription,
-  NO_SUBSCRIPTIONS,
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
   type PlanSelection,
-  selectedEvent,
+  selectedSubscription,
 } from './plan-selection.ts';
-import { haveSameFields, type LoggedOutcome, type ParsedEvent } from './subscription-event.ts';
-import { type LastOfTieGroup, lastOfTieGroup } from './tie-group.ts';
+import {
+  haveSameFields,
+  type LoggedOutcome,
+  type ParsedEvent,
+  type SubscriptionState,
+} from './subscription-event.ts';
+import { type DecidingEvent, decidingEventOf } from './tie-group.ts';
 import { planAfter } from './transition.ts';
 
-/** A customer after one more event, and the outcome of that event. */
+/** A customer's deciding events after one more event, and the outcome of that event. */
 export type EventDecision = {
   /**
    * `applied`: the event now decides the team's plan, or showed which other event does. `stale`: a newer event
@@ -18,21 +22,21 @@ export type EventDecision = {
    * the best.
    */
   readonly outcome: Extract<LoggedOutcome, 'applied' | 'stale' | 'unchanged'>;
-  readonly customer: Customer;
+  readonly decidingEvents: DecidingEvents;
 };
 
-/** The customer after all these events, in the order of their arrival. */
-export function customerAfter(
+/** A customer's deciding events after all these events, in the order of their arrival. */
+export function decidingEventsAfter(
   events: Iterable<ParsedEvent>,
   planSelection: PlanSelection,
-): Customer {
+): DecidingEvents {
   const history = new EventHistory();
-  let customer = NO_SUBSCRIPTIONS;
+  let decidingEvents = NO_DECIDING_EVENTS;
   for (const event of events) {
     history.add(event);
-    customer = decideEvent(customer, event, history, planSelection).customer;
+    decidingEvents = decideEvent(decidingEvents, event, history, planSelection).decidingEvents;
   }
-  return customer;
+  return decidingEvents;
 }
 
 /**
@@ -41,42 +45,40 @@ export function customerAfter(
  * depends on them.
  */
 export function decideEvent(
-  customer: Customer,
+  decidingEvents: DecidingEvents,
   event: ParsedEvent,
   history: EventHistory,
   planSelection: PlanSelection,
 ): EventDecision {
   const { subscription } = event;
   const hasNoEffect = planAfter(subscription) === null;
-  const current = customer.get(subscription.subscriptionId);
-  const state = changedSubscription(
-    current,
-    lastOfTieGroup(history.tieGroupOf(subscription)),
-    history,
-  );
-  if (state === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', customer };
+  const current = decidingEvents.get(subscription.subscriptionId);
+  const deciding = nextDecidingEvent(current, subscription, history);
+  if (deciding === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', decidingEvents };
 
-  const next = new Map(customer).set(subscription.subscriptionId, state);
-  const before = selectedEvent(customer, planSelection);
-  const after = selectedEvent(next, planSelection);
+  const next = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
+  const before = selectedSubscription(decidingEvents, planSelection);
+  const after = selectedSubscription(next, planSelection);
   if (after === subscription || !haveSameFields(after, before)) {
-    return { outcome: 'applied', customer: next };
+    return { outcome: 'applied', decidingEvents: next };
   }
-  const isOfLesserSubscription = state.deciding === subscription && planSelection === 'best';
-  return { outcome: hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale', customer: next };
+  const isOfLesserSubscription = deciding.subscription === subscription && planSelection === 'best';
+  return {
+    outcome: hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale',
+    decidingEvents: next,
+  };
 }
 
-/** The subscription after this tie group, or `null` when it stays the same. */
-function changedSubscription(
-  current: DecidedSubscription | undefined,
-  { last, order }: LastOfTieGroup,
+/** The deciding event of a subscription after one more event; `null`: it stays the same. */
+function nextDecidingEvent(
+  current: DecidingEvent | undefined,
+  subscription: SubscriptionState,
   history: EventHistory,
-): DecidedSubscription | null {
-  if (last !== null && !(current && last.createdSeconds < current.deciding.createdSeconds)) {
-    return { deciding: last, order };
-  }
-  if (current === undefined) return null;
+): DecidingEvent | null {
+  const last = decidingEventOf(history.tieGroupOf(subscription));
+  if (current === undefined) return last;
+  const currentSeconds = current.subscription.createdSeconds;
+  if (last !== null && last.subscription.createdSeconds >= currentSeconds) return last;
   // The event belongs to another tie group, and can show the order of the newest one.
-  const again = lastOfTieGroup(history.tieGroupOf(current.deciding));
-  return again.last === null ? null : { deciding: again.last, order: again.order };
+  return decidingEventOf(history.tieGroupOf(current.subscription));
 }

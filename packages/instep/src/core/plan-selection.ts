@@ -1,31 +1,16 @@
 import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
-import { haveSameFields, type SubscriptionState } from './subscription-event.ts';
-import type { Order } from './tie-group.ts';
+import type { SubscriptionState } from './subscription-event.ts';
+import type { DecidingEvent } from './tie-group.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
-/** A subscription with an event that has an effect. */
-export type DecidedSubscription = {
-  /** The newest event with an effect. */
-  readonly deciding: SubscriptionState;
-  /** How Instep knows that it is the last event of its tie group. */
-  readonly order: Order;
-};
-
 /**
- * A customer's subscriptions. Events without a subscription id count as one more subscription, under `null`.
+ * The deciding event of each of a customer's subscriptions, by the subscription's id. Events without one count as one
+ * more subscription, under `null`.
  */
-export type Customer = ReadonlyMap<string | null, DecidedSubscription>;
+export type DecidingEvents = ReadonlyMap<string | null, DecidingEvent>;
 
-export const NO_SUBSCRIPTIONS: Customer = new Map();
-
-/** Whether the same event decides, for the same reason. */
-export function isSameDecision(
-  one: DecidedSubscription,
-  other: DecidedSubscription | undefined,
-): boolean {
-  return haveSameFields(one.deciding, other?.deciding ?? null) && one.order === other?.order;
-}
+export const NO_DECIDING_EVENTS: DecidingEvents = new Map();
 
 /**
  * Which of a customer's subscriptions decides the team's plan (docs/contract.md, rule 5): the one with the newest
@@ -33,14 +18,14 @@ export function isSameDecision(
  */
 export type PlanSelection = 'newest' | 'best';
 
-/** The event that decides the team's plan; `null` when the customer has no subscription. */
-export function selectedEvent(
-  customer: Customer,
+/** The subscription that decides the team's plan; `null` when the customer has none. */
+export function selectedSubscription(
+  decidingEvents: DecidingEvents,
   planSelection: PlanSelection,
 ): SubscriptionState | null {
   const compare = planSelection === 'newest' ? compareNewest : compareBest;
-  const events = [...customer.values()].map(({ deciding }) => deciding);
-  return events.sort(compare).at(-1) ?? null;
+  const subscriptions = [...decidingEvents.values()].map(({ subscription }) => subscription);
+  return subscriptions.sort(compare).at(-1) ?? null;
 }
 
 /** A plan that a team was given without a subscription (docs/grants.md). */
@@ -65,14 +50,15 @@ export function grantOf(grants: Grants, teamId: ApplicationId): Grant | null {
  * grant counts while no subscription grants a plan. `names` has the names of products, for events without one.
  */
 export function teamPlan(
-  customer: Customer,
+  decidingEvents: DecidingEvents,
   planSelection: PlanSelection,
   names: ReadonlyMap<string | null, string>,
   grant: Grant | null = null,
 ): TeamPlan | null {
-  const event = selectedEvent(customer, planSelection);
-  const plan = event && planAfter(event, event.planName ?? names.get(event.productId) ?? null);
-  const isGranted = grant !== null && !grant.isOver && rankOf(event?.status ?? '') === 0;
+  const selected = selectedSubscription(decidingEvents, planSelection);
+  const name = selected && (selected.planName ?? names.get(selected.productId) ?? null);
+  const plan = selected && planAfter(selected, name);
+  const isGranted = grant !== null && !grant.isOver && rankOf(selected?.status ?? '') === 0;
   return isGranted ? grantedPlan(grant) : plan;
 }
 
@@ -87,7 +73,7 @@ function grantedPlan({ planName, productId }: Grant): TeamPlan {
 
 /** The plan of a team whose customer has no subscription. */
 export function planWithoutSubscription(grant: Grant | null): TeamPlan {
-  return teamPlan(NO_SUBSCRIPTIONS, 'newest', new Map(), grant) ?? NO_PLAN;
+  return teamPlan(NO_DECIDING_EVENTS, 'newest', new Map(), grant) ?? NO_PLAN;
 }
 
 /** Whether a row has the plan of the team's grant. As below, the name is ignored. */
@@ -116,17 +102,19 @@ export function grantCauseOf(
  */
 export function originOf(
   plan: TeamPlan,
-  customer: Customer,
+  decidingEvents: DecidingEvents,
   grant: Grant | null = null,
 ): 'instep' | 'unknown subscription' | 'by hand' {
-  const deciding = (['newest', 'best'] as const).map((one) => selectedEvent(customer, one));
+  const selected = (['newest', 'best'] as const).map((one) =>
+    selectedSubscription(decidingEvents, one),
+  );
   const isFromInstep =
     isSamePlan(plan, NO_PLAN) ||
     isGrantedPlan(plan, grant) ||
-    deciding.some((event) => isSamePlan(plan, event && planAfter(event, plan.planName)));
+    selected.some((one) => isSamePlan(plan, one && planAfter(one, plan.planName)));
   if (isFromInstep) return 'instep';
   const { providerSubscriptionId: id } = plan;
-  return id !== null && !customer.has(id) ? 'unknown subscription' : 'by hand';
+  return id !== null && !decidingEvents.has(id) ? 'unknown subscription' : 'by hand';
 }
 
 /**

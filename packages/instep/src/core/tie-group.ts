@@ -8,13 +8,20 @@ import { isSamePlan, planAfter } from './transition.ts';
  * from the tie groups beside it or another snapshot, until a late event of those says more; `ambiguous` while it
  * can't be found.
  */
-export type Order = 'known' | 'inferred' | 'ambiguous';
+export type OrderCertainty = 'known' | 'inferred' | 'ambiguous';
 
-export type LastOfTieGroup = {
-  /** The last event with an effect; `null` when none has one. */
-  readonly last: SubscriptionState | null;
-  readonly order: Order;
+/** The last event with an effect of a subscription's newest tie group that has one. */
+export type DecidingEvent = {
+  readonly subscription: SubscriptionState;
+  readonly order: OrderCertainty;
 };
+
+/** Whether the same event decides, for the same reason. */
+export function isSameDecidingEvent(one: DecidingEvent, other: DecidingEvent | undefined): boolean {
+  return (
+    haveSameFields(one.subscription, other?.subscription ?? null) && one.order === other?.order
+  );
+}
 
 type Events = readonly ParsedEvent[];
 
@@ -28,42 +35,44 @@ const MAX_STEPS = 10_000;
 type Budget = { steps: number };
 
 /**
- * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect.
+ * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect; `null`:
+ * none has one.
  * An event comes after the one whose values it replaced. If several orders are possible and differ for the
  * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
-export function lastOfTieGroup(group: TieGroup): LastOfTieGroup {
+export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   const { events, lastWithoutTime, neighbors, search } = group;
-  if (lastWithoutTime !== null) return { last: lastWithoutTime, order: 'known' };
+  if (lastWithoutTime !== null) return { subscription: lastWithoutTime, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
-  const lastArrival = withEffect.at(-1) ?? null;
+  const lastArrival = withEffect.at(-1);
+  if (lastArrival === undefined) return null;
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
-  if (isOnePlan) return { last: lastArrival, order: lastArrival ? orderOfLatest(group) : 'known' };
+  if (isOnePlan) return { subscription: lastArrival, order: orderOfLatest(group) };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
-    return { last: snapshot.subscription, order: 'known' };
+    return { subscription: snapshot.subscription, order: 'known' };
   }
   const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
   const possible = possibleOrders(withoutSnapshots(events), budget);
   const last = lastIfSamePlan(possible);
-  if (last !== null) return { last, order: 'known' };
+  if (last !== null) return { subscription: last, order: 'known' };
 
   const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
-  if (inferred !== null) return { last: inferred, order: 'inferred' };
+  if (inferred !== null) return { subscription: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
   if (budget.steps < 0) search.isGivenUp = true;
-  if (snapshot === undefined) return { last: lastArrival, order: 'ambiguous' };
+  if (snapshot === undefined) return { subscription: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
   const shown = lastShownBy(snapshot, possible, changedNames(events));
-  return { last: shown ?? lastArrival, order: 'inferred' };
+  return { subscription: shown ?? lastArrival, order: 'inferred' };
 }
 
 /** How the latest status of a tie group was found, where all its events mean the same for the team. */
-function orderOfLatest(group: TieGroup): Order {
+function orderOfLatest(group: TieGroup): OrderCertainty {
   const { events } = group;
   if (hasOneStatus(events) || events.some((event) => isCompleteSnapshot(event, events))) {
     return 'known';
@@ -89,7 +98,7 @@ function latestOrders({ events, neighbors, search }: TieGroup) {
 }
 
 /** The latest event of a tie group, whatever its status. */
-type LatestOfTieGroup = {
+type LatestEvent = {
   readonly latest: ParsedEvent;
   /** Whether its own events show it, or a snapshot, and all have one status. */
   readonly isSettled: boolean;
@@ -99,10 +108,7 @@ type LatestOfTieGroup = {
  * Returns the latest event of a tie group: the deciding event, or one without an effect after it. If several are
  * possible, the choice does not depend on their arrival.
  */
-export function latestOfTieGroup(
-  group: TieGroup,
-  deciding: SubscriptionState | null,
-): LatestOfTieGroup {
+export function latestEventOf(group: TieGroup, deciding: SubscriptionState | null): LatestEvent {
   const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus(events) };

@@ -1,8 +1,12 @@
 import { EventHistory } from '../core/event-history.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
-import { type Customer, NO_SUBSCRIPTIONS, type PlanSelection } from '../core/plan-selection.ts';
+import {
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
+  type PlanSelection,
+} from '../core/plan-selection.ts';
 import type { LoggedEvent, ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
-import { lastOfTieGroup } from '../core/tie-group.ts';
+import { decidingEventOf } from '../core/tie-group.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 
 /** A logged event and what its body says about a subscription. */
@@ -22,15 +26,15 @@ export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ParsedRo
 /** How the decision on an event was made, recomputed from the log. */
 export type RecomputedDecision = {
   readonly parsed: ParsedEvent;
-  /** The state of the customer before the event. */
-  readonly before: Customer;
+  /** The customer's deciding events before it. */
+  readonly before: DecidingEvents;
   readonly step: EventDecision;
   /** How many events of its tie group were known, and which of them came last. */
   readonly eventCount: number;
   readonly last: SubscriptionState | null;
   /** A parked event was decided later, when a team had its customer. */
   readonly isOnArrival: boolean;
-  /** The logged events from which the customer's state was made. */
+  /** The customer's logged events, by what they report. */
   readonly rows: ReadonlyMap<SubscriptionState, LoggedEvent>;
 };
 
@@ -46,21 +50,21 @@ export function recomputeDecisions(
   const history = new EventHistory();
   const rows = new Map<SubscriptionState, LoggedEvent>();
   const decisions = new Map<string, RecomputedDecision>();
-  let customer = NO_SUBSCRIPTIONS;
+  let decidingEvents = NO_DECIDING_EVENTS;
   let undecided: ParsedRow<LoggedEvent>[] = [];
   for (const arrival of log) {
     rows.set(arrival.parsed.subscription, arrival.event);
     history.add(arrival.parsed);
     undecided = [arrival, ...undecided].filter(({ event, parsed }) => {
-      const before = customer;
+      const before = decidingEvents;
       const step = decideEvent(before, parsed, history, planSelection);
       if (step.outcome !== event.outcome) return true;
       const tieGroup = history.tieGroupOf(parsed.subscription);
-      const { last } = lastOfTieGroup(tieGroup);
+      const last = decidingEventOf(tieGroup)?.subscription ?? null;
       const eventCount = tieGroup.events.length;
       const isOnArrival = event === arrival.event;
       decisions.set(event.key, { parsed, before, step, eventCount, last, isOnArrival, rows });
-      customer = step.customer;
+      decidingEvents = step.decidingEvents;
       return false;
     });
   }

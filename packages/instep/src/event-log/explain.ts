@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../core/application.ts';
-import { type PlanSelection, selectedEvent, teamPlan } from '../core/plan-selection.ts';
+import { type PlanSelection, selectedSubscription, teamPlan } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -86,7 +86,7 @@ export function explainLog(
       reasons: [why(decision, planSelection), ...remarks(decision, context)],
       plans: {
         before: teamPlan(decision.before, planSelection, names),
-        after: teamPlan(decision.step.customer, planSelection, names),
+        after: teamPlan(decision.step.decidingEvents, planSelection, names),
       },
     };
   };
@@ -118,10 +118,10 @@ function whyApplied(
   planSelection: PlanSelection,
 ): Reason {
   const own = parsed.subscription;
-  const deciding = selectedEvent(step.customer, planSelection);
-  if (deciding !== null && deciding !== own) {
-    const reference = referenceTo(deciding, rows);
-    return deciding.subscriptionId === own.subscriptionId
+  const selected = selectedSubscription(step.decidingEvents, planSelection);
+  if (selected !== null && selected !== own) {
+    const reference = referenceTo(selected, rows);
+    return selected.subscriptionId === own.subscriptionId
       ? { code: 'decided-order-of-tie-group', last: reference }
       : { code: 'no-longer-best', deciding: reference };
   }
@@ -143,13 +143,13 @@ function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): R
     secondsLater: newer.createdSeconds - own.createdSeconds,
     isLaterArrival: !isOnArrival,
   });
-  const known = before.get(own.subscriptionId)?.deciding;
+  const known = before.get(own.subscriptionId)?.subscription;
   if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
   if (last !== null && last !== own) {
     return { code: 'earlier-in-tie-group', last: referenceTo(last, rows), eventCount };
   }
-  const deciding = selectedEvent(step.customer, planSelection);
-  return deciding === null ? { code: 'no-longer-known' } : newerThanOwn(deciding);
+  const selected = selectedSubscription(step.decidingEvents, planSelection);
+  return selected === null ? { code: 'no-longer-known' } : newerThanOwn(selected);
 }
 
 function whyUnchanged(
@@ -157,10 +157,10 @@ function whyUnchanged(
   planSelection: PlanSelection,
 ): Reason {
   const { status } = parsed.subscription;
-  const deciding = selectedEvent(step.customer, planSelection);
-  return effectOf(status) === 'none' || deciding === null
+  const selected = selectedSubscription(step.decidingEvents, planSelection);
+  return effectOf(status) === 'none' || selected === null
     ? { code: 'status-without-effect', status }
-    : { code: 'better-subscription', deciding: referenceTo(deciding, rows) };
+    : { code: 'better-subscription', deciding: referenceTo(selected, rows) };
 }
 
 function remarks(
@@ -170,15 +170,15 @@ function remarks(
   const { parsed, before, step, eventCount, isOnArrival, rows } = decision;
   const { subscriptionId, createdSeconds } = parsed.subscription;
   const reasons: Reason[] = [];
-  const state = step.customer.get(subscriptionId);
-  if (state?.order === 'ambiguous' && state.deciding.createdSeconds === createdSeconds) {
+  const deciding = step.decidingEvents.get(subscriptionId);
+  if (deciding?.order === 'ambiguous' && deciding.subscription.createdSeconds === createdSeconds) {
     reasons.push({ code: 'ambiguous-order', eventCount });
   }
   if (!isOnArrival) {
     reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
   }
-  const deciding = selectedEvent(before, planSelection);
-  const row = deciding === null ? undefined : rows.get(deciding);
+  const selected = selectedSubscription(before, planSelection);
+  const row = selected === null ? undefined : rows.get(selected);
   if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
     reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
   }

@@ -6,18 +6,18 @@ import {
   latestOf,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
-import { customerAfter } from '../core/ordering-rule.ts';
+import { decidingEventsAfter } from '../core/ordering-rule.ts';
 import {
-  type Customer,
+  type DecidingEvents,
   grantOf,
   isGrantedPlan,
-  isSameDecision,
-  NO_SUBSCRIPTIONS,
+  NO_DECIDING_EVENTS,
   originOf,
   type PlanSelection,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { haveSameFields, type ParsedEvent } from '../core/subscription-event.ts';
+import { isSameDecidingEvent } from '../core/tie-group.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { isOfOneEvent } from '../postgres/errors.ts';
@@ -29,7 +29,7 @@ import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
-import { readCustomers, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
+import { readSubscriptions, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
   type LinkedTeam,
   readLinkedTeams,
@@ -112,23 +112,24 @@ async function rebuildCustomer(
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
   const events = log.map(({ parsed }) => parsed);
-  const customer = customerAfter(events, planSelection);
-  const stored = await readCustomers(query, [customerId]);
-  const { customers, names: knownNames } = stored;
+  const decidingEvents = decidingEventsAfter(events, planSelection);
+  const stored = await readSubscriptions(query, [customerId]);
   const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
-  const latestStates = outdatedStates(events, customer, known, await readPrunedBefore(query));
+  const latestStates = outdatedStates(events, decidingEvents, known, await readPrunedBefore(query));
   if (!isDryRun && latestStates.length > 0) {
     await writeSubscriptions(query, [], latestStates);
     await noteDoubleBilled(query, [customerId]);
   }
-  const before = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-  const productIds = [...customer.values()].flatMap(({ deciding }) => deciding.productId ?? []);
-  const names = new Map([...knownNames, ...(await readProductNames(query, productIds))]);
+  const before = stored.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
+  const productIds = [...decidingEvents.values()].flatMap(
+    ({ subscription }) => subscription.productId ?? [],
+  );
+  const names = new Map([...stored.names, ...(await readProductNames(query, productIds))]);
   const planOf = ({ id }: LinkedTeam) =>
-    teamPlan(customer, planSelection, names, grantOf(grants, id));
-  const states = [...customer.values()].filter(
-    (state) => !isSameDecision(state, before.get(state.deciding.subscriptionId)),
+    teamPlan(decidingEvents, planSelection, names, grantOf(grants, id));
+  const changed = [...decidingEvents.values()].filter(
+    (one) => !isSameDecidingEvent(one, before.get(one.subscription.subscriptionId)),
   );
   const dismissable = teams.map((team) => {
     return { teamId: team.id, plan: team.plan, shouldBe: planOf(team) };
@@ -139,8 +140,8 @@ async function rebuildCustomer(
     (!(wrongPlan && isSamePlan(plan, wrongPlan)) &&
       originOf(plan, before, grantOf(grants, id)) !== 'instep');
   const subscriptionIds = new Set([
-    ...states.map(({ deciding }) => deciding.subscriptionId),
-    ...latestStates.map(({ latest }) => latest.subscriptionId),
+    ...changed.map(({ subscription }) => subscription.subscriptionId),
+    ...latestStates.map(({ subscription }) => subscription.subscriptionId),
   ]);
   const differences = teams.flatMap((team) => {
     const plan = planOf(team);
@@ -150,7 +151,7 @@ async function rebuildCustomer(
     return isUnexplained ? difference(team, NO_PLAN, [], true) : [];
   });
   if (!isDryRun && differences.length > 0) {
-    if (states.length > 0) await writeSubscriptions(query, states, []);
+    if (changed.length > 0) await writeSubscriptions(query, changed, []);
     const writes = teams.flatMap((team) => {
       const shouldBe = planOf(team);
       return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, reason }];
@@ -178,7 +179,7 @@ function difference(
  */
 function outdatedStates(
   events: readonly ParsedEvent[],
-  customer: Customer,
+  decidingEvents: DecidingEvents,
   stored: LatestStates,
   prunedBeforeMs: number | null,
 ): LatestState[] {
@@ -187,18 +188,19 @@ function outdatedStates(
     events.map(({ subscription }) => [subscription.subscriptionId, subscription]),
   );
   return [...subscriptions].flatMap(([subscriptionId, subscription]) => {
-    const deciding = customer.get(subscriptionId)?.deciding ?? null;
+    const deciding = decidingEvents.get(subscriptionId)?.subscription ?? null;
     const known = stored.get(subscriptionId);
     const evidence = { history, deciding, stored: known };
     const state = latestOf(history.eventsOf(subscription), evidence);
-    if (known === undefined || known.latest.status !== state.latest.status) return [state];
+    if (known === undefined || known.subscription.status !== state.subscription.status)
+      return [state];
     // The event that the status followed can have been pruned, and an older one not.
     const canBePruned = prunedBeforeMs !== null && state.sinceSeconds * 1_000 < prunedBeforeMs;
     const sinceSeconds = canBePruned
       ? Math.max(state.sinceSeconds, known.sinceSeconds)
       : state.sinceSeconds;
     const isSame =
-      haveSameFields(state.latest, known.latest) && sinceSeconds === known.sinceSeconds;
+      haveSameFields(state.subscription, known.subscription) && sinceSeconds === known.sinceSeconds;
     return isSame ? [] : [{ ...state, sinceSeconds }];
   });
 }

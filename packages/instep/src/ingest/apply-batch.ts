@@ -29,8 +29,8 @@ import {
 import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import {
-  readCustomers,
-  type StoredCustomers,
+  readSubscriptions,
+  type StoredSubscriptions,
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
@@ -64,7 +64,7 @@ export type TeamWrite = PlanWrite & { readonly team: LinkedTeam };
 
 type Stored = {
   log: readonly LoggedEvent[];
-  customers: StoredCustomers;
+  subscriptions: StoredSubscriptions;
 };
 
 /**
@@ -193,16 +193,16 @@ async function readStored(
   customerIds: readonly string[],
 ): Promise<Stored> {
   const ranges = tieGroupRanges(events.map(({ key }) => key));
-  const [log, customers] = await Promise.all([
+  const [log, subscriptions] = await Promise.all([
     readLog(query, ranges),
-    readCustomers(query, customerIds),
+    readSubscriptions(query, customerIds),
   ]);
-  return { log, customers };
+  return { log, subscriptions };
 }
 
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
-  { log, customers }: Stored,
+  { log, subscriptions }: Stored,
   { query, atCommit }: Transaction,
   received: readonly EventWithProductName[],
   { planSelection, names, onChanges }: ApplyOptions,
@@ -211,7 +211,7 @@ async function decideAndWrite(
     const repeated = findRepeated(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !repeated.has(key));
-    const stored = { ...customers, teams, logged, grants };
+    const stored = { ...subscriptions, teams, logged, grants };
     return { repeated, events, ...decide(events, stored, planSelection) };
   }
 
@@ -234,7 +234,7 @@ async function decideAndWrite(
 
   const { events, repeated } = decision;
   const entries = logEntries(events, decision.outcomes, rows);
-  const { subscriptions, latestStates } = names === 'nowhere' ? withoutNames(decision) : decision;
+  const { decidingEvents, latestStates } = names === 'nowhere' ? withoutNames(decision) : decision;
   const named = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(named);
   const reasons = reasonsOf(events, decision.results);
@@ -245,8 +245,8 @@ async function decideAndWrite(
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
     atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
   }
-  if (subscriptions.length > 0 || latestStates.length > 0) {
-    atCommit(writeSubscriptions(query, subscriptions, latestStates));
+  if (decidingEvents.length > 0 || latestStates.length > 0) {
+    atCommit(writeSubscriptions(query, decidingEvents, latestStates));
   }
   if (decision.withOtherCharges.length > 0) {
     atCommit(noteDoubleBilled(query, decision.withOtherCharges));
@@ -283,11 +283,14 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutNames({ subscriptions, latestStates }: Decision) {
-  const nameless = (event: SubscriptionState) => ({ ...event, planName: null });
+function withoutNames({ decidingEvents, latestStates }: Decision) {
+  const nameless = <State extends { subscription: SubscriptionState }>(state: State): State => ({
+    ...state,
+    subscription: { ...state.subscription, planName: null },
+  });
   return {
-    subscriptions: subscriptions.map((one) => ({ ...one, deciding: nameless(one.deciding) })),
-    latestStates: latestStates.map((one) => ({ ...one, latest: nameless(one.latest) })),
+    decidingEvents: decidingEvents.map(nameless),
+    latestStates: latestStates.map(nameless),
   };
 }
 

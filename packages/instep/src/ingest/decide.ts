@@ -8,13 +8,11 @@ import {
 } from '../core/latest-state.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
-  type Customer,
-  type DecidedSubscription,
+  type DecidingEvents,
   type Grants,
   grantOf,
   isGrantedPlan,
-  isSameDecision,
-  NO_SUBSCRIPTIONS,
+  NO_DECIDING_EVENTS,
   originOf,
   type PlanSelection,
   teamPlan,
@@ -27,6 +25,7 @@ import {
   type ParsedEvent,
   type SubscriptionState,
 } from '../core/subscription-event.ts';
+import { type DecidingEvent, isSameDecidingEvent } from '../core/tie-group.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
@@ -41,8 +40,8 @@ export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
 /** The stored state around a batch of events, read while the teams are locked. */
 export type StoredState = {
   readonly teams: readonly LinkedTeam[];
-  readonly customers: ReadonlyMap<string, Customer>;
-  /** The latest states of the same customers' subscriptions. */
+  /** By customer, like the latest states. */
+  readonly decidingEvents: ReadonlyMap<string, DecidingEvents>;
   readonly latestStates: ReadonlyMap<string, LatestStates>;
   /**
    * The batch's events that are logged already, and others of their tie groups, in the order of arrival; also
@@ -60,7 +59,8 @@ export type Decision = {
   readonly results: readonly IngestResult[];
   /** The outcomes to log, by key. An outdated snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
-  readonly subscriptions: readonly DecidedSubscription[];
+  /** Those that have changed, as the latest states. */
+  readonly decidingEvents: readonly DecidingEvent[];
   readonly latestStates: readonly LatestState[];
   /** The customers with several subscriptions, of which Stripe charges others than before. */
   readonly withOtherCharges: readonly string[];
@@ -79,16 +79,16 @@ export function decide(
   const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
   const logged = new Map(stored.logged.map(({ key, parsed }) => [key, parsed]));
   const history = new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []));
-  const customers = new Map(stored.customers);
+  const decidingEvents = new Map(stored.decidingEvents);
   const latestStates = new Map(stored.latestStates);
   const withUncertainLatest: SubscriptionState[] = [];
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(event: ParsedEvent): EventDecision['outcome'] {
     const { customerId } = event.subscription;
-    const customer = customers.get(customerId) ?? NO_SUBSCRIPTIONS;
-    const step = decideEvent(customer, event, history, planSelection);
-    customers.set(customerId, step.customer);
+    const before = decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
+    const step = decideEvent(before, event, history, planSelection);
+    decidingEvents.set(customerId, step.decidingEvents);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
     noteLatest(event);
     return step.outcome;
@@ -98,9 +98,9 @@ export function decide(
     const { customerId, subscriptionId } = event.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);
-    const deciding = customers.get(customerId)?.get(subscriptionId)?.deciding ?? null;
+    const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
     const { state, needsHistory } = latestAfter(former, event, { history, deciding });
-    if (needsHistory) withUncertainLatest.push(event.subscription, state.latest);
+    if (needsHistory) withUncertainLatest.push(event.subscription, state.subscription);
     if (state === former) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
@@ -113,9 +113,9 @@ export function decide(
     if (!teamIdsByCustomer.has(subscription.customerId)) return true;
     if (seenKeys === null) return false;
     const { customerId, subscriptionId, createdSeconds } = subscription;
-    const state = customers.get(customerId)?.get(subscriptionId);
+    const deciding = decidingEvents.get(customerId)?.get(subscriptionId);
     const isStillAmbiguous =
-      state?.deciding.createdSeconds === createdSeconds && state.order === 'ambiguous';
+      deciding?.subscription.createdSeconds === createdSeconds && deciding.order === 'ambiguous';
     const { events } = history.tieGroupOf(subscription);
     return !isStillAmbiguous || events.some(({ key }) => !seenKeys.has(key));
   }
@@ -145,11 +145,10 @@ export function decide(
       isGrantedPlan(plan, grantOf(stored.grants, id)),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const known = { customers, names, grants: stored.grants };
+  const known = { decidingEvents, names, grants: stored.grants };
   const { plans, withApplicationPlan } = newPlans(affectedTeams, known, planSelection);
-  const subscriptions = changedSubscriptions(customers, stored.customers);
   const withUncertainOrder = [
-    ...uncertainOf(events, stored.customers, customers),
+    ...uncertainOf(events, stored.decidingEvents, decidingEvents),
     ...withUncertainLatest,
   ];
   return {
@@ -159,7 +158,7 @@ export function decide(
         : results.map((result) => markApplicationPlans(result, withApplicationPlan)),
     outcomes,
     plans,
-    subscriptions,
+    decidingEvents: changedDecidingEvents(decidingEvents, stored.decidingEvents),
     latestStates: [...latestStates.values()].flatMap((states) =>
       [...states.values()].filter(({ object }) => object !== null),
     ),
@@ -173,25 +172,25 @@ export function decide(
 function hasOtherCharges(states: LatestStates, before = NO_LATEST_STATES): boolean {
   if (states === before || states.size < 2) return false;
   const isChargedIn = (one: LatestStates, id: string | null) =>
-    isCharged(one.get(id)?.latest.status ?? '');
+    isCharged(one.get(id)?.subscription.status ?? '');
   return [...states.keys()].some((id) => isChargedIn(states, id) !== isChargedIn(before, id));
 }
 
 /** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */
 function newPlans(
   teams: readonly LinkedTeam[],
-  { customers, names, grants }: Pick<StoredState, 'customers' | 'names' | 'grants'>,
+  { decidingEvents, names, grants }: Pick<StoredState, 'decidingEvents' | 'names' | 'grants'>,
   planSelection: PlanSelection,
 ) {
   const plans = new Map<ApplicationId, TeamPlan>();
   const withApplicationPlan: LinkedTeam[] = [];
   for (const team of teams) {
-    const customer = customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
-    const plan = teamPlan(customer, planSelection, names, grantOf(grants, team.id));
+    const ofCustomer = decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
+    const plan = teamPlan(ofCustomer, planSelection, names, grantOf(grants, team.id));
     if (plan === null || isSamePlan(plan, team.plan)) continue;
     // The end of another subscription says nothing about one that only the application knows.
     const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
-    if (isEnd && originOf(team.plan, customer) === 'unknown subscription')
+    if (isEnd && originOf(team.plan, ofCustomer) === 'unknown subscription')
       withApplicationPlan.push(team);
     else plans.set(team.id, plan);
   }
@@ -209,8 +208,8 @@ function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]
  */
 function uncertainOf(
   events: readonly EventWithProductName[],
-  before: StoredState['customers'],
-  after: StoredState['customers'],
+  before: StoredState['decidingEvents'],
+  after: StoredState['decidingEvents'],
 ): SubscriptionState[] {
   const uncertain = new Set<SubscriptionState>();
   for (const event of events) {
@@ -218,10 +217,11 @@ function uncertainOf(
     const { customerId, subscriptionId } = event.subscription;
     const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
     const hasOtherLast =
-      former?.deciding.createdSeconds === state?.deciding.createdSeconds &&
-      !haveSameFields(former?.deciding ?? null, state?.deciding ?? null);
+      former?.subscription.createdSeconds === state?.subscription.createdSeconds &&
+      !haveSameFields(former?.subscription ?? null, state?.subscription ?? null);
     for (const one of [former, state]) {
-      if (one !== undefined && (one.order !== 'known' || hasOtherLast)) uncertain.add(one.deciding);
+      if (one !== undefined && (one.order !== 'known' || hasOtherLast))
+        uncertain.add(one.subscription);
     }
   }
   return [...uncertain];
@@ -249,17 +249,15 @@ function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]
   return teamIdsByCustomer;
 }
 
-function changedSubscriptions(
-  customers: ReadonlyMap<string, Customer>,
-  before: StoredState['customers'],
-): DecidedSubscription[] {
-  const states: DecidedSubscription[] = [];
-  for (const [customerId, customer] of customers) {
-    const former = before.get(customerId) ?? NO_SUBSCRIPTIONS;
-    if (customer === former) continue;
-    for (const [subscriptionId, state] of customer) {
-      if (!isSameDecision(state, former.get(subscriptionId))) states.push(state);
-    }
-  }
-  return states;
+function changedDecidingEvents(
+  decidingEvents: StoredState['decidingEvents'],
+  before: StoredState['decidingEvents'],
+): DecidingEvent[] {
+  return [...decidingEvents].flatMap(([customerId, ofCustomer]) => {
+    const former = before.get(customerId) ?? NO_DECIDING_EVENTS;
+    if (ofCustomer === former) return [];
+    return [...ofCustomer.values()].filter(
+      (one) => !isSameDecidingEvent(one, former.get(one.subscription.subscriptionId)),
+    );
+  });
 }

@@ -8,7 +8,7 @@ import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused, DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
-import { readCustomers } from '../postgres/statements/subscriptions.ts';
+import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
@@ -194,10 +194,10 @@ async function compareUnknown(
   const customerIds = missed.flatMap((event) =>
     event.kind === 'unreadable' ? [] : event.subscription.customerId,
   );
-  const { customers } = await readCustomers(query, customerIds);
+  const { decidingEvents } = await readSubscriptions(query, customerIds);
   for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
     const rowId = plan.providerSubscriptionId;
-    if (rowId === null || customers.get(customerId)?.has(rowId)) continue;
+    if (rowId === null || decidingEvents.get(customerId)?.has(rowId)) continue;
     // A key without permission lacks it for every customer.
     const isForbidden = unclear.size > 0 || !(await compareCustomer(customerId, signal));
     if (isForbidden) unclear.add(customerId);

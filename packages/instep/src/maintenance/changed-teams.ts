@@ -11,7 +11,10 @@ import type { Examined } from '../postgres/examine.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readAppliedNames } from '../postgres/statements/products.ts';
-import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
+import {
+  readSubscriptions,
+  type StoredSubscriptions,
+} from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { noteWritten } from './first-subscriptions.ts';
 import { withLease } from './lease.ts';
@@ -45,11 +48,11 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     // that no longer exists.
     const { found: teams, examinedTo } = await readLinkedTeams(query, { afterId, limit: PAGE });
     const customerIds = teams.map(({ customerId }) => customerId);
-    const known = await readCustomers(query, customerIds);
+    const known = await readSubscriptions(query, customerIds);
     const grants = await readOpenGrants(query, teams);
     const applied = await readAppliedNames(query, [...known.names.keys()]);
     const withUnknown = teams.filter(({ customerId, plan: { providerSubscriptionId: id } }) => {
-      return id !== null && known.customers.get(customerId)?.has(id) !== true;
+      return id !== null && known.decidingEvents.get(customerId)?.has(id) !== true;
     });
     await noteWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
     const found = teams.flatMap((team) =>
@@ -71,16 +74,16 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
  */
 function issueOf(
   { id: teamId, customerId, plan }: LinkedTeam,
-  { customers, names, grants }: StoredCustomers & { readonly grants: Grants },
+  known: StoredSubscriptions & { readonly grants: Grants },
   applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
 ): FoundIssue[] {
-  const customer = customers.get(customerId);
-  if (customer === undefined) return [];
-  const grant = grantOf(grants, teamId);
-  const origin = originOf(plan, customer, grant);
+  const decidingEvents = known.decidingEvents.get(customerId);
+  if (decidingEvents === undefined) return [];
+  const grant = grantOf(known.grants, teamId);
+  const origin = originOf(plan, decidingEvents, grant);
   if (origin === 'unknown subscription') return [];
-  const shouldBe = teamPlan(customer, planSelection, names, grant);
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
   if (origin === 'by hand') return [{ ...found, cause: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;

@@ -20,7 +20,7 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { acceptDoubleBilling } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
-import { readCustomerIdsOf, readCustomers } from '../postgres/statements/subscriptions.ts';
+import { readCustomerIdsOf, readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type Action,
@@ -306,10 +306,10 @@ async function addNote(query: Query, id: string): Promise<Outcome> {
 async function askForOrder(subscriptionId: string, context: ActingContext): Promise<Outcome> {
   const { query } = context.database;
   const customerIds = await readCustomerIdsOf(query, subscriptionId, 1);
-  const { customers } = await readCustomers(query, customerIds);
-  const state = customers.get(customerIds[0] ?? '')?.get(subscriptionId);
-  if (state?.order !== 'ambiguous') return done({ code: 'order-known' });
-  const ambiguous = { subscriptionId, createdSeconds: state.deciding.createdSeconds };
+  const { decidingEvents } = await readSubscriptions(query, customerIds);
+  const deciding = decidingEvents.get(customerIds[0] ?? '')?.get(subscriptionId);
+  if (deciding?.order !== 'ambiguous') return done({ code: 'order-known' });
+  const ambiguous = { subscriptionId, createdSeconds: deciding.subscription.createdSeconds };
   const { retrieveSubscription } = limitRate(context.api, query);
   const options = { ...context, query, retrieveSubscription };
   switch (await takeSnapshot(ambiguous, options, AbortSignal.timeout(DEADLINE_MS))) {

@@ -1,16 +1,16 @@
 import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {
-  type Customer,
-  type DecidedSubscription,
+  type DecidingEvents,
   isGrantedPlan,
-  NO_SUBSCRIPTIONS,
+  NO_DECIDING_EVENTS,
   type PlanSelection,
-  selectedEvent,
+  selectedSubscription,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
+import type { DecidingEvent } from '../core/tie-group.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
 import { parseLog } from '../event-log/decisions.ts';
 import { readIsDismissed } from '../event-log/dismiss.ts';
@@ -23,7 +23,10 @@ import {
   readDismissals,
   readStoredIssueOf,
 } from '../postgres/statements/issues.ts';
-import { readCustomers, type StoredCustomers } from '../postgres/statements/subscriptions.ts';
+import {
+  readSubscriptions,
+  type StoredSubscriptions,
+} from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
 import { type OperatorNote, readLinkedMs, readOperatorNotes } from './find-actions.ts';
@@ -60,7 +63,7 @@ export type ExplainedTeam = {
 };
 
 /** A subscription of a team's customer. */
-export type TeamSubscription = DecidedSubscription & {
+export type TeamSubscription = DecidingEvent & {
   /** Whether it decides the team's plan. */
   readonly isDeciding: boolean;
 };
@@ -130,15 +133,15 @@ export async function explainTeam(
   const customerIds = customerId === null ? [] : [customerId];
   const [history, known, linkedMs, stored, dismissals, grants, operatorNotes] = await Promise.all([
     explainHistory(query, team, { planSelection, before: NEWEST.event, limit }),
-    readCustomers(query, customerIds),
+    readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
     readStoredIssueOf(query, team),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
     readGrants(query, id),
     readOperatorNotes(query, id),
   ]);
-  const customer = known.customers.get(customerId ?? '') ?? NO_SUBSCRIPTIONS;
-  const deciding = selectedEvent(customer, planSelection);
+  const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
+  const selected = selectedSubscription(decidingEvents, planSelection);
   const issue = stored && issueOf(stored, [team]);
   const record = { team, known, history, planSelection, linkedMs, grants };
   const page = { cursor: NEWEST, part, limit };
@@ -146,18 +149,18 @@ export async function explainTeam(
     ...{ team, planSelection, grants, issue, operatorNotes },
     timeline: await timelineOf(query, { team, planSelection, history, issue, grants }, page),
     dismissal: dismissals.get(String(id)) ?? null,
-    status: statusOf(record, customer, deciding),
-    notes: [...notesOn(record, customer, deciding)],
-    subscriptions: [...customer.values()]
-      .map((state) => ({ ...state, isDeciding: state.deciding === deciding }))
-      .sort((one, other) => other.deciding.createdSeconds - one.deciding.createdSeconds),
+    status: statusOf(record, decidingEvents, selected),
+    notes: [...notesOn(record, decidingEvents, selected)],
+    subscriptions: [...decidingEvents.values()]
+      .map((state) => ({ ...state, isDeciding: state.subscription === selected }))
+      .sort((one, other) => other.subscription.createdSeconds - one.subscription.createdSeconds),
   };
 }
 
 /** Everything that is stored about a team. */
 type TeamRecord = {
   readonly team: NamedTeam;
-  readonly known: StoredCustomers;
+  readonly known: StoredSubscriptions;
   readonly history: CustomerHistory;
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
@@ -167,20 +170,20 @@ type TeamRecord = {
 
 function statusOf(
   { team, known, history, planSelection, linkedMs, grants }: TeamRecord,
-  customer: Customer,
-  deciding: SubscriptionState | null,
+  decidingEvents: DecidingEvents,
+  selected: SubscriptionState | null,
 ): TeamStatus {
   const [newest] = grants;
   const grant =
     newest === undefined || newest.isClosed ? null : { ...newest, isOver: !newest.holds };
-  const shouldBe = teamPlan(customer, planSelection, known.names, grant);
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant);
   const isGranted = grant?.isOver || (shouldBe !== null && isGrantedPlan(shouldBe, grant));
   if (newest !== undefined && isGranted && isGrantedPlan(team.plan, grant)) {
-    const otherwise = teamPlan(customer, planSelection, known.names);
+    const otherwise = teamPlan(decidingEvents, planSelection, known.names);
     return { kind: 'granted', grant: newest, otherwise };
   }
   if (team.customerId === null) return { kind: 'unlinked' };
-  if (deciding === null || shouldBe === null) {
+  if (selected === null || shouldBe === null) {
     const last = history.entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
@@ -188,26 +191,26 @@ function statusOf(
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
     return { kind: 'changed by hand', shouldBe };
   }
-  const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, deciding, since: sinceOf(team.plan, deciding, history, linkedMs) };
+  const kind = effectOf(selected.status) === 'grants' ? 'has plan' : 'lost plan';
+  return { kind, deciding: selected, since: sinceOf(team.plan, selected, history, linkedMs) };
 }
 
 function* notesOn(
   { team, history }: TeamRecord,
-  customer: Customer,
-  deciding: SubscriptionState | null,
+  decidingEvents: DecidingEvents,
+  selected: SubscriptionState | null,
 ): Generator<TeamNote> {
   const others: SubscriptionState[] = [];
-  for (const { deciding: own, order } of customer.values()) {
+  for (const { subscription: own, order } of decidingEvents.values()) {
     if (order === 'ambiguous') yield { kind: 'unknown order', subscription: own };
-    if (own !== deciding && effectOf(own.status) === 'grants') others.push(own);
+    if (own !== selected && effectOf(own.status) === 'grants') others.push(own);
   }
   const newestOther = newestOf(others);
   if (newestOther !== null) {
     yield { kind: 'other live', newest: newestOther, count: others.length };
   }
   const newest = newestOf(history.entries.map(({ subscription }) => subscription));
-  if (newest !== null && deciding !== null && effectOf(newest.status) === 'none') {
+  if (newest !== null && selected !== null && effectOf(newest.status) === 'none') {
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
@@ -219,11 +222,11 @@ function* notesOn(
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
 function sinceOf(
   plan: TeamPlan,
-  deciding: SubscriptionState,
+  selected: SubscriptionState,
   history: CustomerHistory,
   linkedMs: number | null,
 ): Since {
-  let seconds = deciding.createdSeconds;
+  let seconds = selected.createdSeconds;
   let receivedMs = seconds * 1_000;
   let isExact = false;
   for (const { event, subscription, plans } of history.entries.toReversed()) {

@@ -11,7 +11,7 @@ export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.t
 export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
 export type { ApplicationId } from '../core/application.ts';
 export type { Json, JsonObject } from '../core/json.ts';
-export type { DecidedSubscription, PlanSelection } from '../core/plan-selection.ts';
+export type { PlanSelection } from '../core/plan-selection.ts';
 export { GRANTING_STATUSES, STATUSES, type Status, type StatusWith } from '../core/status.ts';
 export type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
 export {
@@ -19,6 +19,7 @@ export {
   type LoggedEvent,
   type LoggedOutcome,
 } from '../core/subscription-event.ts';
+export type { DecidingEvent } from '../core/tie-group.ts';
 export type { TeamPlan } from '../core/transition.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';

@@ -1,11 +1,11 @@
 import type { ApplicationId } from '../../core/application.ts';
 import {
-  type Customer,
+  type DecidingEvents,
   type Grant,
   isGrantedPlan,
   type PlanSelection,
   planWithoutSubscription,
-  selectedEvent,
+  selectedSubscription,
   teamPlan,
 } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
@@ -53,7 +53,7 @@ type DriftOptions = {
  */
 export function driftOf(
   team: LinkedTeam,
-  known: Customer,
+  known: DecidingEvents,
   listed: readonly ListedSubscription[],
   { planSelection, names, grant, nowMs }: DriftOptions,
 ): Drift | null {
@@ -69,12 +69,12 @@ export function driftOf(
   const shown = new Map(known);
   for (const snapshot of snapshots) {
     shown.set(snapshot.listed.subscriptionId, {
-      deciding: eventOf(snapshot),
+      subscription: eventOf(snapshot),
       order: 'known',
     });
   }
   // A subscription that ended before we knew of it matters only if the team must follow it.
-  const followedId = selectedEvent(shown, planSelection)?.subscriptionId;
+  const followedId = selectedSubscription(shown, planSelection)?.subscriptionId;
   const changed = news.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
@@ -117,20 +117,20 @@ const MAX_AHEAD_SECONDS = 24 * 60 * 60;
  */
 function isOlder(
   { subscriptionId, asOfSeconds }: ListedSubscription,
-  known: Customer,
+  known: DecidingEvents,
   nowMs: number,
 ): boolean {
-  const createdSeconds = known.get(subscriptionId)?.deciding.createdSeconds ?? 0;
+  const createdSeconds = known.get(subscriptionId)?.subscription.createdSeconds ?? 0;
   return createdSeconds > asOfSeconds && createdSeconds <= nowMs / 1_000 + MAX_AHEAD_SECONDS;
 }
 
 /** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
 function isKnown(
   { subscriptionId, status, productId, planName }: ListedSubscription,
-  known: Customer,
+  known: DecidingEvents,
   names: DriftOptions['names'],
 ): boolean {
-  const newest = known.get(subscriptionId)?.deciding;
+  const newest = known.get(subscriptionId)?.subscription;
   if (newest?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
   if (newest.productId !== null) return newest.productId === productId;
@@ -143,11 +143,11 @@ function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
 }
 
 /** All live subscriptions get the same second, because nothing shows which of them changed last. */
-function dated(listed: readonly ListedSubscription[], known: Customer): DatedSubscription[] {
+function dated(listed: readonly ListedSubscription[], known: DecidingEvents): DatedSubscription[] {
   const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
   return listed.map((one) => {
     const seconds = isAlive(one) ? asOfSeconds : (one.endedSeconds ?? asOfSeconds);
-    const knownSeconds = known.get(one.subscriptionId)?.deciding.createdSeconds ?? seconds;
+    const knownSeconds = known.get(one.subscriptionId)?.subscription.createdSeconds ?? seconds;
     return { listed: one, seconds: Math.max(seconds, knownSeconds) };
   });
 }
@@ -172,7 +172,7 @@ function causeByHand(is: TeamPlan, shouldBe: TeamPlan): DriftCause {
     : 'changed by hand';
 }
 
-function causeOf(changed: readonly ListedSubscription[], known: Customer): DriftCause {
+function causeOf(changed: readonly ListedSubscription[], known: DecidingEvents): DriftCause {
   return changed.some(({ subscriptionId }) => known.has(subscriptionId))
     ? 'missed event'
     : 'never seen';
@@ -180,9 +180,9 @@ function causeOf(changed: readonly ListedSubscription[], known: Customer): Drift
 
 function sinceOf(
   { subscriptionId, endedSeconds, beganSeconds }: ListedSubscription,
-  known: Customer,
+  known: DecidingEvents,
 ): number | null {
-  return endedSeconds ?? known.get(subscriptionId)?.deciding.createdSeconds ?? beganSeconds;
+  return endedSeconds ?? known.get(subscriptionId)?.subscription.createdSeconds ?? beganSeconds;
 }
 
 export type DriftIssue = {

@@ -1,5 +1,5 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { grantOf, NO_SUBSCRIPTIONS, planWithoutSubscription } from '../../core/plan-selection.ts';
+import { grantOf, NO_DECIDING_EVENTS, planWithoutSubscription } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
@@ -19,7 +19,7 @@ import {
   recordApplicationChanges,
 } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
-import { readCustomers } from '../../postgres/statements/subscriptions.ts';
+import { readSubscriptions } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf, writePlans } from '../../postgres/statements/teams.ts';
 import { pause } from '../../runtime/retry.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
@@ -212,9 +212,9 @@ async function clear({ team }: Drift, options: ReconcileOptions): Promise<void> 
   const { id, customerId, plan } = team;
   await options.database.transaction(async (query) => {
     const { teams } = await lockAvailableTeams(query, [customerId]);
-    const { customers } = await readCustomers(query, [customerId]);
+    const { decidingEvents } = await readSubscriptions(query, [customerId]);
     const same = teams.filter((one) => one.id === id && isSamePlan(one.plan, plan));
-    if (customers.has(customerId)) return;
+    if (decidingEvents.has(customerId)) return;
     const shouldBe = planWithoutSubscription(grantOf(await readOpenGrants(query, same), id));
     await writePlans(
       query,
@@ -236,9 +236,9 @@ async function applyOtherStatuses(
 ): Promise<void> {
   const { database, ingest, logger } = options;
   const customerIds = new Set(teams.map(({ customerId }) => customerId));
-  const { latestStates } = await readCustomers(database.query, [...customerIds]);
+  const { latestStates } = await readSubscriptions(database.query, [...customerIds]);
   const isNews = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
-    const known = latestStates.get(customerId)?.get(subscriptionId)?.latest;
+    const known = latestStates.get(customerId)?.get(subscriptionId)?.subscription;
     // One that ended before it was paid, and before we knew of it, matters to no team.
     if (known === undefined) return !ENDED_STATUSES.includes(status);
     return known.status !== status && known.createdSeconds <= asOfSeconds;
@@ -296,12 +296,12 @@ export async function findDrifts(
 
   async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
     const customerIds = some.map(({ customerId }) => customerId);
-    const stored = await readCustomers(query, customerIds);
+    const stored = await readSubscriptions(query, customerIds);
     const grants = await readOpenGrants(query, some);
     const allNames = new Map([...stored.names, ...names]);
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return some.flatMap((team) => {
-      const known = stored.customers.get(team.customerId) ?? NO_SUBSCRIPTIONS;
+      const known = stored.decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
       const grant = grantOf(grants, team.id);
       const ofTeam = listedOf.get(team.customerId) ?? [];
       return driftOf(team, known, ofTeam, { ...driftOptions, grant }) ?? [];

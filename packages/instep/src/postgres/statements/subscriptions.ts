@@ -1,14 +1,14 @@
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
-import type { Customer, DecidedSubscription } from '../../core/plan-selection.ts';
+import type { DecidingEvents } from '../../core/plan-selection.ts';
 import type { SubscriptionState } from '../../core/subscription-event.ts';
-import type { Order } from '../../core/tie-group.ts';
+import type { DecidingEvent, OrderCertainty } from '../../core/tie-group.ts';
 import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
 import { ASKED_CUSTOMERS, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
-export type StoredCustomers = {
-  readonly customers: ReadonlyMap<string, Customer>;
+export type StoredSubscriptions = {
+  readonly decidingEvents: ReadonlyMap<string, DecidingEvents>;
   readonly latestStates: ReadonlyMap<string, LatestStates>;
   readonly names: ReadonlyMap<string, string>;
 };
@@ -45,26 +45,27 @@ const READ_CUSTOMERS = forEachCount(
 );
 
 /** The stored subscriptions of these customers. The lock on a customer's team guards them. */
-export async function readCustomers(
+export async function readSubscriptions(
   query: Query,
   customerIds: readonly string[],
-): Promise<StoredCustomers> {
+): Promise<StoredSubscriptions> {
   const rows = await query<CustomerRow>({
     name: 'read_customers',
     text: READ_CUSTOMERS[countOf(customerIds)],
     values: customerIds.length === 1 ? customerIds : [customerIds],
   });
-  const customers = new Map<string, Map<string | null, DecidedSubscription>>();
+  const decidingEvents = new Map<string, Map<string | null, DecidingEvent>>();
   const latestStates = new Map<string, Map<string | null, LatestState>>();
   const names = new Map<string, string>();
   for (const row of rows) {
     const { customerId, subscriptionId, productId, productName } = row;
     if (productId !== null && productName !== null) names.set(productId, productName);
-    const decided = decidedOf(row);
-    if (decided !== null) subscriptionsOf(customers, customerId).set(subscriptionId, decided);
-    subscriptionsOf(latestStates, customerId).set(subscriptionId, latestOf(row));
+    const deciding = decidingEventOf(row);
+    if (deciding !== null)
+      subscriptionsOf(decidingEvents, customerId).set(subscriptionId, deciding);
+    subscriptionsOf(latestStates, customerId).set(subscriptionId, latestStateOf(row));
   }
-  return { customers, latestStates, names };
+  return { decidingEvents, latestStates, names };
 }
 
 type CustomerRow = Pick<
@@ -75,7 +76,7 @@ type CustomerRow = Pick<
     /** `null`: no event has an effect. */
     status: string | null;
     createdSeconds: number;
-    order: Order;
+    order: OrderCertainty;
     latestStatus: string;
     latestProductId: string | null;
     latestPlanName: string | null;
@@ -83,21 +84,21 @@ type CustomerRow = Pick<
     productName: string | null;
   };
 
-function decidedOf(row: CustomerRow): DecidedSubscription | null {
+function decidingEventOf(row: CustomerRow): DecidingEvent | null {
   const { customerId, subscriptionId, status, productId, planName, createdSeconds, order } = row;
   if (status === null) return null;
   return {
-    deciding: { customerId, subscriptionId, status, productId, planName, createdSeconds },
+    subscription: { customerId, subscriptionId, status, productId, planName, createdSeconds },
     order,
   };
 }
 
-function latestOf(row: CustomerRow): LatestState {
+function latestStateOf(row: CustomerRow): LatestState {
   const { customerId, subscriptionId, latestStatus: status, latestSeconds: createdSeconds } = row;
   const { latestProductId: productId, latestPlanName: planName } = row;
-  const latest = { customerId, subscriptionId, status, productId, planName, createdSeconds };
+  const subscription = { customerId, subscriptionId, status, productId, planName, createdSeconds };
   const { sinceSeconds, isSettled } = row;
-  return { latest, object: null, sinceSeconds, isSettled };
+  return { subscription, object: null, sinceSeconds, isSettled };
 }
 
 function subscriptionsOf<State>(
@@ -211,10 +212,10 @@ const writeSubscriptionsIf = (areComplete: boolean) =>
 const WRITE_SUBSCRIPTIONS = writeSubscriptionsIf(false);
 const WRITE_COMPLETE_SUBSCRIPTIONS = writeSubscriptionsIf(true);
 
-/** Stores the deciding event of each of these subscriptions, and the latest states that are not stored already. */
+/** Stores these deciding events, and the latest states that are not stored already. */
 export async function writeSubscriptions(
   query: Query,
-  decided: readonly DecidedSubscription[],
+  decidingEvents: readonly DecidingEvent[],
   latestStates: readonly LatestState[],
 ): Promise<void> {
   const states = new Map<string, StateRow>();
@@ -223,14 +224,14 @@ export async function writeSubscriptions(
     const ids = { customerId, subscriptionId: subscriptionId ?? '' };
     states.set(key, Object.assign(states.get(key) ?? ids, columns));
   }
-  for (const { deciding, order } of decided) {
-    const { status, productId, planName, createdSeconds } = deciding;
-    addTo(deciding, { status, productId, planName, createdSeconds, order });
+  for (const { subscription, order } of decidingEvents) {
+    const { status, productId, planName, createdSeconds } = subscription;
+    addTo(subscription, { status, productId, planName, createdSeconds, order });
   }
-  for (const { latest, object, sinceSeconds, isSettled } of latestStates) {
+  for (const { subscription, object, sinceSeconds, isSettled } of latestStates) {
     if (object === null) continue;
-    const { status, productId, planName, createdSeconds } = latest;
-    addTo(latest, {
+    const { status, productId, planName, createdSeconds } = subscription;
+    addTo(subscription, {
       latestStatus: status,
       latestProductId: productId,
       latestPlanName: planName,
