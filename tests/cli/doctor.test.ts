@@ -28,9 +28,7 @@ const NAMES = [
   'access',
   'last event',
   'event mode',
-  'parked events',
-  'event order',
-  'product names',
+  'event log',
 ];
 
 // The server that the tests share does not sync, which is a warning.
@@ -62,11 +60,11 @@ test('prints ok on each line and exits with 0 when nothing is wrong', async () =
   expect(checks.map(({ name }) => name)).toEqual(NAMES);
   expect(issuesOf({ checks })).toEqual([]);
   expect(checks.every(({ advice }) => advice === null)).toBe(true);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '22 ok, 0 warnings, 0 failures\n' });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '20 ok, 0 warnings, 0 failures\n' });
 
   const shown = await runInstep(['doctor'], environment);
   const lines = shown.stdout.trimEnd().split('\n');
-  expect(lines.map((line) => line.slice(0, 28).trimEnd())).toEqual(
+  expect(lines.map((line) => line.slice(0, 27).trimEnd())).toEqual(
     NAMES.map((name) => `ok       ${name}`),
   );
   expect(shown.stdout).not.toContain('\u001b');
@@ -77,11 +75,11 @@ test('prints advice below a failure and exits with 1', async () => {
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringMatching(/\ninstep: 21 ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
+    stderr: expect.stringMatching(/\ninstep: 19 ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
-    'failure  configuration      PORT must be a whole number from 0 to 65535',
-    `${' '.repeat(28)}→ correct it in the environment, or in .env in the directory where the server starts`,
+    'failure  configuration     PORT must be a whole number from 0 to 65535',
+    `${' '.repeat(27)}→ correct it in the environment, or in .env in the directory where the server starts`,
   ]);
 });
 
@@ -103,7 +101,7 @@ test('lists every configuration error and checks the rest', async () => {
   ]);
   expect(ended.checks[0]?.advice).toMatch(/^set the signing secret .*whsec_/);
   expect(ended.checks.map(({ name }) => name)).toEqual(
-    expect.arrayContaining(['schema', 'event order']),
+    expect.arrayContaining(['schema', 'event log']),
   );
 });
 
@@ -165,7 +163,7 @@ test('creates nothing when there is no configuration and no database', async () 
   const { code, stdout } = await runInstep(['doctor'], {}, folder);
   expect(code).toBe(1);
   expect(stdout).toMatch(
-    /^warning {2}database {11}the embedded database in .*data does not exist yet$/m,
+    /^warning {2}database {10}the embedded database in .*data does not exist yet$/m,
   );
   const again = await runInstep(['doctor'], {}, folder);
   expect(again.stdout).toBe(stdout);

@@ -39,7 +39,7 @@ test('warns of two instances with different policies', async () => {
   for (const accessPolicy of ['one', 'another']) {
     await noteRun(database.query, { runId: null, version: '1.0.0', accessPolicy });
   }
-  expect(await checkOf({}, 'policies')).toMatchObject({
+  expect(await checkOf({}, 'different policies')).toMatchObject({
     ...{ state: 'warning', code: 'different-policies' },
     result: expect.stringContaining('another; one'),
   });

@@ -66,12 +66,16 @@ describe('the mode of the events', () => {
     [
       'sk_live_canaryKey',
       false,
-      [/^failure event mode: 1 of the last 1 event in test mode, but the API key is in live/],
+      [
+        /^failure events in other mode: 1 of the last 1 event in test mode, but the API key is in live/,
+      ],
     ],
     [
       'rk_test_canaryKey',
       true,
-      [/^failure event mode: 1 of the last 1 event in live mode, but the API key is in test/],
+      [
+        /^failure events in other mode: 1 of the last 1 event in live mode, but the API key is in test/,
+      ],
     ],
   ])('with %s, livemode %s', async (STRIPE_SECRET_KEY, livemode, issues) => {
     const account = await openAccount();
@@ -87,8 +91,8 @@ describe('the mode of the events', () => {
       `update instep.events set received_at = received_at - interval '61 minutes'`,
     );
     const ended = await account.examine({ STRIPE_SECRET_KEY: 'sk_live_canaryKey' });
-    expect(issuesOf(ended).filter((issue) => issue.includes('event mode'))).toEqual([
-      expect.stringMatching(/^warning event mode: 1 of the last 1 event in test mode/),
+    expect(issuesOf(ended).filter((issue) => issue.includes('other mode'))).toEqual([
+      expect.stringMatching(/^warning events in other mode: 1 of the last 1 event in test mode/),
     ]);
   });
 
@@ -98,7 +102,7 @@ describe('the mode of the events', () => {
     await account.deliver(inMode(false));
     const issues = issuesOf(await account.examine());
     expect(issues).toEqual([
-      expect.stringMatching(/^warning event mode: Events of test and live mode/),
+      expect.stringMatching(/^warning events in both modes: Events of test and live mode/),
     ]);
   });
 });
@@ -109,7 +113,7 @@ test('events of other accounts are a warning that names the accounts', async () 
   const ofAccount = { ...JSON.parse(eventBody()), account: 'acct_2' };
   await account.deliver(JSON.stringify(ofAccount));
   expect(issuesOf(await account.examine())).toEqual([
-    'warning event account: 1 of the last 2 events of other accounts (acct_2): they were applied',
+    'warning events of other accounts: 1 of the last 2 events of other accounts (acct_2): they were applied',
   ]);
 });
 
@@ -135,7 +139,7 @@ test('a second customer of a team is a warning of its own', async () => {
   await account.deliver(JSON.stringify(event), Date.now() - 2 * HOUR_MS);
   expect(issuesOf(await account.examine())).toEqual([
     'warning parked events: 1 event of 1 customer without a team; the oldest has waited 2 h',
-    'warning parked events: 1 customer whose metadata names a team that has another customer',
+    'warning second customer: 1 customer whose metadata names a team that has another customer',
   ]);
 });
 
@@ -144,7 +148,7 @@ test('a customer that Stripe charges twice is a warning', async () => {
   await account.deliver(eventBody());
   await account.deliver(eventBody({ subscriptionId: 'sub_2' }));
   expect(issuesOf(await account.examine())).toEqual([
-    'warning payments: 1 customer with several subscriptions that Stripe charges at once',
+    'warning double billed: 1 customer with several subscriptions that Stripe charges at once',
   ]);
 });
 
@@ -153,7 +157,7 @@ test('unreadable events are a warning', async () => {
   const odd = { ...JSON.parse(eventBody()), data: { object: { status: 7 } } };
   await account.deliver(JSON.stringify(odd));
   expect(issuesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning unreadable events: 1 event could not be read/),
+    expect.stringMatching(/^warning unreadable event: 1 event could not be read/),
   ]);
 });
 
@@ -168,7 +172,7 @@ test('an order that stays ambiguous is a warning', async () => {
   expect(issuesOf(await account.examine())).toEqual([]);
   await mark(`now() - interval '1 hour'`);
   expect(issuesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning event order: 1 subscription /),
+    expect.stringMatching(/^warning unknown order: 1 subscription /),
   ]);
 });
 
@@ -179,7 +183,7 @@ test('products without a name are a warning', async () => {
     `insert into instep.products (product_id, looked_up_at) values ('prod_nameless', now())`,
   );
   expect(issuesOf(await account.examine())).toEqual([
-    expect.stringMatching(/^warning product names: The name of 1 product /),
+    expect.stringMatching(/^warning products without name: The name of 1 product /),
   ]);
 });
 
@@ -215,7 +219,7 @@ describe('the session cookies', () => {
     expect(await readProfiles(account, OTHER_SECRET, 12)).toEqual(Array(12).fill('null'));
     expect(await cookieIssues(account)).toEqual([
       expect.stringMatching(
-        /^failure session cookies: 12 of the last 12 session cookies have a signature of another secret/,
+        /^failure sessions refused: 12 of the last 12 session cookies have a signature of another secret/,
       ),
     ]);
     // The server was restarted with the right secret, a minute later.
@@ -229,7 +233,7 @@ describe('the session cookies', () => {
     const account = await openAccount();
     await readProfiles(account, OTHER_SECRET, 1);
     expect(await cookieIssues(account)).toEqual([
-      expect.stringMatching(/^warning session cookies: 1 of the last 1 session cookie has/),
+      expect.stringMatching(/^warning sessions refused: 1 of the last 1 session cookie has/),
     ]);
   });
 
@@ -238,7 +242,7 @@ describe('the session cookies', () => {
     await readProfiles(account, AUTH_SECRET, 2);
     await readProfiles(account, OTHER_SECRET, 10);
     expect(await cookieIssues(account)).toEqual([
-      expect.stringMatching(/^warning session cookies: 10 of the last 12 session cookies have/),
+      expect.stringMatching(/^warning sessions refused: 10 of the last 12 session cookies have/),
     ]);
   });
 

@@ -50,10 +50,10 @@ const now = () => performance.timeOrigin + performance.now();
 
 const COLORS = { ok: 'green', warning: 'yellow', failure: 'red' } as const;
 
-/** As wide as the longest state, and the longest name of a check. */
+/** As wide as the longest state, and most names of a check. */
 const COLUMNS: Columns = [
   ['state', 'warning'.length],
-  ['check', 'unreadable events'.length],
+  ['check', 'unreadable event'.length],
 ];
 
 /** `ok       clock              agrees with Stripe's`, followed by a line of advice, if any. */
