@@ -16,7 +16,7 @@ const WRONG_USAGE = 2;
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   init: async () => (await import('./init/command.ts')).initCommand(),
   serve: async () => (await import('./serve.ts')).serveCommand(),
-  console: async () => (await import('./console.ts')).consoleCommand(),
+  console: async () => (await import('./serve.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),
   doctor: async () => (await import('./doctor.ts')).doctorCommand(),
   tables: async () => (await import('./schema.ts')).tablesCommand(),

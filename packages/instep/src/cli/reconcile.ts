@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { readApiConfig } from '../config/config.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
@@ -17,7 +18,7 @@ import {
   shownTime,
   stopSignal,
 } from './output.ts';
-import { askReason, withStripe } from './with-database.ts';
+import { askReason, withContext } from './with-database.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 
@@ -37,7 +38,7 @@ export function reconcileCommand(): Command {
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
   const signal = stopSignal();
-  const { code: _, ...counts } = await withStripe(async (context, operator) => {
+  const { code: _, ...counts } = await withContext(async (context, operator) => {
     const task = {
       action: 'reconcile',
       customerId: customer,
@@ -57,7 +58,7 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
     } finally {
       clearProgress();
     }
-  });
+  }, readApiConfig(process.env));
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));

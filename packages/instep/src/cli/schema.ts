@@ -14,7 +14,7 @@ import {
 } from '../postgres/tables/recognize-tables.ts';
 import { createCommand } from './arguments.ts';
 import { type Columns, paint, printData, printMessage, tableHead, tableLine } from './output.ts';
-import { withAnyDatabase, withServer } from './with-database.ts';
+import { migrateOn, withDatabase, withServer } from './with-database.ts';
 
 type Options = { role?: string; json?: boolean };
 
@@ -34,8 +34,8 @@ export function tablesCommand(): Command {
 
 /** Reads only PostgreSQL's catalog, so that any role can run it. */
 export async function tables({ role, json = false }: Options): Promise<void> {
-  const { recognition, roleName, hidden } = await withAnyDatabase(async ({ query }, declared) => {
-    const recognition = await recognizeTables(query, declared);
+  const { recognition, roleName, hidden } = await withDatabase(async ({ query }, server) => {
+    const recognition = await recognizeTables(query, server.tables);
     const roleName = await quoteRole(query, role ?? null);
     return {
       recognition,
@@ -109,7 +109,7 @@ export function migrateCommand(): Command {
     .action(async ({ createTables, ...output }: { createTables?: boolean; json?: boolean }) => {
       const creates = createTables === undefined ? {} : { createsTables: createTables };
       const options = { ...creates, onWarning: printMessage };
-      const applied = await withServer(({ prepare }) => prepare(options));
+      const applied = await withServer((server) => migrateOn(server, options));
       printData({ applied: applied.join(', ') || 'nothing; the schema is up to date' }, output);
     });
 }

@@ -1,8 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { examineSilently } from '../adapters/handler.ts';
-import { type Config, ConfigInvalid, readConfig } from '../config/config.ts';
+import {
+  type Config,
+  ConfigInvalid,
+  readApiConfig,
+  readConfig,
+  readLinkByMetadata,
+  readOperationsConfig,
+  readPlanSelection,
+} from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
+import { createExposition } from '../metrics/series.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   OPERATIONS_FILES,
@@ -10,6 +19,7 @@ import {
   openOperations,
 } from '../operators-listener/open-operations.ts';
 import { CHECK_CONNECTION, DatabaseUnavailable } from '../postgres/errors.ts';
+import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
 import { retry } from '../runtime/retry.ts';
 import { handleWhileStarting } from '../server/health.ts';
@@ -17,6 +27,7 @@ import type { Handler } from '../server/http-message.ts';
 import { listen, type RunningServer } from '../server/listener.ts';
 import { createCommand } from './arguments.ts';
 import { nextSignal } from './output.ts';
+import { withDatabase } from './with-database.ts';
 
 const START_DEADLINE_MS = 30_000;
 const RETRY_AFTER_MS = 1_000;
@@ -28,15 +39,20 @@ export function serveCommand(): Command {
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
   requireTwoPorts(config);
-  const pretty = process.stdout.isTTY
-    ? prettyLines((text) => process.stdout.write(text))
-    : undefined;
-  const logger = createLogger(config.logLevel, pretty);
+  const logger = createServerLogger(config.logLevel);
   exitOnDefect(logger);
   logSettings({ config, logger });
   // Handled from the start: an unhandled signal does not end the first process of a container.
   await serveUntil(nextSignal(), config, logger);
   logger.info('stopped');
+}
+
+function createServerLogger(level: Config['logLevel']): Logger {
+  const isTerminal = process.stdout.isTTY;
+  return createLogger(
+    level,
+    isTerminal ? prettyLines((text) => process.stdout.write(text)) : undefined,
+  );
 }
 
 /** Loading the console keeps the process busy for a moment. The requests that waited for the start come first. */
@@ -75,11 +91,7 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
   let server: RunningServer | undefined;
   let instep: Service | undefined;
   try {
-    operations = await openOperations({
-      ...{ config, logger },
-      now: Date.now,
-      examine: () => examineSilently(process.env, logger),
-    });
+    operations = await listenForConsole(config, logger);
     server = await listen({
       host: config.host,
       port: config.port,
@@ -123,5 +135,55 @@ async function openWithRetries(options: InstepOptions & { logger: Logger }): Pro
       if (isFirst) options.logger.warn(members, 'waiting for the database');
       isFirst = false;
     },
+  });
+}
+
+function listenForConsole(
+  config: Parameters<typeof openOperations>[0]['config'],
+  logger: Logger,
+): Promise<Operations | null> {
+  const examine = () => examineSilently(process.env, logger);
+  return openOperations({ config, logger, now: Date.now, examine });
+}
+
+/** More than an operator replays at once. */
+const MAX_QUEUED = 10_000;
+
+export function consoleCommand(): Command {
+  return createCommand(
+    'console',
+    'run only the console, for an app with Instep inside',
+    'OPS_PORT=3001 instep console',
+  ).action(runConsole);
+}
+
+async function runConsole(): Promise<void> {
+  const ending = nextSignal();
+  const operations = readOperationsConfig(process.env);
+  if (operations === null) {
+    const problem = 'is off, so the console has no address';
+    throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy: 'set a port' }]);
+  }
+  const config = {
+    operations,
+    stripeApi: readApiConfig(process.env),
+    planSelection: readPlanSelection(process.env),
+    linkByMetadata: readLinkByMetadata(process.env),
+    maxQueuedEvents: MAX_QUEUED,
+  };
+  const logger = createServerLogger('info');
+  await withDatabase(async ({ query }, server) => {
+    // Without the schema, every page would be an error.
+    await checkSchema(query);
+    const listener = await listenForConsole(config, logger);
+    try {
+      await listener?.show(
+        server,
+        createExposition(async () => []),
+      );
+      await ending;
+    } finally {
+      await listener?.close(OPERATIONS_DEADLINE_MS);
+    }
   });
 }

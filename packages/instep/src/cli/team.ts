@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
+import { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest, ActOptions } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
@@ -18,7 +19,7 @@ import {
   type RowFormat,
   writeRows,
 } from './output.ts';
-import { askReason, withContext, withOptionalStripe, withStripe } from './with-database.ts';
+import { askReason, withContext } from './with-database.ts';
 
 type Json = { json?: boolean };
 
@@ -223,14 +224,15 @@ const TEAMS: RowFormat<NamedTeam> = {
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
 async function list({ search: text, email, ...options }: ListOptions) {
-  await withOptionalStripe(async (context) => {
+  const stripeApi = process.env.STRIPE_SECRET_KEY ? readApiConfig(process.env) : null;
+  await withContext(async (context) => {
     const atStripe = email !== undefined && text === undefined;
     const found = atStripe
       ? teamsOfPerson(context, email)
       : findTeams(context, { text, email }).all();
     const count = await writeRows(TEAMS, found, options);
     if (count === 0) printMessage('no teams');
-  });
+  }, stripeApi);
 }
 
 /**
@@ -314,7 +316,7 @@ async function addNote(id: ApplicationId, note: string): Promise<void> {
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {
-  await withStripe(async (context, operator) => {
+  await withContext(async (context, operator) => {
     const { customerId } = await requireTeam(context, id);
     if (customerId === null) {
       throw new CommandFailed(
@@ -324,17 +326,17 @@ async function sync(id: ApplicationId, options: Json): Promise<void> {
     }
     await performForTeam(context, operator, { action: 'sync', customerId });
     await print(context, id, options);
-  });
+  }, readApiConfig(process.env));
 }
 
 async function complete(
   sessionId: string,
   { team: teamId, ...options }: { team: ApplicationId } & Json,
 ): Promise<void> {
-  await withStripe(async (context, operator) => {
+  await withContext(async (context, operator) => {
     await performForTeam(context, operator, { action: 'complete checkout', sessionId, teamId });
     await print(context, teamId, options);
-  });
+  }, readApiConfig(process.env));
 }
 
 async function print(context: OperateContext, id: ApplicationId, options: Json): Promise<void> {

@@ -6,7 +6,7 @@ import { readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Data, print, printData } from './output.ts';
-import { askReason, withContext, withDatabase } from './with-database.ts';
+import { askReason, withContext } from './with-database.ts';
 
 type AddOptions = {
   email: string;
@@ -48,7 +48,7 @@ async function add({ email, name, role, passwordHash, json = false }: AddOptions
 }
 
 async function show(id: ApplicationId, options: { json?: boolean }): Promise<void> {
-  const found = await withDatabase(({ query }) => readUser(query, id));
+  const found = await withContext(({ database }) => readUser(database.query, id));
   if (found === null) throw new CommandFailed('NOT_FOUND', `there is no user ${id}`);
   printData(describe(found), options);
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import {
-  readApiConfig,
+  type readApiConfig,
   readDatabaseConfig,
   readLinkByMetadata,
   readPlanSelection,
@@ -14,77 +14,54 @@ import {
 } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
-import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
+const MAX_CONNECTIONS = 4;
+const MAX_QUEUED = 100_000;
 
 const onConnectionError = (error: Error) =>
   printMessage(`database connection lost: ${error.message}`);
 
-type Server = {
-  server: DatabaseServer;
-  /** Migrates the database. Returns the migrations that it ran. */
-  prepare: (options?: Omit<PrepareOptions, 'onConnectionError'>) => Promise<string[]>;
-};
-
 /** Runs work on the configured database server, and releases the server afterward. */
 export async function withServer<Result>(
-  work: (server: Server) => Promise<Result>,
+  work: (server: DatabaseServer) => Promise<Result>,
 ): Promise<Result> {
-  const server = await connectToServer({
-    ...readDatabaseConfig(process.env),
-    notice: printMessage,
-  });
+  const config = readDatabaseConfig(process.env);
+  const server = await connectToServer({ ...config, notice: printMessage });
   try {
-    return await work({
-      server,
-      prepare: (options) => prepareDatabase(server, { onConnectionError, ...options }),
-    });
+    return await work(server);
   } finally {
     await server.release();
   }
 }
 
-/** Runs work on a server's database, whether it is migrated or not. An embedded one is migrated first. */
-export async function withDatabaseOf<Result>(
-  { server, prepare }: Server,
-  work: (database: Database) => Promise<Result>,
-  maxConnections = 1,
-): Promise<Result> {
-  if (server.isEmbedded) await prepare();
-  const statementTimeoutMs = STATEMENT_TIMEOUT_MS;
-  const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
-  try {
-    return await work(database);
-  } finally {
-    await database.close();
-  }
+/** Migrates the server's database. Returns the migrations that it ran. */
+export function migrateOn(
+  server: DatabaseServer,
+  options: Omit<PrepareOptions, 'onConnectionError'> = {},
+): Promise<string[]> {
+  return prepareDatabase(server, { onConnectionError, ...options });
 }
 
-/** The same for the configured database, with the names that are declared for the application's tables. */
-export function withAnyDatabase<Result>(
-  work: (database: Database, declared: DeclaredTables) => Promise<Result>,
-  maxConnections = 1,
-): Promise<Result> {
-  return withServer((found) =>
-    withDatabaseOf(found, (database) => work(database, found.server.tables), maxConnections),
-  );
-}
-
-/**
- * Runs work on the migrated database, with or without a running server. Only an embedded database is
- * migrated first; any other one by `instep migrate` or by the server.
- */
+/** Runs work on the configured database, whether it is migrated or not. An embedded one is migrated first. */
 export function withDatabase<Result>(
-  work: (database: Database) => Promise<Result>,
-  maxConnections = 1,
+  work: (database: Database, server: DatabaseServer) => Promise<Result>,
 ): Promise<Result> {
-  return withAnyDatabase(async (database) => {
-    await checkSchema(database.query);
-    return await work(database);
-  }, maxConnections);
+  return withServer(async (server) => {
+    if (server.isEmbedded) await migrateOn(server);
+    const database = server.open({
+      maxConnections: MAX_CONNECTIONS,
+      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+      onConnectionError,
+    });
+    try {
+      return await work(database, server);
+    } finally {
+      await database.close();
+    }
+  });
 }
 
 /** What `--reason` of this process's command says. */
@@ -97,27 +74,18 @@ export function askReason(command: Command): Command {
   });
 }
 
-const MAX_CONNECTIONS = 4;
-const MAX_QUEUED = 100_000;
+type StripeApiConfig = ReturnType<typeof readApiConfig>;
 
-type Work<Result> = (context: OperateContext, operator: Operator) => Promise<Result>;
-
-/** The same as `withContext` for functions that ask Stripe, with STRIPE_SECRET_KEY. */
-export async function withStripe<Result>(work: Work<Result>): Promise<Result> {
-  return await withContext(work, readApiConfig(process.env));
-}
-
-/** The same for functions that can also ask Stripe, if STRIPE_SECRET_KEY is set. */
-export async function withOptionalStripe<Result>(work: Work<Result>): Promise<Result> {
-  return await (process.env.STRIPE_SECRET_KEY ? withStripe(work) : withContext(work));
-}
-
-/** Runs functions of `instep/operate` on the migrated database, for the account of the operating system. */
+/**
+ * Runs functions of `instep/operate` on the migrated database, for the account of the operating system, with or without
+ * a running server. For those that ask Stripe, `stripeApi` says how.
+ */
 export async function withContext<Result>(
-  work: Work<Result>,
-  stripeApi: ReturnType<typeof readApiConfig> | null = null,
+  work: (context: OperateContext, operator: Operator) => Promise<Result>,
+  stripeApi: StripeApiConfig | null = null,
 ): Promise<Result> {
   return await withDatabase(async (database) => {
+    await checkSchema(database.query);
     const context = createContext({
       ...{ database, stripeApi },
       planSelection: readPlanSelection(process.env),
@@ -129,5 +97,5 @@ export async function withContext<Result>(
     });
     const name = `uid:${process.getuid?.() ?? 'unknown'}`;
     return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
-  }, MAX_CONNECTIONS);
+  });
 }

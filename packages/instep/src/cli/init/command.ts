@@ -26,7 +26,7 @@ import { createCommand } from '../arguments.ts';
 import { doctor } from '../doctor.ts';
 import { paint, print, printData, printMessage } from '../output.ts';
 import { tables } from '../schema.ts';
-import { withAnyDatabase, withDatabase, withServer } from '../with-database.ts';
+import { migrateOn, withContext, withDatabase, withServer } from '../with-database.ts';
 import { type App, InitRefused, readApp } from './app.ts';
 import {
   changesOf,
@@ -101,8 +101,8 @@ function requireVariables(): string {
 }
 
 async function describeTables({ migrationCommand }: App): Promise<string> {
-  const { users, teams, unfit } = await withAnyDatabase(({ query }, declared) =>
-    recognizeTables(query, declared),
+  const { users, teams, unfit } = await withDatabase(({ query }, server) =>
+    recognizeTables(query, server.tables),
   );
   if (users === null && teams === null) {
     const command = migrationCommand === null ? '' : `: \`${migrationCommand}\``;
@@ -184,7 +184,7 @@ async function ask(question: string, option: string): Promise<string> {
 
 /** Shows that Instep works. What is still wrong is for the user to correct, and no error of this command. */
 async function verify(): Promise<void> {
-  await withServer(({ prepare }) => prepare());
+  await withServer((server) => migrateOn(server));
   const parts = [
     ['npx instep tables', () => tables({})],
     ['npx instep doctor', () => doctor({})],
@@ -249,7 +249,7 @@ async function tryEvent(): Promise<string> {
   const secrets = readWebhookSecrets(process.env);
   const planSelection = readPlanSelection(process.env);
   const receivedAtMs = Date.now();
-  return await withDatabase(async (database) => {
+  return await withContext(async ({ database }) => {
     const [team] = (await readLinkedTeams(database.query, { afterId: null })).found;
     const customerId = team?.customerId ?? 'cus_instep_init';
     const eventId = `evt_${randomBytes(12).toString('hex')}`;
