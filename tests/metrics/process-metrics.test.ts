@@ -20,20 +20,11 @@ test('the metrics of the process have the values that the system gives', async (
   expect(Math.abs(value('process_start_time_seconds') - bootedAtSeconds)).toBeLessThanOrEqual(1);
   expect(value('process_resident_memory_bytes')).toBeGreaterThan(10e6);
   expect(value('nodejs_heap_size_used_bytes')).toBeLessThan(value('nodejs_heap_size_total_bytes'));
-  expect(value('nodejs_heap_space_size_used_bytes{space="old"}')).toBeGreaterThan(0);
-  expect(value('nodejs_active_resources_total')).toBeGreaterThan(0);
-  const [major, minor, patch] = process.versions.node.split('.');
-  const labels = `version="${process.version}",major="${major}",minor="${minor}",patch="${patch}"`;
-  expect(value(`nodejs_version_info{${labels}}`)).toBe(1);
 });
 
-test.runIf(process.platform === 'linux')('on Linux, they include memory and files', async () => {
+test.runIf(process.platform === 'linux')('on Linux, they include files', async () => {
   const values = valuesIn(await expose());
   const value = (name: string) => values.get(name) ?? Number.NaN;
-  expect(value('process_virtual_memory_bytes')).toBeGreaterThan(
-    value('process_resident_memory_bytes'),
-  );
-  expect(value('process_heap_bytes')).toBeGreaterThan(0);
   expect(value('process_open_fds')).toBeGreaterThan(2);
   expect(value('process_open_fds')).toBeLessThan(value('process_max_fds'));
 });

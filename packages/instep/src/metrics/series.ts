@@ -131,12 +131,12 @@ export class Histogram extends Series<Distribution> {
   }
 }
 
-export function metric(name: string, help: string, type: string, lines: string[]): Metric {
+function metric(name: string, help: string, type: string, lines: string[]): Metric {
   return { comments: `# HELP ${name} ${help}\n# TYPE ${name} ${type}`, lines };
 }
 
 /** `name{label="value"} 1` */
-export function line(name: string, labels: Labels, value: number): string {
+function line(name: string, labels: Labels, value: number): string {
   const pairs = Object.entries(labels).map(
     ([label, text]) => `${label}="${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n')}"`,
   );
