@@ -107,8 +107,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     }
     showNextSteps(demo, logFile, console?.url);
     print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
-    const deliver = async (event: SubscriptionEvent) => (await post(demo, event)).status === 200;
-    await deliverActivity({ deliver, signal });
+    await deliverActivity((event) => post(demo, event), signal);
   } finally {
     for (const close of closers.reverse()) await close();
   }

@@ -44,17 +44,10 @@ export const PRODUCT_NAMES = {
   prod_team: 'Team',
 };
 
-/** Every so many events, one arrives late or twice: after so many others, among them the company's next one. */
-const LATE_EVERY = 13;
-const TWICE_EVERY = 24;
-const LATE_BY = 40;
-
 /** The events before the demo began, more and more often, and the time between those that follow. */
 const HISTORY_EVENTS = 1_200;
 const HISTORY_MS = 3 * 60 * 60 * 1_000;
 const INTERVAL_MS = 1_000;
-
-const RETRY_AFTER_MS = 1_000;
 
 type ActivityOptions = {
   query: Query;
@@ -67,11 +60,8 @@ type ActivityOptions = {
   startMs: number;
 };
 
-type LiveOptions = {
-  /** Delivers an event as Stripe does. Returns whether the response was 200. */
-  deliver: (event: SubscriptionEvent) => Promise<boolean>;
-  signal: AbortSignal;
-};
+/** Delivers an event as Stripe does. */
+type Deliver = (event: SubscriptionEvent) => Promise<unknown>;
 
 /**
  * Adds invented companies with a team and three hours of history each. Returns a function that
@@ -79,7 +69,7 @@ type LiveOptions = {
  */
 export async function createActivity(
   options: ActivityOptions,
-): Promise<(live: LiveOptions) => Promise<void>> {
+): Promise<(deliver: Deliver, signal: AbortSignal) => Promise<void>> {
   const { query, ingest, subscriptions, suffix, startMs } = options;
   for (const [index, name] of COMPANIES.entries()) {
     await addTeam(query, { name, customerId: `cus_${suffix}_${index + 1}` });
@@ -103,45 +93,27 @@ export async function createActivity(
     });
   }
 
-  /** Returns what is delivered at this point. Stripe's API has it then, so that no team is out of sync meanwhile. */
-  function deliveriesAt(number: number): SubscriptionEvent[] {
-    const deliveries: SubscriptionEvent[] = [];
-    if (number % LATE_EVERY !== 0) {
-      const event = eventAt(number);
-      subscriptions.set(event.data.object);
-      deliveries.push(event);
-    }
-    const earlier = number - LATE_BY;
-    if (earlier >= 0 && (earlier % LATE_EVERY === 0 || earlier % TWICE_EVERY === 0)) {
-      const event = eventAt(earlier);
-      const { data: next } = eventAt(earlier + COMPANIES.length);
-      if (event.data.object.id !== next.object.id) subscriptions.set(event.data.object);
-      deliveries.push(event);
-    }
-    return deliveries;
-  }
-
   for (let number = 0; number < HISTORY_EVENTS; number += COMPANIES.length) {
-    const numbers = COMPANIES.map((_, offset) => number + offset);
-    const past = numbers.flatMap((one) =>
-      deliveriesAt(one).map((event) => received(event, eventAt(one).created * 1_000)),
-    );
-    await ingest(past);
+    const events = COMPANIES.map((_, offset) => eventAt(number + offset));
+    for (const { data } of events) subscriptions.set(data.object);
+    await ingest(events.map(received));
   }
 
-  return async ({ deliver, signal }) => {
-    for (let number = HISTORY_EVENTS; !signal.aborted; number += 1) {
-      const dueMs = eventAt(number).created * 1_000;
-      await pause(Math.max(0, dueMs - Date.now()), { signal });
-      for (const event of deliveriesAt(number)) {
-        while (!signal.aborted && !(await deliver(event))) await pause(RETRY_AFTER_MS, { signal });
-      }
+  return async (deliver, signal) => {
+    for (let number = HISTORY_EVENTS; ; number += 1) {
+      const event = eventAt(number);
+      await pause(Math.max(0, event.created * 1_000 - Date.now()), { signal });
+      if (signal.aborted) return;
+      // Before its delivery, so that no team is out of sync meanwhile.
+      subscriptions.set(event.data.object);
+      await deliver(event);
     }
   };
 }
 
-/** An event of the past, with the time at which it would have been received. */
-function received(event: SubscriptionEvent, receivedAtMs: number): ReceivedEvent {
+/** An event of the past, received when it happened. */
+function received(event: SubscriptionEvent): ReceivedEvent {
+  const receivedAtMs = event.created * 1_000;
   const body = JSON.stringify(event);
   const parsed = parseEvent(body, { receivedAtMs, nonce: () => '' });
   if (parsed.kind !== 'readable') throw new RangeError(`an event of the history is ${parsed.kind}`);
@@ -171,7 +143,7 @@ export async function createCases(options: ActivityOptions): Promise<void> {
     };
   };
   const deliver = async (event: SubscriptionEvent) => {
-    await ingest([received(event, event.created * 1_000)]);
+    await ingest([received(event)]);
   };
 
   // The app has not stored the customer.
