@@ -1,7 +1,7 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { countParkedOfKnownCustomers, readHealth } from 'instep/src/health/health.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { pruneExpiredEvents } from 'instep/src/maintenance/jobs.ts';
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
@@ -160,6 +160,30 @@ test.each([
   expect(tries).toBe(1);
 });
 
+/** Runs the job for a retention of 50 seconds. */
+async function pruneExpired(now: () => number): Promise<void> {
+  const refuse = () => Promise.reject(new Error('the job does not ask Stripe'));
+  const jobs = createJobs({
+    ...{ database: store.database, ingest: openPipeline(store.database), logger, now },
+    api: {
+      retrieveProductName: refuse,
+      retrieveSubscription: refuse,
+      retrieveCheckoutSession: refuse,
+      listEvents: refuse,
+      listSubscriptions: refuse,
+      listCustomers: refuse,
+    },
+    nameOf: refuse,
+    planSelection: 'newest',
+    nonce: () => 'one',
+    catchUpIntervalMs: null,
+    reconcileIntervalMs: null,
+    retentionMs: 50_000,
+    planHistoryRetentionMs: null,
+  });
+  await jobs.find(({ name }) => name === 'retention')?.run(signal);
+}
+
 const parkedCustomers = async () =>
   (
     await store.database.query<{ customer_id: string }>(
@@ -218,11 +242,7 @@ test('parked events have a retention', async () => {
   const nowMs = Date.now();
   await ingest([received(eventBody({ customerId: 'cus_old' }), nowMs - 100_000)]);
   await ingest([received(eventBody({ customerId: 'cus_new' }), nowMs)]);
-  const { query } = store.database;
-  await pruneExpiredEvents(
-    { query, retentionMs: 50_000, now: () => nowMs, holder: 'one', logger },
-    signal,
-  );
+  await pruneExpired(() => nowMs);
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
@@ -246,8 +266,7 @@ test('an instance whose clock has jumped ahead deletes no parked event', async (
   );
   const ingest = openPipeline(store.database);
   await ingest([received(eventBody({ customerId: 'cus_new' }), Date.now())]);
-  const options = { retentionMs: 50_000, now: () => Date.now() + 100_000, holder: 'one', logger };
-  await pruneExpiredEvents({ query: store.database.query, ...options }, signal);
+  await pruneExpired(() => Date.now() + 100_000);
   expect(await parkedCustomers()).toEqual(['cus_new']);
 });
 
@@ -265,10 +284,7 @@ test('parked events of a customer who had a team stay until a team is linked to 
   const end = eventBody({ customerId, status: 'canceled', createdSeconds: 2_000 });
   const nowMs = Date.now();
   await ingest([received(end, nowMs - 100_000)]);
-  await pruneExpiredEvents(
-    { query, retentionMs: 50_000, now: () => nowMs, holder: 'one', logger },
-    signal,
-  );
+  await pruneExpired(() => nowMs);
   expect(await parkedCustomers()).toEqual([customerId]);
   const again = await addTeam(query, { name: 'Again', customerId });
   await createParkedEventsJob({ query, ingest, logger })(signal);

@@ -17,8 +17,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { noteWritten } from './first-subscriptions.ts';
-import { withLease } from './lease.ts';
-import { sweep } from './sweep.ts';
+import { sweep, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
 type ChangedTeamsOptions = {

@@ -8,8 +8,8 @@ import type { Logger } from '../runtime/logging.ts';
 export class FailedJobs {
   #query: Query;
   #logger: Logger;
-  /** The jobs that are stored as failed: at first by an earlier process. */
-  #stored: Promise<Set<string>> | null = null;
+  /** The jobs that have succeeded since they last failed. Before, one can be stored as failed by an earlier process. */
+  #fine = new Set<string>();
 
   constructor(query: Query, logger: Logger) {
     this.#query = query;
@@ -19,6 +19,7 @@ export class FailedJobs {
   async failed(job: string, error: unknown, attemptInMs: number): Promise<void> {
     // Nothing can be stored then, and the pages say so themselves.
     if (error instanceof DatabaseUnavailable) return;
+    this.#fine.delete(job);
     const code = error instanceof InstepError ? error.code : 'other';
     await this.#store({
       name: 'store_failed_job',
@@ -31,29 +32,12 @@ export class FailedJobs {
                attempt_at = excluded.attempt_at`,
       values: [job, code, attemptInMs],
     });
-    (await this.#readStored()).add(job);
   }
 
   async succeeded(job: string): Promise<void> {
-    const stored = await this.#readStored();
-    if (!stored.has(job)) return;
+    if (this.#fine.has(job)) return;
     const text = 'delete from instep.failed_jobs where job = $1';
-    if (await this.#store({ name: 'forget_failed_job', text, values: [job] })) stored.delete(job);
-  }
-
-  #readStored(): Promise<Set<string>> {
-    this.#stored ??= this.#query<{ job: string }>({
-      name: 'read_stored_failures',
-      text: 'select job from instep.failed_jobs',
-    }).then(
-      (rows) => new Set(rows.map(({ job }) => job)),
-      (err: unknown) => {
-        this.#logger.debug({ err }, 'the state of the jobs was not read');
-        this.#stored = null;
-        return new Set();
-      },
-    );
-    return this.#stored;
+    if (await this.#store({ name: 'forget_failed_job', text, values: [job] })) this.#fine.add(job);
   }
 
   /** A report must not stop the job that it is about. */

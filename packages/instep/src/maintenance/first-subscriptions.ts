@@ -4,12 +4,11 @@ import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
-import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
+import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileTeams } from './reconcile/reconcile-teams.ts';
-import { sweep } from './sweep.ts';
 import type { Job } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';

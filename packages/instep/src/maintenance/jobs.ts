@@ -13,14 +13,13 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
-import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
+import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
-import { sweep } from './sweep.ts';
 import { countTeams } from './team-counts.ts';
 import { type Job, RetryLater } from './worker.ts';
 
@@ -37,6 +36,8 @@ type JobsOptions = ReconcileServices & {
 };
 
 type Due = { dueAfterMs: number; share?: number };
+
+const HOUR_MS = 60 * 60 * 1_000;
 
 /** For a job that reads what is known about all customers. */
 const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.02 };
@@ -65,6 +66,20 @@ export function createJobs(options: JobsOptions): Job[] {
       await inTurn(name, due)((run) => work(run, signal));
     },
   });
+  const pruned = (
+    name: string,
+    keptMs: number | null,
+    prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
+  ): Job[] => {
+    if (keptMs === null) return [];
+    return [
+      leased(name, { dueAfterMs: HOUR_MS, intervalMs: 60_000 }, async (run, signal) => {
+        // A clock that has jumped ahead must not delete anything: the database's has to agree.
+        await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
+        if (!signal.aborted) await run.complete({});
+      }),
+    ];
+  };
   const settling = (name: string, find: FindTeams, due: Due): Job => ({
     name,
     intervalMs: 1_000,
@@ -97,7 +112,7 @@ export function createJobs(options: JobsOptions): Job[] {
     settling('grants', readTeamsOfDueGrants, { dueAfterMs: 0, share: 0.02 }),
     {
       name: 'dismissed-events',
-      intervalMs: 3_600_000,
+      intervalMs: HOUR_MS,
       run: async (signal) => {
         const deleted = await deleteDismissedEvents(query, signal);
         if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
@@ -109,6 +124,15 @@ export function createJobs(options: JobsOptions): Job[] {
       intervalMs: 5_000,
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
     },
+    ...pruned('retention', retentionMs, async (cutoffMs, signal) => {
+      const count = await pruneLog({ query, cutoffMs }, signal);
+      if (count > 0) logger.info({ count }, 'event log pruned');
+      // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
+      const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
+      const parked = await dismissParkedEvents(query, expired, signal);
+      if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+    }),
+    ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs) => pruneChanges(query, cutoffMs)),
   ];
   const reconcile = { ...options, api };
   if (reconcileIntervalMs !== null) {
@@ -129,56 +153,7 @@ export function createJobs(options: JobsOptions): Job[] {
     const run = createCatchUpJob(catchUp, catchUpIntervalMs);
     jobs.push({ name: 'catch-up', intervalMs: 5_000, run });
   }
-  if (retentionMs !== null) {
-    jobs.push({
-      name: 'retention',
-      intervalMs: 60_000,
-      run: (signal) => pruneExpiredEvents({ query, retentionMs, now, holder, logger }, signal),
-    });
-  }
-  if (planHistoryRetentionMs !== null) {
-    jobs.push(
-      leased('plan-history', { dueAfterMs: DUE_AFTER_MS, intervalMs: 60_000 }, async (run) => {
-        const cutoffMs = Math.min(now(), await readClock(query)) - planHistoryRetentionMs;
-        await pruneChanges(query, cutoffMs);
-        await run.complete({});
-      }),
-    );
-  }
   return jobs;
-}
-
-type RetentionOptions = {
-  query: Query;
-  retentionMs: number;
-  now: () => number;
-  holder: string;
-  logger: Logger;
-};
-
-const DUE_AFTER_MS = 60 * 60 * 1_000;
-
-/**
- * Deletes events older than the retention from the log once an hour, in one of the instances. This includes
- * parked events of customers who never had a team.
- */
-export async function pruneExpiredEvents(
-  { query, retentionMs, now, holder, logger }: RetentionOptions,
-  signal: AbortSignal,
-): Promise<void> {
-  const lease = { name: 'retention', holder, dueAfterMs: DUE_AFTER_MS };
-  await withLease(query, lease, async (run) => {
-    // A clock that has jumped ahead must not delete anything: the database's has to agree.
-    const cutoffMs = Math.min(now(), await readClock(query)) - retentionMs;
-    const count = await pruneLog({ query, cutoffMs }, signal);
-    if (count > 0) logger.info({ count }, 'event log pruned');
-    // Without its parked events the state of a known customer is outdated, and a team can get that customer
-    // again.
-    const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
-    const parked = await dismissParkedEvents(query, expired, signal);
-    if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
-    if (!signal.aborted) await run.complete({});
-  });
 }
 
 async function readClock(query: Query): Promise<number> {

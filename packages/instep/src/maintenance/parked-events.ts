@@ -9,9 +9,8 @@ import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
-import { sweep } from './sweep.ts';
-import type { Job } from './worker.ts';
-import { RetryLater } from './worker.ts';
+import { sweep } from './lease.ts';
+import { type Job, RetryLater } from './worker.ts';
 
 type ParkedEventsOptions = {
   readonly query: Query;

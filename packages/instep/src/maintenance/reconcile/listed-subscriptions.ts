@@ -182,24 +182,6 @@ export async function readTeamlessCustomers(
   });
 }
 
-const ESTIMATE_LISTED = ({ teams }: ApplicationTables) => `
-      select greatest(
-               (select (progress -> 'counts' ->> 'subscriptions')::bigint
-                  from instep.leased_jobs
-                 where name = 'reconcile'),
-               (select count(*) from instep.subscriptions),
-               (select count(*) from ${teams.rows} as teams where provider_customer_id is not null)
-             ) as count`;
-
-/** An estimate of how many subscriptions are to be listed, from the last run and the database. */
-export async function estimateListed(query: Query): Promise<number> {
-  const [row] = await query<{ count: number }>({
-    name: 'estimate_listed',
-    text: ESTIMATE_LISTED,
-  });
-  return row?.count ?? 0;
-}
-
 type Listing = {
   readonly subscriptions: readonly ListedSubscription[];
   readonly unreadable: number;
