@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import {
   type DecidingEvents,
   NO_DECIDING_EVENTS,
-  originOf,
+  planWriterOf,
   selectedSubscription,
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
@@ -143,11 +143,11 @@ describe('a grant', () => {
   test("gives a plan that is Instep's own, also after its end and with another name", () => {
     const over = { ...grant, isOver: true };
     const renamed = { ...granted, planName: 'Renamed' };
-    expect(originOf(granted, NO_DECIDING_EVENTS, grant)).toBe('instep');
-    expect(originOf(renamed, NO_DECIDING_EVENTS, over)).toBe('instep');
-    expect(originOf(granted, NO_DECIDING_EVENTS)).toBe('by hand');
+    expect(planWriterOf(granted, NO_DECIDING_EVENTS, grant)).toBe('instep');
+    expect(planWriterOf(renamed, NO_DECIDING_EVENTS, over)).toBe('instep');
+    expect(planWriterOf(granted, NO_DECIDING_EVENTS)).toBe('by hand');
     const other = { ...granted, providerProductId: 'prod_other' };
-    expect(originOf(other, NO_DECIDING_EVENTS, grant)).toBe('by hand');
+    expect(planWriterOf(other, NO_DECIDING_EVENTS, grant)).toBe('by hand');
   });
 });
 
@@ -159,13 +159,13 @@ describe("a team's plan is Instep's own", () => {
   const own = planAfter(example) ?? NO_PLAN;
 
   test("when it is the customer's plan under either setting, whatever its name", () => {
-    expect(originOf(own, customer)).toBe('instep');
-    expect(originOf({ ...own, planName: 'Renamed' }, customer)).toBe('instep');
-    expect(originOf(planAfter(end) ?? NO_PLAN, customer)).toBe('instep');
+    expect(planWriterOf(own, customer)).toBe('instep');
+    expect(planWriterOf({ ...own, planName: 'Renamed' }, customer)).toBe('instep');
+    expect(planWriterOf(planAfter(end) ?? NO_PLAN, customer)).toBe('instep');
   });
 
   test('but not when it is that of another known subscription', () => {
-    expect(originOf(planAfter(trial) ?? NO_PLAN, customer)).toBe('by hand');
+    expect(planWriterOf(planAfter(trial) ?? NO_PLAN, customer)).toBe('by hand');
   });
 
   test('when it is empty', () => {
@@ -175,16 +175,16 @@ describe("a team's plan is Instep's own", () => {
       planName: null,
       subscriptionStatus: null,
     };
-    expect(originOf(empty, NO_DECIDING_EVENTS)).toBe('instep');
+    expect(planWriterOf(empty, NO_DECIDING_EVENTS)).toBe('instep');
   });
 
   test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(
     'but not with another %s',
     (field) => {
       const isUnknown = field === 'providerSubscriptionId';
-      const origin = isUnknown ? 'unknown subscription' : 'by hand';
-      expect(originOf({ ...own, [field]: 'another' }, customer)).toBe(origin);
-      expect(originOf(own, NO_DECIDING_EVENTS)).toBe('unknown subscription');
+      const writer = isUnknown ? 'unknown subscription' : 'by hand';
+      expect(planWriterOf({ ...own, [field]: 'another' }, customer)).toBe(writer);
+      expect(planWriterOf(own, NO_DECIDING_EVENTS)).toBe('unknown subscription');
     },
   );
 });

@@ -96,8 +96,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   {
     ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "isEnd && originOf(team.plan, ofCustomer) === 'unknown subscription'",
-      "isEnd && teamPlan === null && originOf(team.plan, ofCustomer) === 'unknown subscription'",
+      "isEnd && planWriterOf(team.plan, ofCustomer) === 'unknown subscription'",
+      "isEnd && teamPlan === null && planWriterOf(team.plan, ofCustomer) === 'unknown subscription'",
     ]),
     level: 'unit',
   },

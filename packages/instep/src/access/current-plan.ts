@@ -3,8 +3,8 @@ import {
   type Grant,
   isGrantedPlan,
   NO_DECIDING_EVENTS,
-  originOf,
   type PlanSelection,
+  planWriterOf,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { isSamePlan, NO_PLAN } from '../core/transition.ts';
@@ -44,8 +44,8 @@ export async function writeCurrentPlan(
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const shouldBe = teamPlan(decidingEvents, planSelection, known.names, after) ?? NO_PLAN;
   const isGranted = isGrantedPlan(shouldBe, after);
-  const origin = originOf(plan, decidingEvents, before);
-  const isReplaced = isGranted ? origin !== 'unknown subscription' : origin === 'instep';
+  const writer = planWriterOf(plan, decidingEvents, before);
+  const isReplaced = isGranted ? writer !== 'unknown subscription' : writer === 'instep';
   if (!isReplaced && !isForced) return { isChanged: false, isGranted };
   // What a comparison found about the plan was about the former row.
   await query({

@@ -100,7 +100,7 @@ export function grantCauseOf(
  * later or change. Any other plan is the application's own: `unknown subscription`, if no event of its subscription is
  * known, so that only the application can tell whether it is right; or else `by hand`.
  */
-export function originOf(
+export function planWriterOf(
   plan: TeamPlan,
   decidingEvents: DecidingEvents,
   grant: Grant | null = null,

@@ -3,7 +3,7 @@ type Effect = 'grants' | 'clears' | 'none';
 
 export type Access = 'yes' | 'no' | 'in grace' | 'if kept';
 
-type StatusRule = {
+type StatusMeaning = {
   /** Whether a subscription with this status has ended: no other status follows. */
   readonly hasEnded: boolean;
   /** Whether Stripe charges for it, or will after a trial. */
@@ -32,7 +32,7 @@ export const STATUSES = {
   unpaid: { effect: 'clears', access: 'no', isCharged: false, hasEnded: false },
   paused: { effect: 'none', access: 'if kept', isCharged: false, hasEnded: false },
   canceled: { effect: 'clears', access: 'no', isCharged: false, hasEnded: true },
-} as const satisfies Readonly<Record<string, StatusRule>>;
+} as const satisfies Readonly<Record<string, StatusMeaning>>;
 
 export type Status = keyof typeof STATUSES;
 
@@ -42,17 +42,17 @@ export type StatusWith<Wanted extends Effect> = {
 }[Status];
 
 /** A map, because a status comes from Stripe or the application and can be any text, even `toString`. */
-const RULES: ReadonlyMap<string | null, StatusRule> = new Map(Object.entries(STATUSES));
+const MEANINGS: ReadonlyMap<string | null, StatusMeaning> = new Map(Object.entries(STATUSES));
 
 /** The effect of a status. An unknown one has none. */
 export function effectOf(status: string | null): Effect {
-  return RULES.get(status)?.effect ?? 'none';
+  return MEANINGS.get(status)?.effect ?? 'none';
 }
 
 /** How good a status is for the team: 0 unless it grants a plan. */
 export function rankOf(status: string): number {
-  const rule = RULES.get(status);
-  return rule?.effect === 'grants' ? rule.rank : 0;
+  const meaning = MEANINGS.get(status);
+  return meaning?.effect === 'grants' ? meaning.rank : 0;
 }
 
 /** The statuses that grant a plan, the best one first. */
@@ -60,15 +60,15 @@ export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
   .filter((status) => effectOf(status) === 'grants')
   .sort((one, other) => rankOf(other) - rankOf(one));
 
-const statusesThat = (matches: (rule: StatusRule) => boolean): readonly string[] =>
-  Object.entries(STATUSES).flatMap(([status, rule]) => (matches(rule) ? status : []));
+const statusesThat = (matches: (meaning: StatusMeaning) => boolean): readonly string[] =>
+  Object.entries(STATUSES).flatMap(([status, meaning]) => (matches(meaning) ? status : []));
 
 /** The statuses of subscriptions that have ended. */
 export const ENDED_STATUSES = statusesThat(({ hasEnded }) => hasEnded);
 
 /** Whether Stripe charges for a subscription with this status, or will after a trial. */
 export function isCharged(status: string): boolean {
-  return RULES.get(status)?.isCharged ?? false;
+  return MEANINGS.get(status)?.isCharged ?? false;
 }
 
 /** The statuses of subscriptions that Stripe charges for. */
@@ -76,4 +76,4 @@ export const CHARGED_STATUSES = statusesThat(({ isCharged }) => isCharged);
 
 /** The statuses that give access to this extent. */
 export const statusesWithAccess = (access: Access) =>
-  statusesThat((rule) => rule.access === access);
+  statusesThat((meaning) => meaning.access === access);

@@ -12,15 +12,15 @@ import {
   grantOf,
   isGrantedPlan,
   NO_DECIDING_EVENTS,
-  originOf,
   type PlanSelection,
+  planWriterOf,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { haveSameFields, type ParsedEvent } from '../core/subscription-event.ts';
 import { isSameDecidingEvent } from '../core/tie-group.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
@@ -86,7 +86,7 @@ export async function* rebuild(
       try {
         yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
       } catch (error) {
-        if (options.onFailure === undefined || !isOfOneEvent(error)) throw error;
+        if (options.onFailure === undefined || !canOthersSucceed(error)) throw error;
         options.onFailure({ customerId, error });
       }
     }
@@ -138,7 +138,7 @@ async function rebuildCustomer(
   const isKept = ({ id, plan }: LinkedTeam) =>
     dismissals.has(String(id)) ||
     (!(wrongPlan && isSamePlan(plan, wrongPlan)) &&
-      originOf(plan, before, grantOf(grants, id)) !== 'instep');
+      planWriterOf(plan, before, grantOf(grants, id)) !== 'instep');
   const subscriptionIds = new Set([
     ...changed.map(({ subscription }) => subscription.subscriptionId),
     ...latestStates.map(({ subscription }) => subscription.subscriptionId),

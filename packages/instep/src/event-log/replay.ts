@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed } from '../postgres/errors.ts';
 import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
 import { type EventRow, readEvents } from './event-rows.ts';
 import { readEventAt } from './search.ts';
@@ -79,7 +79,7 @@ async function replayBatch(
       ...(received === null ? null : results.shift()),
     }));
   } catch (error) {
-    if (!isOfOneEvent(error)) throw error;
+    if (!canOthersSucceed(error)) throw error;
     const alone: Replayed[] = [];
     for (const { event, received } of batch) {
       alone.push(received === null ? leftOut(event) : await replayAlone(event, received, options));
@@ -100,7 +100,7 @@ async function replayAlone(
     const isDecidedNow = logged.outcome !== event.outcome;
     return { ...leftOut(event), ...result, ...(isDecidedNow && { outcome: logged.outcome }) };
   } catch (error) {
-    if (!isOfOneEvent(error)) throw error;
+    if (!canOthersSucceed(error)) throw error;
     return { ...leftOut(event), outcome: 'failed', error };
   }
 }

@@ -13,8 +13,8 @@ import {
   grantOf,
   isGrantedPlan,
   NO_DECIDING_EVENTS,
-  originOf,
   type PlanSelection,
+  planWriterOf,
   teamPlan,
 } from '../core/plan-selection.ts';
 import { isCharged } from '../core/status.ts';
@@ -190,7 +190,7 @@ function newPlans(
     if (plan === null || isSamePlan(plan, team.plan)) continue;
     // The end of another subscription says nothing about one that only the application knows.
     const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
-    if (isEnd && originOf(team.plan, ofCustomer) === 'unknown subscription')
+    if (isEnd && planWriterOf(team.plan, ofCustomer) === 'unknown subscription')
       withApplicationPlan.push(team);
     else plans.set(team.id, plan);
   }

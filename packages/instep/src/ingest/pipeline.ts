@@ -2,9 +2,9 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import {
+  canOthersSucceed,
   DatabaseBusy,
   DatabaseRefused,
-  isOfOneEvent,
   isUntranslatable,
 } from '../postgres/errors.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
@@ -243,7 +243,7 @@ export class IngestPipeline {
         const isTimeout = error instanceof DatabaseBusy && next !== undefined;
         if (isTimeout) for (const event of events) this.#timedOut(event, next);
         // Halves are tried in the blocked queue, because each of them can time out.
-        const isToHalve = queue === 'ready' && events.length > 1 && isOfOneEvent(error);
+        const isToHalve = queue === 'ready' && events.length > 1 && canOthersSucceed(error);
         if (isTimeout || isToHalve) return events.map(() => null);
         throw error;
       } finally {
@@ -260,7 +260,7 @@ export class IngestPipeline {
       atOnce,
       maxQueued: this.#options.maxQueued,
       timeoutMs: this.#timeoutMs,
-      isWorthSplitting: isOfOneEvent,
+      isWorthSplitting: canOthersSucceed,
       startsNextFirst: true,
     });
   }
@@ -313,7 +313,7 @@ export class IngestPipeline {
       if (others.length > 0 || event === undefined || event.kind === 'unreadable') throw error;
       if (error instanceof DatabaseRefused) error.teamIds = results[0]?.teamIds ?? [];
       // A timeout is final only for an event that had all the time.
-      if (isOfOneEvent(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
+      if (canOthersSucceed(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
         const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
         this.#refusedPlans.note(changes, event.subscription.createdSeconds, refusedBy);
       }

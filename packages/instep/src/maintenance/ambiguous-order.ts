@@ -1,6 +1,6 @@
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused, isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed, DatabaseRefused } from '../postgres/errors.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import {
   type AmbiguousSubscription,
@@ -79,7 +79,7 @@ export function createAmbiguousOrderJob(options: AmbiguousOrderJobOptions): Job[
       return await takeSnapshot(subscription, options, signal);
     } catch (err) {
       const isUnknown = isRefusedByStripe(err);
-      if (!isUnknown && !isOfOneEvent(err)) throw err;
+      if (!isUnknown && !canOthersSucceed(err)) throw err;
       options.logger.warn({ ...subscription, err }, 'snapshot not applied');
       if (isUnknown) return 'unknown';
       // A locked team is free again later.

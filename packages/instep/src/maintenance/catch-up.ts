@@ -6,7 +6,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused, DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
@@ -165,7 +165,7 @@ async function store(
       try {
         await ingest([event]);
       } catch (err) {
-        if (!isOfOneEvent(err)) throw err;
+        if (!canOthersSucceed(err)) throw err;
         if (err instanceof DatabaseRefused) {
           // A constraint of the application refused it, and would refuse it again.
           logger.error({ eventId: event.eventId, type: event.type, err }, 'event refused');

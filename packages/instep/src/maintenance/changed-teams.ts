@@ -2,8 +2,8 @@ import type { ApplicationId } from '../core/application.ts';
 import {
   type Grants,
   grantOf,
-  originOf,
   type PlanSelection,
+  planWriterOf,
   teamPlan,
 } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
@@ -80,11 +80,11 @@ function issueOf(
   const decidingEvents = known.decidingEvents.get(customerId);
   if (decidingEvents === undefined) return [];
   const grant = grantOf(known.grants, teamId);
-  const origin = originOf(plan, decidingEvents, grant);
-  if (origin === 'unknown subscription') return [];
+  const writer = planWriterOf(plan, decidingEvents, grant);
+  if (writer === 'unknown subscription') return [];
   const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
-  if (origin === 'by hand') return [{ ...found, cause: 'changed by hand' }];
+  if (writer === 'by hand') return [{ ...found, cause: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;
   const isAnotherName = plan.planName !== null && name !== null && plan.planName !== name;
   return isAnotherName && shouldBe?.planName === name

@@ -1,6 +1,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
-import { DatabaseBusy, isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
@@ -62,7 +62,7 @@ export async function lookUpProductNames(
       if (named.length > 0) logger.info({ productId, teamIds: named }, 'plan named');
       return { refused: 0, left: teamIds.length - named.length };
     } catch (err) {
-      if (!isOfOneEvent(err)) throw err;
+      if (!canOthersSucceed(err)) throw err;
       if (teamIds.length === 1) {
         logger.warn({ productId, name, teamId: teamIds[0], err }, 'team keeps its plan name');
         return err instanceof DatabaseBusy ? { refused: 0, left: 1 } : { refused: 1, left: 0 };

@@ -1,4 +1,4 @@
-import { DatabaseUnavailable, isOfOneEvent } from '../postgres/errors.ts';
+import { canOthersSucceed, DatabaseUnavailable } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -226,7 +226,7 @@ export class RetryLater {
     try {
       return await work();
     } catch (err) {
-      if (!isOfOneEvent(err)) throw err;
+      if (!canOthersSucceed(err)) throw err;
       const { logger, message } = this.#options;
       logger.warn({ ...subject, err }, message);
       this.add('teamId' in subject ? subject.teamId : subject.customerId);

@@ -3,9 +3,9 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
+  canOthersSucceed,
   DatabaseUnavailable,
   databaseError,
-  isOfOneEvent,
   nextStepAfter,
   sqlState,
   TablesUnknown,
@@ -177,7 +177,7 @@ class PooledDatabase implements Database {
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      if (isOfOneEvent(error)) client.release();
+      if (canOthersSucceed(error)) client.release();
       else void this.#pools.discard(client);
       throw error;
     }
@@ -247,7 +247,7 @@ class PooledDatabase implements Database {
       const failed = ends.find((end) => end.status === 'rejected');
       const isLater = sqlState(cause) === IN_FAILED_TRANSACTION;
       const error = databaseError(isLater && failed ? failed.reason : cause);
-      if (isOfOneEvent(error)) await this.#send('rollback', client, { text: 'rollback' });
+      if (canOthersSucceed(error)) await this.#send('rollback', client, { text: 'rollback' });
       throw error;
     }
     return result;

@@ -55,7 +55,7 @@ export type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'bla
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
-type Rule = {
+type RetryPolicyEntry = {
   /** SQLSTATEs, or the characters that they begin with. */
   states: readonly string[];
   /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
@@ -64,8 +64,8 @@ type Rule = {
   nextStep: NextStep;
 };
 
-/** The retry policy. The rule with the longest match counts; docs/ARCHITECTURE.md has it as a table. */
-const RULES: readonly Rule[] = [
+/** The entry with the longest match counts; docs/ARCHITECTURE.md has them as a table. */
+const RETRY_POLICY: readonly RetryPolicyEntry[] = [
   // Serialization failures, deadlocks.
   { states: ['40001', '40P01'], kind: DatabaseConflict, nextStep: 'repeat' },
   // A prepared statement that is unknown, that exists already, or whose columns have changed.
@@ -78,7 +78,7 @@ const RULES: readonly Rule[] = [
   },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
   { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, nextStep: 'find tables' },
-  // A table that has a rule by now, so that its updates return nothing.
+  // A table that has a rewrite rule (`create rule`) by now, so that its updates return nothing.
   { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, nextStep: 'find tables' },
   // Lock and statement timeouts.
   { states: ['55P03', '57014'], kind: DatabaseBusy, nextStep: 'blame the event' },
@@ -95,10 +95,14 @@ const RULES: readonly Rule[] = [
 ];
 
 /** Anything else, such as constraints, data that does not fit, and what the application's triggers raise. */
-const REFUSED: Rule = { states: [], kind: DatabaseRefused, nextStep: 'blame the event' };
+const REFUSED: RetryPolicyEntry = {
+  states: [],
+  kind: DatabaseRefused,
+  nextStep: 'blame the event',
+};
 
 /** For errors that did not come from PostgreSQL: the connection has failed. */
-const UNANSWERED: Rule = { states: [], kind: DatabaseUnavailable, nextStep: 'give up' };
+const UNANSWERED: RetryPolicyEntry = { states: [], kind: DatabaseUnavailable, nextStep: 'give up' };
 
 /**
  * The routines of PostgreSQL that throw what the application refuses: PL/pgSQL's `raise`, which can have any
@@ -109,18 +113,18 @@ const REFUSALS = new Set(['exec_stmt_raise', 'ExecWithCheckOptions']);
 /** What `raise` can throw like PostgreSQL itself, because the transaction then does the same. */
 const ALSO_RAISED = new Set<ErrorClass>([DatabaseConflict, DatabaseBusy]);
 
-function ruleFor(cause: unknown): Rule {
+function policyFor(cause: unknown): RetryPolicyEntry {
   const state = sqlState(cause);
   if (state === '') return UNANSWERED;
   const routine = cause instanceof Error && 'routine' in cause ? String(cause.routine) : '';
   const found = [5, 3, 2]
     .map((length) =>
-      RULES.find(
-        (rule) =>
-          rule.states.includes(state.slice(0, length)) && (rule.routine ?? routine) === routine,
+      RETRY_POLICY.find(
+        (entry) =>
+          entry.states.includes(state.slice(0, length)) && (entry.routine ?? routine) === routine,
       ),
     )
-    .find((rule) => rule !== undefined);
+    .find((entry) => entry !== undefined);
   if (found === undefined) return REFUSED;
   return REFUSALS.has(routine) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
 }
@@ -133,7 +137,7 @@ export function databaseError(cause: unknown): InstepError {
   if (cause instanceof InstepError) return cause;
   const message = messageOf(cause);
   if (isUnknownIssuer(cause)) return new DatabaseUnusable(`${message}: ${TRUST_IT}`, { cause });
-  return new (ruleFor(cause).kind)(message, { cause });
+  return new (policyFor(cause).kind)(message, { cause });
 }
 
 /** What is done after an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
@@ -141,7 +145,7 @@ export function nextStepAfter(error: unknown): NextStep {
   if (error instanceof DatabaseConflict) return 'repeat';
   if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
   if (error instanceof TablesUnknown) return 'find tables';
-  return error instanceof DatabaseUnusable ? ruleFor(error.cause).nextStep : 'give up';
+  return error instanceof DatabaseUnusable ? policyFor(error.cause).nextStep : 'give up';
 }
 
 /** What to check when a database can't be used at all. */
@@ -154,8 +158,8 @@ export function isOfConnection(error: unknown): error is InstepError {
   return isOurs && nextStepAfter(error) === 'give up' && !isUnknownIssuer(error.cause);
 }
 
-/** Whether one event can have caused the error of a whole batch. */
-export function isOfOneEvent(error: unknown): error is InstepError {
+/** Whether the server works after this error, so that other events and teams can succeed: one can be its cause. */
+export function canOthersSucceed(error: unknown): error is InstepError {
   return nextStepAfter(error) !== 'give up';
 }
 

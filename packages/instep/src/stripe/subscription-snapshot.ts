@@ -15,7 +15,7 @@ export type ListedSubscription = {
   readonly beganSeconds: number | null;
   /** When it ended; `null` while it has not. */
   readonly endedSeconds: number | null;
-  /** Its period, price and quantity, as Stripe names them. No rule uses them. */
+  /** Its period, price and quantity, as Stripe names them. No plan depends on them. */
   readonly details: JsonObject;
   /** The list includes everything that happened to it up to this time. */
   readonly asOfSeconds: number;

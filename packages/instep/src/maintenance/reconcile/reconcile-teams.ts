@@ -5,7 +5,7 @@ import { isSamePlan } from '../../core/transition.ts';
 import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
-import { DatabaseBusy, isOfOneEvent } from '../../postgres/errors.ts';
+import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { readOpenGrants } from '../../postgres/statements/grants.ts';
 import {
   type FoundIssue,
@@ -200,7 +200,7 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
     }
   } catch (err) {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
-    if (!isOfOneEvent(err)) throw err;
+    if (!canOthersSucceed(err)) throw err;
     logger.error({ teamId: team.id, err }, 'drift not repaired');
     return !(err instanceof DatabaseBusy);
   }
@@ -253,7 +253,7 @@ async function applyOtherStatuses(
         await ingest(snapshotOf({ listed: one, seconds }, options));
       } catch (err) {
         // As in a repair: the others are still applied.
-        if (!isOfOneEvent(err)) throw err;
+        if (!canOthersSucceed(err)) throw err;
         logger.error({ customerId: one.customerId, err }, 'status not applied');
       }
     }),
@@ -316,7 +316,7 @@ export async function findDrifts(
       return await database.transaction((query) => compareUnderLock(query, found));
     } catch (error) {
       // Row level security, for example, hides one of them from updates.
-      if (!isOfOneEvent(error)) throw error;
+      if (!canOthersSucceed(error)) throw error;
       if (found.length === 1) return { drifts: [], locked: found };
       const alone: LockedComparison[] = [];
       for (const { team } of found) alone.push(await compareLocked([team]));

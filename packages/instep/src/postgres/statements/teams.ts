@@ -86,7 +86,7 @@ const writtenColumns = (columnOf: (field: 'id' | keyof TeamPlan) => string) =>
     (field) => `team.${columnOf(field)}::text as ${columnOfPlan(field, 'after')}`,
   ).join(', ')}`;
 
-// A trigger that returns null, a policy or a rule can skip the update of a row without an error. The commit is sent
+// A trigger that returns null, a policy or a rewrite rule can skip the update of a row without an error. The commit is sent
 // together with this statement, so only the statement itself can prevent it. The application can shorten a name, so
 // names are not compared.
 const IS_WRITTEN = [

@@ -38,7 +38,7 @@ export type ApplicationTables = {
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
-    /** Whether an update can return the rows that it wrote: not with a rule, which a view's table can have too. */
+    /** Whether an update can return the rows that it wrote: not with a rewrite rule, which a view's table can have too. */
     readonly returnsUpdates: boolean;
     /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
     readonly setUpdatedAt: string;
