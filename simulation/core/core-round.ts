@@ -98,8 +98,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
         nonce,
       });
       if (snapshot === null) throw new SimulationBroken('a snapshot could not be read');
-      const { event } = snapshot;
-      return [toArrival(event, atMs, nameOf(event.subscription.productId))];
+      return [toArrival(snapshot, atMs, nameOf(snapshot.subscription.productId))];
     });
   }
 
@@ -150,7 +149,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
         });
         if (made === null) throw new SimulationBroken('a checkout could not be read');
         store.link(step.customerId);
-        ingest([toArrival(made.event, step.atMs, nameOf(made.event.subscription.productId))]);
+        ingest([toArrival(made, step.atMs, nameOf(made.subscription.productId))]);
         completed.set(step.customerId, new Map(completed.get(step.customerId)).set(change, now));
         break;
       }

@@ -105,10 +105,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
       },
     });
     if (snapshot === null) throw new RangeError('the snapshot could not be made');
-    const { event, body } = snapshot;
-    await openPipeline(store.database)([
-      { ...event, body, receivedAtMs: 5_000_000, source: 'log' },
-    ]);
+    await openPipeline(store.database)([snapshot]);
     expect(await read(customerId)).toMatchObject([DETAILS]);
   });
 

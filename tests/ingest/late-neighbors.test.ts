@@ -48,5 +48,5 @@ async function snapshotOf(customer: string, status: string): Promise<ReceivedEve
     },
   );
   if (snapshot === null) throw new RangeError('the snapshot can be read');
-  return { ...snapshot.event, body: snapshot.body, receivedAtMs: takenAtMs, source: 'log' };
+  return snapshot;
 }

@@ -50,13 +50,7 @@ function snapshotWith(seenKeys: readonly string[]): EventWithProductName {
     nonce: () => 'nonce',
   });
   if (snapshot === null) throw new RangeError('unreadable');
-  return {
-    ...snapshot.event,
-    body: snapshot.body,
-    receivedAtMs: 0,
-    source: 'log',
-    productName: null,
-  };
+  return { ...snapshot, receivedAtMs: 0, productName: null };
 }
 
 describe('a snapshot', () => {

@@ -138,14 +138,11 @@ function checked(given: GivenGrant, { plan }: Team, nowMs: number): Required<Gra
   return { planName, productId, until, reason };
 }
 
-const GRANTS = `status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})`;
-
 const EXAMINED = 5_000;
 
 /**
- * What is open about grants: the end has come; the row lacks a plan, as when the application has cleared it; or it has
- * the granted one although the customer's deciding event grants a plan, as when the application linked the team. Grants
- * are few beside the teams, so the teams are read one by one.
+ * The end has come; or the row lacks a plan, as when the application has cleared it; or it can be that of a subscription,
+ * as when the application has linked the team. Grants are few beside the teams, so the teams are read one by one.
  */
 const FIND_DUE = ({ teams }: ApplicationTables) => `found as (
         select team_id as "teamId"
@@ -156,35 +153,25 @@ const FIND_DUE = ({ teams }: ApplicationTables) => `found as (
                   where id = ${idFrom(teams.idType, 'open_grant.team_id')}
                  offset 0
                ) as teams on true
-          left join lateral (
-                 select subscription_id, ${GRANTS} as grants
-                   from instep.subscriptions as state
-                  where customer_id = teams.provider_customer_id
-                    and status is not null
-                  order by $4 = 'best' and ${GRANTS} desc, created_at desc, ${GRANTS} desc
-                  limit 1
-               ) as deciding on true
          where team_id <> all ($2::text[])
            and (ends_at <= now()
                 or teams.id is not null
                    and teams.provider_subscription_id is null
-                   and case
-                         when deciding.grants then
-                           -- One without an id also leaves the column empty.
-                           deciding.subscription_id <> ''
-                           and teams.subscription_status = 'active'
-                           and teams.provider_product_id is not distinct from open_grant.product_id
-                         else teams.provider_product_id is null and teams.plan_name is null
-                       end)
+                   and (teams.plan_name is null
+                        or exists (
+                             select
+                               from instep.subscriptions
+                              where customer_id = teams.provider_customer_id
+                                and status in (${GRANTING_STATUSES.map((status) => `'${status}'`).join(', ')})
+                           )))
          order by ends_at
          limit $3
       )`;
 
-/** The teams of the next grants whose row does not follow their grant, by id as text, except some. */
+/** The teams of the next grants that their row possibly does not follow, by id as text, except some. */
 export async function readTeamsOfDueGrants(
   query: Query,
   { afterId, limit, exceptIds }: DuePage,
-  planSelection: PlanSelection,
 ): Promise<Examined<string>> {
   const { found, examinedTo } = await examine<{ teamId: string }, string>(query, {
     name: 'read_teams_of_due_grants',
@@ -198,7 +185,7 @@ export async function readTeamsOfDueGrants(
     key: 'team_id',
     limit: EXAMINED,
     found: FIND_DUE,
-    values: [afterId, exceptIds, limit, planSelection],
+    values: [afterId, exceptIds, limit],
   });
   return { found: found.map(({ teamId }) => teamId), examinedTo };
 }

@@ -2,17 +2,14 @@ import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { Json, JsonObject } from '../core/json.ts';
-import { NO_DECIDING_EVENTS } from '../core/plan-selection.ts';
 import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
-import type { ReceivedEvent } from '../ingest/received-event.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
-import { driftOf, type ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
+import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import { reconcileTeams } from '../maintenance/reconcile/reconcile-teams.ts';
+import { reconcileTeams, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
-import { readOpenGrant } from '../postgres/statements/grants.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
@@ -24,7 +21,6 @@ import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
 import {
   type ListedSubscription,
-  makeSnapshot,
   parseListedSubscription,
 } from '../stripe/subscription-snapshot.ts';
 
@@ -82,7 +78,7 @@ async function complete(
   // Without an answer, only the id of a team that is linked already leads to the customer.
   const customerOf = async () =>
     typeof teamOf === 'function' ? null : ((await findTeam(services, teamOf))?.customerId ?? null);
-  const { checkout, listed, snapshot } = await retrieveCheckout(sessionId, services, customerOf);
+  const { checkout, listed, snapshots } = await retrieveCheckout(sessionId, services, customerOf);
   const { customerId, clientReferenceId, metadata } = checkout;
   const teamId =
     typeof teamOf === 'function'
@@ -90,8 +86,9 @@ async function complete(
       : teamOf;
   const team = await requireTeam(services, teamId);
   await checkMetadata(services, checkout, team.id);
-  if (!(await isCurrent(team, listed, services))) {
-    const [result] = await services.ingest([{ ...snapshot, linkTo: team.id }]);
+  if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
+    const linking = { linkTo: team.id, changeCause: 'snapshot' } as const;
+    const [result] = await services.ingest(snapshots.map((one) => ({ ...one, ...linking })));
     if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
   }
   await decideParkedEvents(services, customerId);
@@ -149,7 +146,7 @@ async function retrieveCheckout(
   services: CheckoutServices,
   customerOf: () => Promise<string | null>,
 ) {
-  const { api, now, nonce } = services;
+  const { api, now } = services;
   const startedAtMs = performance.now();
   const answer = /^cs_\w{1,250}$/.test(sessionId)
     ? await askStripe(
@@ -160,21 +157,14 @@ async function retrieveCheckout(
     : null;
   if (answer === null) throw incomplete('Stripe knows no such Checkout Session');
   const { answeredSeconds } = answer;
-  const takenAtMs = now();
   const tookMs = performance.now() - startedAtMs;
   const checkout = readCheckoutSession(answer.body);
   if (checkout === null) throw incomplete('the session is not complete, or has no subscription');
-  const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, takenAtMs);
+  const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, now());
   const listed = parseListedSubscription(checkout.subscription, asOfSeconds);
   if (listed === null) throw incomplete('its subscription can not be read');
-  const shownSeconds = answeredSeconds ?? asOfSeconds;
-  const createdSeconds = Math.min(secondsOf(listed), shownSeconds);
-  const dated = { createdSeconds, seenKeys: null, takenAtMs, nonce };
-  const made = makeSnapshot(checkout.subscription, dated);
-  if (made === null) throw incomplete('its subscription can not be read');
-  const { event, body } = made;
-  const snapshot: ReceivedEvent = { ...event, body, receivedAtMs: takenAtMs, source: 'log' };
-  return { checkout, listed, snapshot };
+  const seconds = Math.min(secondsOf(listed), answeredSeconds ?? asOfSeconds);
+  return { checkout, listed, snapshots: snapshotOf({ listed, seconds }, services) };
 }
 
 /** How long after the beginning of its subscription a page is still the first one after the checkout. */
@@ -198,21 +188,15 @@ function secondsOf({ asOfSeconds, beganSeconds, endedSeconds }: ListedSubscripti
  * the team's plan does not depend on which of them arrived first.
  */
 async function isCurrent(
-  { id, customerId, plan }: Team,
   listed: ListedSubscription,
-  { database: { query }, planSelection, now }: CheckoutServices,
+  { database: { query } }: CheckoutServices,
 ): Promise<boolean> {
-  if (customerId !== listed.customerId) return false;
-  const { subscriptionId, status } = listed;
-  const known = await readSubscriptions(query, [customerId]);
-  const state = known.latestStates.get(customerId)?.get(subscriptionId);
+  const { customerId, subscriptionId, status, productId } = listed;
+  const { latestStates } = await readSubscriptions(query, [customerId]);
+  const latest = latestStates.get(customerId)?.get(subscriptionId)?.subscription;
   // Later changes are a matter of webhooks and maintenance.
-  if (isLate(listed)) return state !== undefined;
-  if (state?.subscription.status !== status) return false;
-  const decidingEvents = known.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
-  const grant = await readOpenGrant(query, id);
-  const options = { planSelection, names: known.names, grant, nowMs: now() };
-  if (driftOf({ id, customerId, plan }, decidingEvents, [listed], options) !== null) return false;
+  if (isLate(listed)) return latest !== undefined;
+  if (latest?.status !== status || latest.productId !== productId) return false;
   const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };
   const page = { order: 'newest first', limit: 1 } as const;
   return (await readEvents(query, filter, WHOLE_LOG, page)).length > 0;

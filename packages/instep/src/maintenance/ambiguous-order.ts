@@ -57,8 +57,7 @@ export async function takeSnapshot(
   const dated = { createdSeconds, seenKeys, takenAtMs, nonce };
   const snapshot = answer === null ? null : makeSnapshot(answer.body, dated);
   if (snapshot === null) return 'unknown';
-  const { event, body } = snapshot;
-  await ingest([{ ...event, body, receivedAtMs: takenAtMs, source: 'log' }]);
+  await ingest([snapshot]);
   return 'answered';
 }
 

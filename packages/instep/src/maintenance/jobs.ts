@@ -170,11 +170,7 @@ type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
 /** Reads from the first team, at any time. */
 const ALONE: Turn = { progress: null, complete: async () => undefined };
 
-type FindTeams = (
-  query: Query,
-  due: DuePage,
-  planSelection: PlanSelection,
-) => Promise<Examined<string>>;
+type FindTeams = (query: Query, due: DuePage) => Promise<Examined<string>>;
 
 type SettleOptions = {
   database: Database;
@@ -198,7 +194,7 @@ export function createSettleJob(find: FindTeams, options: SettleOptions): Job['r
     const due = { limit: BATCH, exceptIds: later.ids() };
     // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
     const found = await inTurn((run) =>
-      sweep(run, (afterId) => find(database.query, { afterId, ...due }, planSelection), due),
+      sweep(run, (afterId) => find(database.query, { afterId, ...due }), due),
     );
     const teamIds: string[] = [];
     for (const teamId of found ?? []) {

@@ -7,7 +7,6 @@ import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
 import {
   addConsumer,
-  checkConsumerName,
   DUE,
   type FeedStart,
   jobOf,
@@ -105,9 +104,8 @@ export class PlanChangeConsumers {
     this.#options = options;
   }
 
-  /** Starts a consumer, in place of one with the same name in this process. @throws ConsumerRefused */
+  /** Starts a consumer, in place of one with the same name in this process. */
   start(name: string, handler: PlanChangeHandler, { from = 'now' }: FeedOptions = {}): Feed {
-    checkConsumerName(name);
     const { isOnDemand, logger } = this.#options;
     const former = this.#feeds.get(name)?.stop();
     let isStopped = false;

@@ -101,7 +101,11 @@ export type SnapshotEvent = ParsedEvent & {
   readonly type: typeof SNAPSHOT_TYPE;
 };
 
-type SubscriptionSnapshot = { event: SnapshotEvent; body: Uint8Array };
+type SubscriptionSnapshot = SnapshotEvent & {
+  readonly body: Uint8Array;
+  readonly receivedAtMs: number;
+  readonly source: 'log';
+};
 
 type SnapshotOptions = Pick<ParsedEvent, 'seenKeys'> & {
   /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
@@ -123,8 +127,6 @@ export function makeSnapshot(
   if (event === null) return null;
   const { subscriptionId } = event.subscription;
   const key = eventKey({ eventId: null, type, createdSeconds, subscriptionId, data }, nonce);
-  return {
-    event: { ...event, kind: 'snapshot', key, eventId: null, type },
-    body: Buffer.from(text),
-  };
+  const snapshot = { ...event, kind: 'snapshot', key, eventId: null, type } as const;
+  return { ...snapshot, body: Buffer.from(text), receivedAtMs: takenAtMs, source: 'log' };
 }

@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedEvent } from '../../core/subscription-event.ts';
 import type { Query } from '../../postgres/database.ts';
+import { columnArrays } from '../../postgres/statement.ts';
 import { LOGGED_EVENT } from '../../postgres/statements/events.ts';
 import type { FoundIssue } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
@@ -22,15 +23,6 @@ const READ_NEWEST = `
              ) as newest
        where position($2 in body) > 0`;
 
-const READ_NAMED = ({ teams: { rows, idType } }: ApplicationTables) => `
-      select asked.text,
-             team.id,
-             team.provider_customer_id as "customerId"
-        from unnest($1::text[]) as asked (text)
-        join ${rows} as team on team.id = ${idFrom(idType, 'asked.text')}
-       where team.provider_customer_id is not null
-         and team.provider_subscription_id is not null`;
-
 /** The newest event of each of these customers, if it contains the key. A snapshot has no metadata. */
 export async function readNewestNaming(
   query: Query,
@@ -40,6 +32,17 @@ export async function readNewestNaming(
   const values = [customerIds, Buffer.from(JSON.stringify(key))];
   return await query<LoggedEvent>({ name: 'read_newest_naming', text: READ_NEWEST, values });
 }
+
+const FIND_NAMED = ({ teams: { rows, idType } }: ApplicationTables) => `
+      select own.id as "teamId",
+             own.provider_customer_id as "customerId"
+        from unnest($1::text[], $2::text[]) as naming (customer_id, named)
+        join ${rows} as own on own.provider_customer_id = naming.customer_id
+        join ${rows} as other on other.id = ${idFrom(idType, 'naming.named')}
+       where own.id = any ($3::${idType}[])
+         and other.id <> own.id
+         and other.provider_customer_id <> own.provider_customer_id
+         and other.provider_subscription_id is not null`;
 
 /**
  * Those of these teams whose customer pays for a subscription that names another team, which has a customer and a
@@ -54,26 +57,22 @@ export async function findOtherTeamsNamed(
   const subscribed = teams.filter(({ plan }) => plan.providerSubscriptionId !== null);
   const customerIds = subscribed.map(({ customerId }) => customerId);
   const newest = await readNewestNaming(query, customerIds, metadataKey);
-  const namedBy = new Map<string, string>();
-  for (const { subscription, object } of newest.flatMap((event) => parseLogged(event) ?? [])) {
-    const named = teamNamedIn(object, metadataKey);
-    if (named !== null) namedBy.set(subscription.customerId, named);
-  }
-  const others = subscribed.filter(({ id, customerId }) => {
-    const named = namedBy.get(customerId);
-    return named !== undefined && named !== String(id);
+  const naming = newest.flatMap((event) => {
+    const parsed = parseLogged(event);
+    const named = parsed && teamNamedIn(parsed.object, metadataKey);
+    return named == null ? [] : { customerId: parsed?.subscription.customerId, named };
   });
-  if (others.length === 0) return [];
-  const rows = await query<{ text: string; id: ApplicationId; customerId: string }>({
-    name: 'read_named_teams',
-    text: READ_NAMED,
-    values: [[...new Set(others.map(({ customerId }) => namedBy.get(customerId)))]],
+  if (naming.length === 0) return [];
+  const found = await query<{ teamId: ApplicationId; customerId: string }>({
+    name: 'find_other_teams_named',
+    text: FIND_NAMED,
+    values: [...columnArrays(naming, 'customerId', 'named'), subscribed.map(({ id }) => id)],
   });
-  const named = new Map(rows.map(({ text, ...team }) => [text, team]));
-  return others.flatMap(({ id: teamId, customerId }) => {
-    const other = named.get(namedBy.get(customerId) ?? '');
-    if (other === undefined || other.id === teamId || other.customerId === customerId) return [];
-    const cause = 'another team named';
-    return [{ cause, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null }];
-  });
+  const issue = {
+    cause: 'another team named',
+    plan: null,
+    shouldBe: null,
+    beganSeconds: null,
+  } as const;
+  return found.map((own) => ({ ...own, ...issue }));
 }

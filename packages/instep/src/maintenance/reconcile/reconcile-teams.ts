@@ -265,12 +265,9 @@ export function snapshotOf(
   { listed, seconds }: DatedSubscription,
   { now, nonce }: Pick<ReconcileServices, 'now' | 'nonce'>,
 ): ReceivedEvent[] {
-  const takenAtMs = now();
-  const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs, nonce };
+  const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs: now(), nonce };
   const snapshot = makeSnapshot(toSubscriptionJson(listed), dated);
-  if (snapshot === null) return [];
-  const { event, body } = snapshot;
-  return [{ ...event, body, receivedAtMs: takenAtMs, source: 'log', changeCause: 'repair' }];
+  return snapshot === null ? [] : [{ ...snapshot, changeCause: 'repair' }];
 }
 
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'now' | 'planSelection'>;
