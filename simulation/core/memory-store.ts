@@ -23,13 +23,13 @@ import {
 import { type DecidingEvent, isSameDecidingEvent } from 'instep/src/core/tie-group.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
 import { decide } from 'instep/src/ingest/decide.ts';
-import type { EventWithProductName, IngestResult } from 'instep/src/ingest/received-event.ts';
+import type { IngestResult, ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import type { LinkedTeam } from 'instep/src/postgres/statements/teams.ts';
 import { tieGroupKeys } from 'instep/src/stripe/event-key.ts';
 
 /** An event on its way to the store. */
 export type Arrival = {
-  readonly event: EventWithProductName;
+  readonly event: ReceivedEvent;
   /** The change as the log returns it later: equal, but a different object. */
   readonly asLogged: ParsedEvent;
   /** The first of the keys that events of its subscription and second can have. */
@@ -158,8 +158,8 @@ export class MemoryStore {
       grants: this.#grants,
     };
     let decision = decide(events, known, this.#planSelection);
-    if (decision.withUncertainOrder.length > 0) {
-      const neighbors = decision.withUncertainOrder.flatMap(
+    if (decision.needNeighbors.length > 0) {
+      const neighbors = decision.needNeighbors.flatMap(
         (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
       );
       const logged = [...neighbors, ...known.logged];

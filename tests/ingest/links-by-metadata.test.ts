@@ -9,7 +9,11 @@ import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
-const OPTIONS = { planSelection: 'newest', names: 'everywhere', linkByMetadata: 'teamId' } as const;
+const OPTIONS = {
+  planSelection: 'newest',
+  namesWritten: 'everywhere',
+  linkByMetadata: 'teamId',
+} as const;
 
 describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   const store = useDatabase(server);
@@ -130,7 +134,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     const eventOf = (status: string, createdSeconds: number) =>
       eventWith({ teamId: String(teamId) }, customerId, status, createdSeconds);
     const newer = openPipeline('teamId', store.openAnother());
-    const results = await store.database.transaction((query, atCommit) => {
+    const { results } = await store.database.transaction((query, atCommit) => {
       const afterNewer: Query = async (statement, values) => {
         if (typeof statement !== 'string' && statement.name === 'lock_customer_to_link') {
           await newer([eventOf('trialing', 2_000)]);

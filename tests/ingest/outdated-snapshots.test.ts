@@ -1,7 +1,7 @@
 import type { Json } from 'instep/src/core/json.ts';
 import { NO_GRANTS } from 'instep/src/core/plan-selection.ts';
 import { decide, type StoredState } from 'instep/src/ingest/decide.ts';
-import type { EventWithProductName } from 'instep/src/ingest/received-event.ts';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -18,7 +18,7 @@ function plan(status: string) {
   };
 }
 
-function event(status: string): EventWithProductName & { readonly kind: 'readable' } {
+function event(status: string): ReceivedEvent & { readonly kind: 'readable' } {
   const received = receivedEvent({ status, createdSeconds: CREATED });
   if (received.kind !== 'readable') throw new RangeError('not readable');
   return { ...received, productName: null };
@@ -41,7 +41,7 @@ function known(events: readonly (typeof one)[]): StoredState {
   };
 }
 
-function snapshotWith(seenKeys: readonly string[]): EventWithProductName {
+function snapshotWith(seenKeys: readonly string[]): ReceivedEvent {
   const shown: Json = { id: 'sub_1', customer: 'cus_1', status: 'canceled' };
   const snapshot = makeSnapshot(shown, {
     createdSeconds: CREATED,

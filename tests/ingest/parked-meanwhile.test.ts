@@ -9,7 +9,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
-const OPTIONS = { planSelection: 'newest', names: 'everywhere' } as const;
+const OPTIONS = { planSelection: 'newest', namesWritten: 'everywhere' } as const;
 const RECEIVED_MS = 1_700_000_000_000;
 
 /** Applies an event in a transaction that stays open until its second function is called. */

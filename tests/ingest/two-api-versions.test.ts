@@ -14,7 +14,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 const store = useDatabase(embeddedServer);
 const logger = createLogger('silent');
 const { signal } = new AbortController();
-const OPTIONS = { planSelection: 'newest', names: 'everywhere' } as const;
+const OPTIONS = { planSelection: 'newest', namesWritten: 'everywhere' } as const;
 const CREATED_SECONDS = 1_700_000_000;
 
 /** An event as two endpoints with different API versions deliver it: with different members. */
@@ -30,8 +30,8 @@ async function parkAtOnce([one, other]: readonly [ReceivedEvent, ReceivedEvent])
   const park = (event: ReceivedEvent, then: () => Promise<unknown>) =>
     store.openAnother().transaction(async (query, atCommit) => {
       const named = { ...event, productName: null };
-      const [result] = await applyBatch({ query, atCommit }, [named], OPTIONS);
-      expect(result?.outcome).toBe('parked');
+      const { results } = await applyBatch({ query, atCommit }, [named], OPTIONS);
+      expect(results).toMatchObject([{ outcome: 'parked' }]);
       await then();
     });
   await park(one, () => park(other, async () => undefined));

@@ -45,7 +45,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Tie groups.
   bug('the tie groups beside an ambiguous one are not read', DECIDE, [
-    '    ...uncertainOf(events, stored.decidingEvents, decidingEvents),\n    ...withUncertainLatest,\n',
+    '      ...uncertainOf(events, stored.decidingEvents, decidingEvents),\n      ...needNeighborsForLatest,\n',
     '',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [

@@ -29,8 +29,8 @@ type Known = {
 /** A subscription's latest state after one more event. */
 export type LatestStep = {
   readonly state: LatestState;
-  /** Whether the state counts only if `history` has the subscription's events beside this one. */
-  readonly needsHistory: boolean;
+  /** Whether the state counts only if `history` has the tie groups beside this one. */
+  readonly needsNeighbors: boolean;
 };
 
 /**
@@ -51,20 +51,20 @@ export function latestAfter(
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
-      return { state, needsHistory: false };
+      return { state, needsNeighbors: false };
     }
     const isWithin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < latestSeconds && isWithin === isOfSameStatus) {
-      return { state: stored, needsHistory: false };
+      return { state: stored, needsNeighbors: false };
     }
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
   if (stored?.isSettled && createdSeconds === stored.subscription.createdSeconds) {
     const state = latestOf(group, { history, deciding, stored });
-    if (state.isSettled) return { state, needsHistory: false };
+    if (state.isSettled) return { state, needsNeighbors: false };
   }
-  return { state: latestOf(events, { history, deciding, stored }), needsHistory: true };
+  return { state: latestOf(events, { history, deciding, stored }), needsNeighbors: true };
 }
 
 /**

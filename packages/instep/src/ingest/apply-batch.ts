@@ -36,34 +36,37 @@ import {
 import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
-import { type Decision, decide, type StoredEvent } from './decide.ts';
-import type { EventWithProductName, IngestResult } from './received-event.ts';
+import { type BatchDecision, decide, type ParsedRow } from './decide.ts';
+import type { IngestResult, ReceivedEvent } from './received-event.ts';
 import { findRepeated, recognize } from './recognize.ts';
 
 type Transaction = { query: Query; atCommit: AtCommit };
 
 type ApplyOptions = {
   planSelection: PlanSelection;
-  names: Names;
+  namesWritten: NamesWritten;
   /** The key of a subscription's metadata by which a customer without a team is linked; `null`: by none. */
   linkByMetadata?: string | null;
-  /** Gets the teams that were linked by metadata. */
-  onLinked?: (teams: readonly LinkedTeam[]) => void;
-  /** Gets the changes of teams before they are written. */
-  onChanges?: (changes: readonly TeamWrite[]) => void;
 };
 
 /**
  * Where plan names are written: not in teams if the application's column refused one, and nowhere if the database's
  * encoding did.
  */
-export type Names = 'everywhere' | 'not in teams' | 'nowhere';
+export type NamesWritten = 'everywhere' | 'not in teams' | 'nowhere';
 
-/** A change of a linked team's plan. */
-export type TeamWrite = PlanWrite & { readonly team: LinkedTeam };
+/** A batch before its commit. */
+export type AppliedBatch = {
+  /** In the order of the events. `locked`: not decided, because another transaction has locked the event's team. */
+  readonly results: readonly (IngestResult | 'locked')[];
+  /** The plans that are written with the commit. */
+  readonly writes: readonly PlanWrite<LinkedTeam>[];
+  /** The teams that were linked by metadata. */
+  readonly linked: readonly LinkedTeam[];
+};
 
 type Stored = {
-  log: readonly LoggedEvent[];
+  log: readonly Row[];
   subscriptions: StoredSubscriptions;
 };
 
@@ -71,17 +74,16 @@ type Stored = {
  * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
  * read what is stored; decide, write and commit. The tie groups beside an ambiguous one, the grants of teams without a
  * subscription and missing product names take one more each, and so does a team to link. On an app's own pool that does
- * not pipeline, each statement takes one. Returns the results in the order of the events; `null` for an event that was
- * skipped because another transaction has locked its team.
+ * not pipeline, each statement takes one.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
  */
 export async function applyBatch(
   transaction: Transaction,
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   options: ApplyOptions,
-): Promise<readonly (IngestResult | null)[]> {
+): Promise<AppliedBatch> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const unlinked = await linkTeams(query, events);
@@ -96,29 +98,30 @@ export async function applyBatch(
   // Another transaction can have linked the same customers, and committed, since the state was read.
   const stored =
     linked.teams.length === 0 ? storedBefore : await readStored(query, events, customerIds);
-  const isSkipped = (event: EventWithProductName) =>
-    unlinked.has(event) ||
-    (event.kind !== 'unreadable' && lockedCustomerIds.has(event.subscription.customerId));
-  const applied = events.filter((event) => !isSkipped(event));
-  const decision = await decideAndWrite(teams, stored, transaction, applied, options);
-  const results = decision.results.values();
-  return events.map((event) => {
-    if (!isSkipped(event)) return results.next().value ?? null;
-    const linkRefusal = unlinked.get(event) ?? null;
-    return linkRefusal === null ? null : { outcome: 'stale', teamIds: [], linkRefusal };
+  const undecided = events.map((event): IngestResult | 'locked' | null => {
+    const refusal = unlinked.get(event);
+    if (refusal === 'locked') return 'locked';
+    if (refusal !== undefined) return { outcome: 'stale', teamIds: [], linkRefusal: refusal };
+    if (event.kind === 'unreadable') return null;
+    return lockedCustomerIds.has(event.subscription.customerId) ? 'locked' : null;
   });
+  const received = events.filter((_, index) => undecided[index] === null);
+  const { decision, writes } = await decideAndWrite(teams, stored, transaction, received, options);
+  const decided = decision.results.values();
+  const results = undecided.map((result) => result ?? decided.next().value ?? 'locked');
+  return { results, writes, linked: linked.teams };
 }
 
-/** The events whose team could not be linked, with the reason; `null`: another transaction has locked it. */
+/** The events whose team could not be linked, with the reason. */
 async function linkTeams(
   query: Query,
-  events: readonly EventWithProductName[],
-): Promise<ReadonlyMap<EventWithProductName, LinkRefusal | null>> {
-  const unlinked = new Map<EventWithProductName, LinkRefusal | null>();
+  events: readonly ReceivedEvent[],
+): Promise<ReadonlyMap<ReceivedEvent, LinkRefusal | 'locked'>> {
+  const unlinked = new Map<ReceivedEvent, LinkRefusal | 'locked'>();
   for (const event of events) {
     if (event.linkTo === undefined || event.kind === 'unreadable') continue;
     const result = await linkAvailableTeam(query, event.linkTo, event.subscription.customerId);
-    if (result !== 'linked') unlinked.set(event, result === 'locked' ? null : result);
+    if (result !== 'linked') unlinked.set(event, result);
   }
   return unlinked;
 }
@@ -129,9 +132,9 @@ async function linkTeams(
  */
 async function linkByMetadata(
   query: Query,
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   available: AvailableTeams,
-  { linkByMetadata: key, onLinked }: ApplyOptions,
+  { linkByMetadata: key }: ApplyOptions,
 ): Promise<AvailableTeams> {
   if (!key) return { teams: [], lockedCustomerIds: new Set() };
   const known = new Set(available.teams.map(({ customerId }) => customerId));
@@ -147,7 +150,6 @@ async function linkByMetadata(
   }
   if (linked.length === 0) return { teams: [], lockedCustomerIds: new Set(locked) };
   const { teams, lockedCustomerIds } = await lockAvailableTeams(query, linked);
-  onLinked?.(teams);
   return { teams, lockedCustomerIds: new Set([...locked, ...lockedCustomerIds]) };
 }
 
@@ -155,10 +157,7 @@ async function linkByMetadata(
  * The team that each customer's newest event names, the newest first: of two customers that name one team, that one
  * gets it. Only an event that grants a plan counts, so that an ended subscription never takes the team of a later one.
  */
-function teamsNamedIn(
-  events: readonly EventWithProductName[],
-  key: string,
-): ReadonlyMap<string, string> {
+function teamsNamedIn(events: readonly ReceivedEvent[], key: string): ReadonlyMap<string, string> {
   const granting = events
     .flatMap((event) => (event.kind === 'unreadable' ? [] : event))
     .filter(({ subscription }) => effectOf(subscription.status) === 'grants')
@@ -189,7 +188,7 @@ async function tryToLink(query: Query, teamId: string, customerId: string) {
 /** These statements are sent right behind the lock, and run once it is held. */
 async function readStored(
   query: Query,
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   customerIds: readonly string[],
 ): Promise<Stored> {
   const ranges = tieGroupRanges(events.map(({ key }) => key));
@@ -197,49 +196,24 @@ async function readStored(
     readLog(query, ranges),
     readSubscriptions(query, customerIds),
   ]);
-  return { log, subscriptions };
+  return { log: log.map(parse), subscriptions };
 }
 
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
-  { log, subscriptions }: Stored,
+  stored: Stored,
   { query, atCommit }: Transaction,
-  received: readonly EventWithProductName[],
-  { planSelection, names, onChanges }: ApplyOptions,
-): Promise<Decision> {
-  function decideWith(rows: readonly ParsedRow[], grants = NO_GRANTS) {
-    const repeated = findRepeated(rows);
-    const events = recognize(received, rows);
-    const logged = rows.filter(({ key }) => !repeated.has(key));
-    const stored = { ...subscriptions, teams, logged, grants };
-    return { repeated, events, ...decide(events, stored, planSelection) };
-  }
-
-  const rows = log.map(parse);
-  let known: readonly ParsedRow[] = rows;
-  let decision = decideWith(known);
-  const { withUncertainOrder } = decision;
-  if (withUncertainOrder.length > 0) {
-    const others = await readNeighbors(query, withUncertainOrder);
-    known = [...rows, ...others.map(parse)].sort(byPosition);
-    decision = decideWith(known);
-  }
-  const { plans } = decision;
-  // A grant counts only for a row without a subscription.
-  const grants = await readOpenGrants(
-    query,
-    teams.filter(({ id, plan }) => (plans.get(id) ?? plan).providerSubscriptionId === null),
-  );
-  if (grants.size > 0) decision = decideWith(known, grants);
-
-  const { events, repeated } = decision;
-  const entries = logEntries(events, decision.outcomes, rows);
-  const { decidingEvents, latestStates } = names === 'nowhere' ? withoutNames(decision) : decision;
-  const named = await withStoredNames(query, decision.plans);
-  const nameless = productsWithoutName(named);
-  const reasons = reasonsOf(events, decision.results);
-  const changes = changesOf(teams, named, reasons, grants);
-  onChanges?.(changes);
+  received: readonly ReceivedEvent[],
+  { planSelection, namesWritten }: ApplyOptions,
+) {
+  const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
+  const { events, repeated, grants } = decision;
+  const entries = logEntries(events, decision.outcomes, stored.log);
+  const { decidingEvents, latestStates } =
+    namesWritten === 'nowhere' ? withoutNames(decision) : decision;
+  const plans = await withStoredNames(query, decision.plans);
+  const nameless = productsWithoutName(plans);
+  const writes = writesOf(teams, plans, reasonsOf(events, decision.results), grants);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -251,24 +225,57 @@ async function decideAndWrite(
   if (decision.withOtherCharges.length > 0) {
     atCommit(noteDoubleBilled(query, decision.withOtherCharges));
   }
-  if (changes.length > 0) {
-    atCommit(writePlans(query, names === 'everywhere' ? changes : changes.map(withoutPlanName)));
+  if (writes.length > 0) {
+    atCommit(writePlans(query, namesWritten === 'everywhere' ? writes : writes.map(withoutName)));
   }
   if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
-  return decision;
+  return { decision, writes };
+}
+
+/** Decides on a batch, and again with what only a decision shows to be needed, which few batches are. */
+async function decideWithEvidence(
+  query: Query,
+  teams: readonly LinkedTeam[],
+  { log, subscriptions }: Stored,
+  received: readonly ReceivedEvent[],
+  planSelection: PlanSelection,
+) {
+  function decideWith(rows: readonly Row[], grants = NO_GRANTS) {
+    const repeated = findRepeated(rows);
+    const events = recognize(received, rows);
+    const logged = rows.filter(({ key }) => !repeated.has(key));
+    const stored = { ...subscriptions, teams, logged, grants };
+    return { repeated, events, grants, ...decide(events, stored, planSelection) };
+  }
+
+  let rows: readonly Row[] = log;
+  let decision = decideWith(rows);
+  const { needNeighbors } = decision;
+  if (needNeighbors.length > 0) {
+    const neighbors = await readNeighbors(query, needNeighbors);
+    rows = [...log, ...neighbors.map(parse)].sort(byPosition);
+    decision = decideWith(rows);
+  }
+  const { plans } = decision;
+  // A grant counts only for a row without a subscription.
+  const withoutSubscription = teams.filter(
+    ({ id, plan }) => (plans.get(id) ?? plan).providerSubscriptionId === null,
+  );
+  const grants = await readOpenGrants(query, withoutSubscription);
+  return grants.size > 0 ? decideWith(rows, grants) : decision;
 }
 
 function byPosition(one: LoggedEvent, other: LoggedEvent): number {
   return one.position - other.position;
 }
 
-type ParsedRow = LoggedEvent & StoredEvent;
+type Row = LoggedEvent & ParsedRow;
 
-function parse(row: LoggedEvent): ParsedRow {
+function parse(row: LoggedEvent): Row {
   return { ...row, parsed: parseLogged(row) };
 }
 
-type Plans = Decision['plans'];
+type Plans = BatchDecision['plans'];
 
 /**
  * Adds stored names. An event can decide a team's plan that is not in the batch, or that the log has in another
@@ -283,7 +290,7 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutNames({ decidingEvents, latestStates }: Decision) {
+function withoutNames({ decidingEvents, latestStates }: BatchDecision) {
   const nameless = <State extends { subscription: SubscriptionState }>(state: State): State => ({
     ...state,
     subscription: { ...state.subscription, planName: null },
@@ -294,12 +301,12 @@ function withoutNames({ decidingEvents, latestStates }: Decision) {
   };
 }
 
-function changesOf(
+function writesOf(
   teams: readonly LinkedTeam[],
   plans: Plans,
   reasons: ReadonlyMap<string, ChangeReason>,
   grants: Grants,
-): TeamWrite[] {
+): PlanWrite<LinkedTeam>[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
@@ -316,8 +323,8 @@ function changesOf(
 
 /** Why the plans of customers change: the last of their events that was applied. */
 function reasonsOf(
-  events: readonly EventWithProductName[],
-  results: Decision['results'],
+  events: readonly ReceivedEvent[],
+  results: BatchDecision['results'],
 ): Map<string, ChangeReason> {
   const reasons = new Map<string, ChangeReason>();
   for (const [index, event] of events.entries()) {
@@ -330,8 +337,8 @@ function reasonsOf(
   return reasons;
 }
 
-function withoutPlanName({ shouldBe, ...change }: TeamWrite): TeamWrite {
-  return { ...change, shouldBe: { ...shouldBe, planName: null } };
+function withoutName({ shouldBe, ...write }: PlanWrite<LinkedTeam>): PlanWrite<LinkedTeam> {
+  return { ...write, shouldBe: { ...shouldBe, planName: null } };
 }
 
 function productsWithoutName(plans: Plans): string[] {
@@ -344,9 +351,9 @@ function productsWithoutName(plans: Plans): string[] {
 
 /** One entry for each event to log, with its first receipt, however often it occurs in the batch. */
 function logEntries(
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,
-  rows: readonly ParsedRow[],
+  rows: readonly Row[],
 ): LogEntry[] {
   const parked = new Map(
     rows.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
@@ -367,9 +374,9 @@ function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
 }
 
 function logEntry(
-  event: EventWithProductName,
+  event: ReceivedEvent,
   outcome: LogEntry['outcome'],
-  parked: ParsedRow | undefined,
+  parked: Row | undefined,
 ): LogEntry {
   const { key, eventId, type, body } = event;
   const { receivedAtMs } = parked ?? event;
@@ -390,7 +397,7 @@ function logEntry(
   };
 }
 
-function customerIdsOf(events: readonly EventWithProductName[]): string[] {
+function customerIdsOf(events: readonly ReceivedEvent[]): string[] {
   const customerIds = new Set<string>();
   for (const event of events) {
     if (event.kind !== 'unreadable') customerIds.add(event.subscription.customerId);

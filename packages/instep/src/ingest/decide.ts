@@ -29,10 +29,10 @@ import { type DecidingEvent, isSameDecidingEvent } from '../core/tie-group.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
-import type { EventWithProductName, IngestResult } from './received-event.ts';
+import type { IngestResult, ReceivedEvent } from './received-event.ts';
 
-/** An event of the log. */
-export type StoredEvent = Pick<LoggedEvent, 'key' | 'outcome'> & {
+/** An event of the log, and what its body reports. */
+export type ParsedRow = Pick<LoggedEvent, 'key' | 'outcome'> & {
   /** `null` for an unreadable event. */
   readonly parsed: ParsedEvent | null;
 };
@@ -47,7 +47,7 @@ export type StoredState = {
    * The batch's events that are logged already, and others of their tie groups, in the order of arrival; also
    * those of the tie groups beside them, once they are needed.
    */
-  readonly logged: readonly StoredEvent[];
+  readonly logged: readonly ParsedRow[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
   /** The grants of these teams. */
@@ -55,7 +55,7 @@ export type StoredState = {
 };
 
 /** The result of each event in a batch, and everything to write. */
-export type Decision = {
+export type BatchDecision = {
   readonly results: readonly IngestResult[];
   /** The outcomes to log, by key. An outdated snapshot has none. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
@@ -65,23 +65,26 @@ export type Decision = {
   /** The customers with several subscriptions, of which Stripe charges others than before. */
   readonly withOtherCharges: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
-  /** The events beside which others are needed: their order, or the latest state, depends on these. */
-  readonly withUncertainOrder: readonly SubscriptionState[];
+  /**
+   * The events whose order, or whose subscription's latest state, depends on the tie groups beside theirs. If those were
+   * not in `logged`, the decision is to be made again with them.
+   */
+  readonly needNeighbors: readonly SubscriptionState[];
 };
 
 /** Decides on events in the order of their arrival. Pure. */
 export function decide(
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   stored: StoredState,
   planSelection: PlanSelection,
-): Decision {
+): BatchDecision {
   const teamIdsByCustomer = groupTeamIds(stored.teams);
   const outcomes = new Map(stored.logged.map(({ key, outcome }) => [key, outcome]));
   const logged = new Map(stored.logged.map(({ key, parsed }) => [key, parsed]));
   const history = new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []));
   const decidingEvents = new Map(stored.decidingEvents);
   const latestStates = new Map(stored.latestStates);
-  const withUncertainLatest: SubscriptionState[] = [];
+  const needNeighborsForLatest: SubscriptionState[] = [];
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(event: ParsedEvent): EventDecision['outcome'] {
@@ -99,8 +102,8 @@ export function decide(
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);
     const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
-    const { state, needsHistory } = latestAfter(former, event, { history, deciding });
-    if (needsHistory) withUncertainLatest.push(event.subscription, state.subscription);
+    const { state, needsNeighbors } = latestAfter(former, event, { history, deciding });
+    if (needsNeighbors) needNeighborsForLatest.push(event.subscription, state.subscription);
     if (state === former) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
@@ -147,10 +150,6 @@ export function decide(
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
   const known = { decidingEvents, names, grants: stored.grants };
   const { plans, withApplicationPlan } = newPlans(affectedTeams, known, planSelection);
-  const withUncertainOrder = [
-    ...uncertainOf(events, stored.decidingEvents, decidingEvents),
-    ...withUncertainLatest,
-  ];
   return {
     results:
       withApplicationPlan.length === 0
@@ -165,7 +164,10 @@ export function decide(
     withOtherCharges: [...latestStates].flatMap(([customerId, states]) =>
       hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
     ),
-    withUncertainOrder,
+    needNeighbors: [
+      ...uncertainOf(events, stored.decidingEvents, decidingEvents),
+      ...needNeighborsForLatest,
+    ],
   };
 }
 
@@ -207,7 +209,7 @@ function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]
  * tie group that now has another last event, because that event possibly has no `created`.
  */
 function uncertainOf(
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   before: StoredState['decidingEvents'],
   after: StoredState['decidingEvents'],
 ): SubscriptionState[] {
@@ -229,12 +231,12 @@ function uncertainOf(
 
 /** The stored names of products, and those that were looked up for the events. */
 function withNamesOf(
-  events: readonly EventWithProductName[],
+  events: readonly ReceivedEvent[],
   stored: StoredState['names'],
 ): StoredState['names'] {
   const names = new Map(stored);
   for (const event of events) {
-    if (event.kind === 'unreadable' || event.productName === null) continue;
+    if (event.kind === 'unreadable' || !event.productName) continue;
     const { productId } = event.subscription;
     if (productId !== null) names.set(productId, event.productName);
   }

@@ -9,7 +9,7 @@ import {
 } from '../postgres/errors.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readProductName, writeProductName } from '../postgres/statements/products.ts';
-import type { LinkedTeam } from '../postgres/statements/teams.ts';
+import type { LinkedTeam, PlanWrite } from '../postgres/statements/teams.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
@@ -18,21 +18,50 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { applyBatch, type Names, type TeamWrite } from './apply-batch.ts';
-import type { EventWithProductName, IngestResult, ReceivedEvent } from './received-event.ts';
+import { type AppliedBatch, applyBatch, type NamesWritten } from './apply-batch.ts';
+import type { IngestResult, ReceivedEvent } from './received-event.ts';
 
 export type Ingest = IngestPipeline['ingest'];
+
+type QueueName = 'ready' | 'blocked' | 'suspected' | 'slow';
+
+type QueueOptions = {
+  maxBatch: number;
+  /** How many batches run at the same time. */
+  atOnce: number;
+  /** The share of `timeoutMs` after which PostgreSQL ends a statement; `null`: it has all the time. */
+  timeShare: number | null;
+};
+
+const MAX_BATCH = 500;
+
+/** The share of `timeoutMs` that an event behind the ready queue has before it is slow. */
+const FAST_SHARE = 1 / 16;
 
 /**
  * The queues that an event passes through until it is stored, in this order. In each, it can no longer delay the
  * events of the queues before it.
  *
- * - `ready`: all events, in batches, except those of a customer whose last event was slow.
- * - `blocked`: its batch failed, or another transaction has locked its team: in batches, every few milliseconds.
- * - `suspected`: its batch timed out, so it has a transaction of its own, with little time.
- * - `slow`: it timed out there, because a trigger of the application waits: one at a time, with all the time.
+ * - `ready`: all events, except those of a customer whose last event was slow.
+ * - `blocked`: its batch was split, or another transaction has locked its team: every few milliseconds.
+ * - `suspected`: its batch timed out, so it has a transaction of its own, with little time. Several are tried at once, so
+ *   that a few slow ones leave the innocent enough time.
+ * - `slow`: it timed out there, because a trigger of the application waits.
  */
-type QueueName = 'ready' | 'blocked' | 'suspected' | 'slow';
+const QUEUES: Readonly<Record<QueueName, QueueOptions>> = {
+  ready: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: 1 / 2 },
+  blocked: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: FAST_SHARE },
+  suspected: { maxBatch: 1, atOnce: 3, timeShare: FAST_SHARE },
+  slow: { maxBatch: 1, atOnce: 1, timeShare: null },
+};
+
+/**
+ * What an attempt to store an event leads to: its result, or why it has to be tried again. `locked`: another transaction
+ * has locked its team. `split`: an event of its batch failed, perhaps another one. `timed out`: its batch did.
+ */
+type Attempt = IngestResult | 'locked' | 'split' | 'timed out';
+
+type EventQueue = Batcher<ReceivedEvent, Attempt>;
 
 /** The number of events in the ready queue, in the three others together, and the limit of the ready one. */
 export type Queued = Readonly<Record<'ready' | 'blocked' | 'limit', number>>;
@@ -53,12 +82,7 @@ export type IngestPipelineOptions = {
 /** For callers without a deadline of their own. */
 const DEFAULT_TIMEOUT_MS = 60_000;
 
-const MAX_BATCH = 500;
-
-/** The share of `timeoutMs` after which PostgreSQL ends a statement, where other events wait for it. */
-const TIME_SHARES = { ready: 1 / 2, blocked: 1 / 16, suspected: 1 / 16 };
-
-/** The shortest of these times, so that a busy database is not taken for a slow event. */
+/** The shortest time for a statement, so that a busy database is not taken for a slow event. */
 const MIN_STATEMENT_TIMEOUT_MS = 100;
 
 /** The first and the longest pause between two attempts to lock a team. */
@@ -71,20 +95,7 @@ const LONGEST_LOCK_PAUSE_MS = 50;
  */
 const MAX_WAIT_MS = 300;
 
-/** How many suspected events are tried at once, so that a few slow ones leave the innocent enough time. */
-const SUSPECTS_AT_ONCE = 3;
-
 const MAX_SLOW_CUSTOMERS = 1_000;
-
-type Result = IngestResult | null;
-type EventQueue = Batcher<EventWithProductName, Result>;
-
-type QueueOptions = {
-  maxBatch: number;
-  atOnce?: number;
-  /** The queue for the events of a batch that timed out; by default, a timeout is final. */
-  next?: 'suspected' | 'slow';
-};
 
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
 export class IngestPipeline {
@@ -96,8 +107,6 @@ export class IngestPipeline {
   #refusedPlans: RefusedPlans;
   #limit: QueueLimit;
   #queues: Readonly<Record<QueueName, EventQueue>>;
-  /** The queue of each event that has timed out. */
-  #queueAfterTimeout = new WeakMap<ReceivedEvent, 'suspected' | 'slow'>();
   /** The customers whose last event was slow. */
   #slowCustomers = new BoundedCache<string, true>(MAX_SLOW_CUSTOMERS);
   /** The number of events behind the ready queue. */
@@ -119,14 +128,10 @@ export class IngestPipeline {
     this.#refusedPlans = new RefusedPlans(database.query);
     this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
     this.#queues = {
-      ready: this.#openQueue('ready', { maxBatch: MAX_BATCH, next: 'suspected' }),
-      blocked: this.#openQueue('blocked', { maxBatch: MAX_BATCH, next: 'suspected' }),
-      suspected: this.#openQueue('suspected', {
-        maxBatch: 1,
-        atOnce: SUSPECTS_AT_ONCE,
-        next: 'slow',
-      }),
-      slow: this.#openQueue('slow', { maxBatch: 1 }),
+      ready: this.#openQueue('ready'),
+      blocked: this.#openQueue('blocked'),
+      suspected: this.#openQueue('suspected'),
+      slow: this.#openQueue('slow'),
     };
   }
 
@@ -157,17 +162,20 @@ export class IngestPipeline {
     return this.#lastCommitMs;
   }
 
-  async #addProductName(event: ReceivedEvent): Promise<EventWithProductName> {
-    if (event.kind === 'unreadable') return { productName: null, ...event };
+  async #addProductName(event: ReceivedEvent): Promise<ReceivedEvent> {
+    if (event.kind === 'unreadable') return event;
     const { productId, planName, status } = event.subscription;
     const isNeeded = productId !== null && planName === null && effectOf(status) === 'grants';
     return { productName: isNeeded ? await this.nameOf(productId) : null, ...event };
   }
 
-  async #ingestOne(event: EventWithProductName, startedAtMs: number): Promise<IngestResult> {
+  async #ingestOne(event: ReceivedEvent, startedAtMs: number): Promise<IngestResult> {
     try {
       const first = this.#hasSlowCustomer(event) ? null : await this.#queues.ready.add(event);
-      const result = first ?? (await this.#ingestBehindReady(event, startedAtMs));
+      const isStored = typeof first === 'object' && first !== null;
+      const result = isStored
+        ? first
+        : await this.#ingestBehindReady(event, startedAtMs, first === 'timed out');
       this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
@@ -176,10 +184,11 @@ export class IngestPipeline {
     }
   }
 
-  /** Tries an event again that the ready queue did not apply, without delaying the events there. */
+  /** Tries an event again that the ready queue did not store, without delaying the events there. */
   async #ingestBehindReady(
-    event: EventWithProductName,
+    event: ReceivedEvent,
     startedAtMs: number,
+    hasTimedOut: boolean,
   ): Promise<IngestResult> {
     const { maxQueued, logger } = this.#options;
     if (this.#blockedEvents >= maxQueued) {
@@ -188,11 +197,15 @@ export class IngestPipeline {
     logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
     this.#blockedEvents += 1;
     try {
+      let afterTimeout: QueueName | null = hasTimedOut ? 'suspected' : null;
       for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
         await pause(pauseMs);
-        const queue = this.#queues[this.#queueBehindReady(event)];
-        const result = await queue.add(event, startedAtMs);
-        if (result !== null) return result;
+        // A customer whose last event was slow is not behind those who still are.
+        const queue: QueueName =
+          afterTimeout ?? (this.#hasSlowCustomer(event) ? 'suspected' : 'blocked');
+        const attempt: Attempt = await this.#queues[queue].add(event, startedAtMs);
+        if (typeof attempt !== 'string') return attempt;
+        if (attempt === 'timed out') afterTimeout = queue === 'blocked' ? 'suspected' : 'slow';
       }
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
@@ -203,122 +216,107 @@ export class IngestPipeline {
     }
   }
 
-  #queueBehindReady(event: EventWithProductName): QueueName {
-    // A customer whose last event was slow is not behind those who still are.
-    const first = this.#hasSlowCustomer(event) ? 'suspected' : 'blocked';
-    return this.#queueAfterTimeout.get(event) ?? first;
-  }
-
-  #hasSlowCustomer(event: EventWithProductName): boolean {
+  #hasSlowCustomer(event: ReceivedEvent): boolean {
     return (
       event.kind !== 'unreadable' &&
       this.#slowCustomers.get(event.subscription.customerId) !== undefined
     );
   }
 
-  #timedOut(event: EventWithProductName, next: 'suspected' | 'slow'): void {
-    this.#queueAfterTimeout.set(event, next);
-    if (next !== 'slow' || event.kind === 'unreadable') return;
-    this.#slowCustomers.set(event.subscription.customerId, true);
+  /** Notes whether the event of a transaction of its own was slow. */
+  #noteTime(event: ReceivedEvent | undefined, isSlow: boolean): void {
+    if (event === undefined || event.kind === 'unreadable') return;
+    const { customerId } = event.subscription;
+    if (isSlow) this.#slowCustomers.set(customerId, true);
+    else this.#slowCustomers.delete(customerId);
   }
 
-  /** The time for a statement; `undefined`: all the time. */
-  #statementTimeoutMs(queue: QueueName): number | undefined {
-    if (queue === 'slow') return undefined;
-    const timeoutMs = Math.ceil(this.#timeoutMs * TIME_SHARES[queue]);
-    return Math.max(timeoutMs, MIN_STATEMENT_TIMEOUT_MS);
-  }
-
-  #openQueue(queue: QueueName, { maxBatch, atOnce = 1, next }: QueueOptions): EventQueue {
-    const timeoutMs = this.#statementTimeoutMs(queue);
-    const run = async (events: readonly EventWithProductName[]): Promise<readonly Result[]> => {
-      const startedAtMs = performance.now();
-      try {
-        const results = await this.#commit(events, timeoutMs);
-        const endedAtMs = performance.now();
-        if (results.some((result) => result !== null)) this.#lastCommitMs = endedAtMs;
-        if (maxBatch === 1) this.#forgetIfFast(events, endedAtMs - startedAtMs);
-        return results;
-      } catch (error) {
-        const isTimeout = error instanceof DatabaseBusy && next !== undefined;
-        if (isTimeout) for (const event of events) this.#timedOut(event, next);
-        // Halves are tried in the blocked queue, because each of them can time out.
-        const isToHalve = queue === 'ready' && events.length > 1 && canOthersSucceed(error);
-        if (isTimeout || isToHalve) return events.map(() => null);
-        throw error;
-      } finally {
-        const tookMs = performance.now() - startedAtMs;
-        if (queue === 'ready') this.#limit.learn(events.length, tookMs);
-        const label = queue === 'ready' ? 'ready' : 'blocked';
-        this.#instrumentation.batchEnded(label, events.length, tookMs);
-      }
-    };
+  #openQueue(queue: QueueName): EventQueue {
+    const { maxQueued } = this.#options;
+    const { maxBatch, atOnce } = QUEUES[queue];
     return new Batcher({
       name: queue === 'ready' ? 'apply events' : `apply ${queue} events`,
-      run,
+      run: (events) => this.#attempt(queue, events),
       maxBatch,
       atOnce,
-      maxQueued: this.#options.maxQueued,
+      maxQueued,
       timeoutMs: this.#timeoutMs,
       isWorthSplitting: canOthersSucceed,
       startsNextFirst: true,
     });
   }
 
-  #forgetIfFast(events: readonly EventWithProductName[], tookMs: number): void {
-    if (tookMs > this.#timeoutMs * TIME_SHARES.suspected) return;
-    for (const event of events) {
-      if (event.kind !== 'unreadable') this.#slowCustomers.delete(event.subscription.customerId);
+  async #attempt(queue: QueueName, events: readonly ReceivedEvent[]): Promise<readonly Attempt[]> {
+    const { maxBatch, timeShare } = QUEUES[queue];
+    const statementTimeoutMs =
+      timeShare === null
+        ? undefined
+        : Math.max(Math.ceil(this.#timeoutMs * timeShare), MIN_STATEMENT_TIMEOUT_MS);
+    const startedAtMs = performance.now();
+    try {
+      const results = await this.#commit(events, statementTimeoutMs);
+      const endedAtMs = performance.now();
+      if (results.some((result) => result !== 'locked')) this.#lastCommitMs = endedAtMs;
+      const isFast = endedAtMs - startedAtMs <= this.#timeoutMs * FAST_SHARE;
+      if (maxBatch === 1 && isFast) this.#noteTime(events[0], false);
+      return results;
+    } catch (error) {
+      if (error instanceof DatabaseBusy && timeShare !== null) {
+        if (queue === 'suspected') this.#noteTime(events[0], true);
+        return events.map(() => 'timed out');
+      }
+      // Halves are tried in the blocked queue, because each of them can time out.
+      if (queue === 'ready' && events.length > 1 && canOthersSucceed(error)) {
+        return events.map(() => 'split');
+      }
+      throw error;
+    } finally {
+      const tookMs = performance.now() - startedAtMs;
+      if (queue === 'ready') this.#limit.learn(events.length, tookMs);
+      const label = queue === 'ready' ? 'ready' : 'blocked';
+      this.#instrumentation.batchEnded(label, events.length, tookMs);
     }
   }
 
   async #commit(
-    events: readonly EventWithProductName[],
+    events: readonly ReceivedEvent[],
     timeoutMs: number | undefined,
-  ): Promise<readonly Result[]> {
+  ): Promise<AppliedBatch['results']> {
     const { database, planSelection, linkByMetadata = null, logger } = this.#options;
     const [event, ...others] = events;
-    let linked: readonly LinkedTeam[] = [];
-    let results: readonly Result[] = [];
-    let changes: readonly TeamWrite[] = [];
-    const apply = (names: Names) =>
+    let batch: AppliedBatch = { results: [], writes: [], linked: [] };
+    const apply = (namesWritten: NamesWritten) =>
       database.transaction(
         async (query, atCommit) => {
-          const onChanges = (before: readonly TeamWrite[]) => {
-            changes = before;
-          };
-          const onLinked = (teams: readonly LinkedTeam[]) => {
-            linked = teams;
-          };
-          linked = [];
-          const how = { planSelection, names, linkByMetadata, onLinked, onChanges };
-          results = await applyBatch({ query, atCommit }, events, how);
-          return results;
+          const options = { planSelection, namesWritten, linkByMetadata };
+          batch = await applyBatch({ query, atCommit }, events, options);
         },
         { timeoutMs },
       );
     try {
-      const stored = await apply('everywhere').catch(async (error: unknown) => {
+      await apply('everywhere').catch(async (error: unknown) => {
         if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
         // The application's column may be too short for the name, and a plan must never wait for its name.
-        const stored = await apply(isUntranslatable(error) ? 'nowhere' : 'not in teams');
+        await apply(isUntranslatable(error) ? 'nowhere' : 'not in teams');
         logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
-        return stored;
       });
-      for (const { id: teamId, customerId } of linked) {
-        logger.info({ teamId, customerId }, 'team linked by metadata');
-      }
-      return stored;
     } catch (error) {
       if (others.length > 0 || event === undefined || event.kind === 'unreadable') throw error;
-      if (error instanceof DatabaseRefused) error.teamIds = results[0]?.teamIds ?? [];
+      const [result] = batch.results;
+      if (error instanceof DatabaseRefused && typeof result === 'object') {
+        error.teamIds = result.teamIds;
+      }
       // A timeout is final only for an event that had all the time.
       if (canOthersSucceed(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
         const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
-        this.#refusedPlans.note(changes, event.subscription.createdSeconds, refusedBy);
+        this.#refusedPlans.note(batch.writes, event.subscription.createdSeconds, refusedBy);
       }
       throw error;
     }
+    for (const { id: teamId, customerId } of batch.linked) {
+      logger.info({ teamId, customerId }, 'team linked by metadata');
+    }
+    return batch.results;
   }
 
   #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
@@ -379,8 +377,12 @@ export class RefusedPlans {
   }
 
   /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
-  note(changes: readonly TeamWrite[], beganSeconds: number, refusedBy: string | null): void {
-    for (const { team, shouldBe } of changes) {
+  note(
+    writes: readonly PlanWrite<LinkedTeam>[],
+    beganSeconds: number,
+    refusedBy: string | null,
+  ): void {
+    for (const { team, shouldBe } of writes) {
       const { id: teamId, customerId, plan } = team;
       const refused = { cause: 'plan refused', teamId, customerId, plan, shouldBe } as const;
       this.#batcher.add({ ...refused, beganSeconds, refusedBy }).catch(() => undefined);

@@ -20,10 +20,9 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
   readonly changeCause?: PlanChangeCause;
   /** The name of the operator who processes it. */
   readonly operator?: string | null;
+  /** The name of its product, if the pipeline found it before the transaction. */
+  readonly productName?: string | null;
 };
-
-/** An event with the name of its product, if it was found before the transaction. */
-export type EventWithProductName = ReceivedEvent & { readonly productName: string | null };
 
 /** The outcome of an event, and the teams that have its customer. */
 export type IngestResult = {

@@ -261,17 +261,18 @@ async function tryEvent(): Promise<string> {
     const text = verifier.verify(Buffer.from(body), signature, receivedAtMs);
     const parsed = parseEvent(text, { receivedAtMs, nonce: () => eventId });
     if (parsed.kind !== 'readable') throw new RangeError('an event of ours is readable');
-    const received = { ...parsed, body: Buffer.from(body), receivedAtMs, productName: null };
+    const received = { ...parsed, body: Buffer.from(body), receivedAtMs };
     const events = [{ ...received, source: 'delivery' as const }];
-    const [result] = await database.transaction(async (query, atCommit) => {
+    const [result = 'locked'] = await database.transaction(async (query, atCommit) => {
       await query('savepoint before_event');
-      const options = { planSelection, names: 'everywhere' as const };
-      const results = await applyBatch({ query, atCommit }, events, options);
+      const options = { planSelection, namesWritten: 'everywhere' as const };
+      const { results } = await applyBatch({ query, atCommit }, events, options);
       // In its place in the pipeline, after all statements of the event. If one has failed, the commit throws.
       await query('rollback to savepoint before_event');
       return results;
     });
-    if (!result) return `skipped: another transaction has locked the team of ${customerId}`;
+    if (result === 'locked')
+      return `skipped: another transaction has locked the team of ${customerId}`;
     if (team === undefined) return `${result.outcome}: no team has a customer yet`;
     return `${result.outcome}, for ${customerId} of team ${result.teamIds}`;
   });

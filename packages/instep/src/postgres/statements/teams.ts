@@ -31,8 +31,8 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
 };
 
 /** A plan to write to a team, which is as it was read under its lock. */
-export type PlanWrite = {
-  readonly team: Team;
+export type PlanWrite<OfTeam extends Team = Team> = {
+  readonly team: OfTeam;
   readonly shouldBe: TeamPlan;
   readonly reason: ChangeReason;
 };
