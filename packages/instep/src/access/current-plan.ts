@@ -11,7 +11,13 @@ import { isSamePlan, NO_PLAN } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { DatabaseRefused, databaseError } from '../postgres/errors.ts';
 import { closeGrant, readOpenGrant } from '../postgres/statements/grants.ts';
-import { lockTeam, lockTeams, notLinked, setCustomer } from '../postgres/statements/lock-teams.ts';
+import {
+  lockAvailableTeam,
+  lockTeam,
+  lockTeams,
+  notLinked,
+  setCustomer,
+} from '../postgres/statements/lock-teams.ts';
 import { noteNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type PlanWrite, type Team, writePlans } from '../postgres/statements/teams.ts';
@@ -83,9 +89,9 @@ async function writeWithName(query: Query, write: PlanWrite, isGranted: boolean)
 
 /**
  * Makes a team's row follow its customer and its grant, if its plan is not the application's own, and closes a grant
- * whose end has come. Returns whether anything changed.
+ * whose end has come. Returns whether anything changed; not while another transaction has locked the team.
  *
- * @throws DatabaseBusy while another transaction has locked the team, DatabaseRefused when the application refuses the plan
+ * @throws DatabaseRefused when the application refuses the plan, or row level security hides the team from updates
  */
 export async function settleTeam(
   database: Database,
@@ -93,7 +99,8 @@ export async function settleTeam(
   options: Pick<CurrentPlanOptions, 'planSelection'>,
 ): Promise<boolean> {
   return await database.transaction(async (query) => {
-    const team = await lockTeam(query, teamId, 'no key update nowait');
+    const team = await lockAvailableTeam(query, teamId, 'no key update');
+    if (team === 'locked') return false;
     const before = await readOpenGrant(query, teamId);
     const isOver = before?.isOver ?? false;
     if (isOver) await closeGrant(query, teamId, null);

@@ -88,7 +88,7 @@ export async function setGrant(
   given: GivenGrant | null,
   { now, operator, planSelection }: GrantOptions,
 ): Promise<{ teamId: ApplicationId; planName: string | null }> {
-  const team = await lockTeam(query, teamId);
+  const team = await lockTeam(query, teamId, 'no key update');
   if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
   const granted = given && checked(given, team, now());
   const before = await readOpenGrant(query, team.id);

@@ -4,7 +4,15 @@ import { DatabaseRefused, sqlState } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
 import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { type LinkedTeam, readTeam, TEAM, type Team, type TeamRow, toTeam } from './teams.ts';
+import {
+  type LinkedTeam,
+  readTeam,
+  readTeamsOf,
+  TEAM,
+  type Team,
+  type TeamRow,
+  toTeam,
+} from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
 type Otherwise = '' | 'skip locked' | 'nowait';
@@ -96,11 +104,8 @@ export async function lockAvailableTeams(
   if (unlocked.some(({ canBeHidden }) => canBeHidden)) {
     for (const customerId of lockedCustomerIds) {
       const lockAtOnce = { name: 'lock_teams_at_once', text: LOCK_TEAMS_AT_ONCE };
-      await refuseHidden<LockedRow>(
-        query,
-        { ...lockAtOnce, values: [[customerId]] },
-        ({ id }) => id === null,
-      );
+      const locking = { ...lockAtOnce, values: [[customerId]] };
+      await refuseHidden<LockedRow>(query, locking, (rows) => rows.some(({ id }) => id === null));
     }
   }
   const teams = rows
@@ -114,25 +119,42 @@ const LOCK_TEAM = ({ teams }: ApplicationTables) => `
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
+/** `update` is to link a team, because the column has a unique index in most applications. */
+type TeamLock = 'update' | 'no key update';
+
+const lockTeamFor = (id: ApplicationId, lock: string): NamedStatement => ({
+  name: `lock_team for ${lock}`,
+  text: (tables) => `${LOCK_TEAM(tables)} for ${lock}`,
+  values: [id],
+});
+
 /**
- * The team with this id, locked until the transaction ends; `null`: there is none. `update` is to link it, because the
- * column has a unique index in most applications.
+ * The team with this id, locked until the transaction ends; `null`: there is none.
  *
  * @throws DatabaseRefused when row level security hides it from updates
  */
 export async function lockTeam(
   query: Query,
   id: ApplicationId,
-  lock: 'update' | 'no key update' | 'no key update nowait' = 'no key update',
+  lock: TeamLock,
 ): Promise<Team | null> {
-  const [row] = await query<TeamRow>({
-    name: `lock_team for ${lock}`,
-    text: (tables) => `${LOCK_TEAM(tables)} for ${lock}`,
-    values: [id],
-  });
+  const [row] = await query<TeamRow>(lockTeamFor(id, lock));
   if (row !== undefined) return toTeam(row);
   if ((await readTeam(query, id)) !== null) throw hiddenTeam();
   return null;
+}
+
+/** The same without waiting; `locked`: another transaction has locked it. @throws DatabaseRefused as above */
+export async function lockAvailableTeam(
+  query: Query,
+  id: ApplicationId,
+  lock: TeamLock,
+): Promise<Team | 'locked' | null> {
+  const [row] = await query<TeamRow>(lockTeamFor(id, `${lock} skip locked`));
+  if (row !== undefined) return toTeam(row);
+  if ((await readTeam(query, id)) === null) return null;
+  await refuseHidden(query, lockTeamFor(id, `${lock} nowait`), (rows) => rows.length === 0);
+  return 'locked';
 }
 
 function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {
@@ -147,11 +169,11 @@ function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow
 async function refuseHidden<Row extends object>(
   query: Query,
   lockAtOnce: NamedStatement,
-  isLeftOut: (row: Row) => boolean,
+  isLeftOut: (rows: readonly Row[]) => boolean,
 ): Promise<void> {
   await query('savepoint before_lock');
   try {
-    if ((await query<Row>(lockAtOnce)).some(isLeftOut)) throw hiddenTeam();
+    if (isLeftOut(await query<Row>(lockAtOnce))) throw hiddenTeam();
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
     await query('rollback to savepoint before_lock');
@@ -198,44 +220,6 @@ export type LinkRefusal =
 // waits here, so that two transactions that link the same customers never deadlock.
 const LOCK_CUSTOMER_TO_LINK = `select pg_try_advisory_xact_lock(hashtextextended('instep link ' || $1, 0)) as "isFree"`;
 
-// The columns of `locked` are newer than those of `teams`: they were read under the lock. `for update`, because
-// the column has a unique index in most applications.
-const lockTeamToLinkOr =
-  (otherwise: 'skip locked' | 'nowait') =>
-  ({ teams: { name, rows, idType } }: ApplicationTables) =>
-    `
-      with locked as (
-        select id, provider_customer_id
-          from ${rows} as teams
-         where id = ${idFrom(idType, '$1::text')}
-           for update ${otherwise}
-      )
-      select locked.id is null as "isLocked",
-             case
-               when locked.id is null then ${canBeHidden(name, otherwise)}
-             end as "canBeHidden",
-             locked.provider_customer_id as "customerId",
-             exists (
-               select
-                 from ${rows} as other
-                where other.provider_customer_id = $2
-                  and other.id <> teams.id
-             ) as "hasOtherTeam"
-        from ${rows} as teams
-        left join locked on locked.id = teams.id
-       where teams.id = ${idFrom(idType, '$1::text')}`;
-
-const LOCK_TEAM_TO_LINK = lockTeamToLinkOr('skip locked');
-const LOCK_TEAM_TO_LINK_AT_ONCE = lockTeamToLinkOr('nowait');
-
-type TeamToLink = {
-  isLocked: boolean;
-  /** As in `LockedRow`. */
-  canBeHidden: boolean | null;
-  customerId: string | null;
-  hasOtherTeam: boolean;
-};
-
 /**
  * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
  * has the customer already is `linked`; `locked`: another transaction has locked the team, or links the customer.
@@ -253,23 +237,12 @@ export async function linkAvailableTeam(
     values: [customerId],
   });
   if (customer?.isFree !== true) return 'locked';
-  const values = [id, customerId];
-  const [team] = await query<TeamToLink>({
-    name: 'lock_team_to_link',
-    text: LOCK_TEAM_TO_LINK,
-    values,
-  });
-  if (team === undefined) return 'no such team';
-  if (team.isLocked) {
-    if (team.canBeHidden) {
-      const lockAtOnce = { name: 'lock_team_to_link_at_once', text: LOCK_TEAM_TO_LINK_AT_ONCE };
-      await refuseHidden<TeamToLink>(query, { ...lockAtOnce, values }, ({ isLocked }) => isLocked);
-    }
-    return 'locked';
-  }
+  const team = await lockAvailableTeam(query, id, 'update');
+  if (team === 'locked') return team;
+  if (team === null) return 'no such team';
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';
-  if (team.hasOtherTeam) return 'customer has another team';
+  if ((await readTeamsOf(query, [customerId])).length > 0) return 'customer has another team';
   await setCustomer(query, id, customerId);
   return 'linked';
 }
