@@ -6,9 +6,10 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { addTeam, addUser } from 'instep/src/operate/perform.ts';
+import { addRecorded } from 'instep/src/operate/perform.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
+import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
@@ -72,10 +73,13 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     performOne(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
   'replay a change': () =>
     performOne(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
-  'add a team': () => addTeam(context, operator, { name: 'New', customerId: 'cus_1' }),
+  'add a team': () =>
+    addRecorded(context, operator, 'team', async (query) => ({
+      id: await insertTeam(query, { name: 'New', customerId: 'cus_1' }),
+    })),
   'add a user': () => {
     const user = { email: 'ada@example.com', name: null, role: 'member', passwordHash: '!' };
-    return addUser(context, operator, user);
+    return addRecorded(context, operator, 'user', (query) => addUser(query, user));
   },
 };
 

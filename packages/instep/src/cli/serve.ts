@@ -6,12 +6,11 @@ import {
   ConfigInvalid,
   readApiConfig,
   readConfig,
-  readLinkByMetadata,
   readOperationsConfig,
-  readPlanSelection,
 } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
 import { createExposition } from '../metrics/series.ts';
+import { readContextSettings } from '../operate/context.ts';
 import {
   OPERATIONS_DEADLINE_MS,
   OPERATIONS_FILES,
@@ -167,8 +166,7 @@ async function runConsole(): Promise<void> {
   const config = {
     operations,
     stripeApi: readApiConfig(process.env),
-    planSelection: readPlanSelection(process.env),
-    linkByMetadata: readLinkByMetadata(process.env),
+    ...readContextSettings(process.env),
     maxQueuedEvents: MAX_QUEUED,
   };
   const logger = createServerLogger('info');

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { linkTeam } from '../access/current-plan.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
@@ -7,8 +8,8 @@ import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams, MembersUnknown, readTeam } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { addTeam, perform, performForTeam } from '../operate/perform.ts';
-import type { Team } from '../postgres/statements/teams.ts';
+import { addRecorded, perform, performForTeam } from '../operate/perform.ts';
+import { addTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
@@ -129,7 +130,14 @@ export function checkoutCommand(): Command {
 
 async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
   await withContext(async (context, operator) => {
-    const id = await addTeam(context, operator, { name, customerId: customer ?? null });
+    const { planSelection } = context;
+    const { id } = await addRecorded(context, operator, 'team', async (query) => {
+      const id = await addTeam(query, { name, customerId: customer ?? null });
+      // It gets the plan of its customer.
+      const by = { planSelection, operator: operator.name };
+      if (customer !== undefined) await linkTeam(query, id, customer, by);
+      return { id };
+    });
     await print(context, id, options);
   });
 }

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId, User } from '../core/application.ts';
-import { addUser } from '../operate/perform.ts';
-import { readUser } from '../postgres/statements/users.ts';
+import { addRecorded } from '../operate/perform.ts';
+import { addUser, readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Data, print, printData } from './output.ts';
@@ -43,7 +43,9 @@ export function userCommand(): Command {
 
 async function add({ email, name, role, passwordHash, json = false }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
-  const added = await withContext((context, operator) => addUser(context, operator, user));
+  const added = await withContext((context, operator) =>
+    addRecorded(context, operator, 'user', (query) => addUser(query, user)),
+  );
   printData(describe(added), { json });
 }
 

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
+import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
 import {
-  type readApiConfig,
-  readDatabaseConfig,
-  readLinkByMetadata,
-  readPlanSelection,
-} from '../config/config.ts';
-import { createContext, type OperateContext, type Operator } from '../operate/context.ts';
+  createContext,
+  type OperateContext,
+  type Operator,
+  readContextSettings,
+} from '../operate/context.ts';
 import {
   connectToServer,
   type DatabaseServer,
@@ -19,7 +19,6 @@ import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
 const MAX_CONNECTIONS = 4;
-const MAX_QUEUED = 100_000;
 
 const onConnectionError = (error: Error) =>
   printMessage(`database connection lost: ${error.message}`);
@@ -87,13 +86,9 @@ export async function withContext<Result>(
   return await withDatabase(async (database) => {
     await checkSchema(database.query);
     const context = createContext({
+      ...readContextSettings(process.env),
       ...{ database, stripeApi },
-      planSelection: readPlanSelection(process.env),
-      linkByMetadata: readLinkByMetadata(process.env),
-      maxQueued: MAX_QUEUED,
       logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
-      now: Date.now,
-      close: async () => undefined,
     });
     const name = `uid:${process.getuid?.() ?? 'unknown'}`;
     return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });

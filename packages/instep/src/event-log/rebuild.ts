@@ -21,7 +21,7 @@ import { isSameDecidingEvent } from '../core/tie-group.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
-import type { Examined } from '../postgres/examine.ts';
+import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
@@ -78,10 +78,9 @@ export async function* rebuild(
   database: Database,
   options: RebuildOptions,
 ): AsyncGenerator<Difference> {
-  let afterId: ApplicationId | null = null;
-  do {
-    const page: Examined<Team> = await readPage(database.query, afterId, options);
-    for (const { customerId } of page.found) {
+  const read = (afterId: ApplicationId | null) => readPage(database.query, afterId, options);
+  for await (const teams of pagesOf(read)) {
+    for (const { customerId } of teams) {
       if (customerId === null) continue;
       try {
         yield* await database.transaction((query) => rebuildCustomer(query, customerId, options));
@@ -90,8 +89,7 @@ export async function* rebuild(
         options.onFailure({ customerId, error });
       }
     }
-    afterId = page.examinedTo;
-  } while (afterId !== null);
+  }
 }
 
 async function readPage(

@@ -113,8 +113,6 @@ export type OpenContextOptions = {
 /** Connections of its own, so that a slow page or command does not delay events. */
 const MAX_CONNECTIONS = 4;
 const STATEMENT_TIMEOUT_MS = 10_000;
-const MAX_QUEUED = 100_000;
-
 /**
  * Opens a context for the other functions: with the connections of your handler, or with connections of its
  * own to the database of the environment, whose schema must be up to date (`instep migrate`).
@@ -152,8 +150,7 @@ async function contextOn(
   environment: Environment,
   logger: Logger,
 ): Promise<OperateContext> {
-  const planSelection = readPlanSelection(environment);
-  const linkByMetadata = readLinkByMetadata(environment);
+  const settings = readContextSettings(environment);
   const stripeApi = readApiConfig(environment);
   const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
   if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
@@ -172,26 +169,28 @@ async function contextOn(
     await database.close();
     throw error;
   }
-  return createContext({
-    database,
-    stripeApi,
-    planSelection,
-    linkByMetadata,
-    maxQueued: MAX_QUEUED,
-    logger,
-    now: Date.now,
-    close,
-  });
+  return createContext({ ...settings, database, stripeApi, logger, close });
+}
+
+/** What a context needs to know besides its connections. */
+export function readContextSettings(environment: Environment) {
+  return {
+    planSelection: readPlanSelection(environment),
+    linkByMetadata: readLinkByMetadata(environment),
+  };
 }
 
 type ContextOptions = Pick<
   OperateContext,
-  'database' | 'planSelection' | 'linkByMetadata' | 'logger' | 'now' | 'close'
-> & {
-  /** `null`: Stripe is not asked. A running server looks up the names of products. */
-  readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
-  readonly maxQueued: number;
-};
+  'database' | 'planSelection' | 'linkByMetadata' | 'logger'
+> &
+  Partial<Pick<OperateContext, 'now' | 'close'>> & {
+    /** `null`: Stripe is not asked. A running server looks up the names of products. */
+    readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
+    readonly maxQueued?: number;
+  };
+
+const MAX_QUEUED = 100_000;
 
 async function refuse(): Promise<never> {
   throw new ConfigInvalid([{ variable: 'STRIPE_SECRET_KEY', problem: 'is not set', remedy: null }]);
@@ -209,9 +208,10 @@ const WITHOUT_STRIPE: StripeApi = {
 /** Makes a context of a database, with an ingest pipeline of its own. */
 export function createContext({
   stripeApi,
-  maxQueued,
-  ...services
+  maxQueued = MAX_QUEUED,
+  ...given
 }: ContextOptions): OperateContext {
+  const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
   const pipeline = new IngestPipeline({ ...services, api, maxQueued });
   const { ingest, nameOf } = pipeline;

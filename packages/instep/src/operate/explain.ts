@@ -38,7 +38,7 @@ import {
   explainHistory,
   type Neighbors,
   readNames,
-  readNeighborsOfTeam,
+  readNeighbors,
 } from './team-history.ts';
 import { NEWEST, type Timeline, type TimelineRequest, timelineOf } from './timeline.ts';
 
@@ -299,9 +299,7 @@ export async function explainEvent(
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
   const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
-  const around = customerId === null ? [] : await readAround(query, customerId, position);
-  const log = parseLog(around);
-  const index = around.findIndex((one) => one.position === position);
+  const log = parseLog(customerId === null ? [] : await readAround(query, customerId, position));
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
@@ -310,13 +308,9 @@ export async function explainEvent(
   const { mode, initiatedBy } = originOfRow(event);
   const asked = teamId === null ? null : await readNamedTeam(query, teamId);
   const team = asked ?? teams[0] ?? null;
-  const ofCustomer = {
-    previous: around[index - 1]?.position ?? null,
-    next: index < 0 ? null : (around[index + 1]?.position ?? null),
-  };
   return {
     ...{ ...explanation, parsed, teams, mode, initiatedBy },
-    ...(team === null ? ofCustomer : await readNeighborsOfTeam(query, team, position)),
+    ...(await readNeighbors(query, team, event)),
     timelineOf: team,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };

@@ -107,12 +107,7 @@ export {
   type OperatorAction,
   type Subject,
 } from './audit.ts';
-export {
-  BULK_UNDO,
-  type Bulk,
-  type BulkRequest,
-  BulkRuns,
-} from './bulk-run.ts';
+export * from './bulk-run.ts';
 export {
   type Comparison,
   compareTeam,
@@ -140,17 +135,7 @@ export {
   redactedBody,
   subscriptionOf,
 } from './events.ts';
-export {
-  type ExplainedEvent,
-  type ExplainedTeam,
-  type ExplainTeamRequest,
-  explainEvent,
-  explainTeam,
-  type Since,
-  type TeamNote,
-  type TeamStatus,
-  type TeamSubscription,
-} from './explain.ts';
+export * from './explain.ts';
 export {
   type ActionChange,
   type ActionFilter,

@@ -1,4 +1,3 @@
-import { linkTeam } from '../access/current-plan.ts';
 import { GrantRefused } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
@@ -6,7 +5,7 @@ import {
   completeCheckout,
   syncCustomer,
 } from '../checkout/checkout.ts';
-import type { ApplicationId, User } from '../core/application.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
 import { pruneLog } from '../event-log/prune.ts';
@@ -19,8 +18,6 @@ import type { Resume, StepProgress } from '../maintenance/reconcile/progress.ts'
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
-import { addTeam as insertTeam } from '../postgres/statements/teams.ts';
-import { addUser as insertUser } from '../postgres/statements/users.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import {
   type ActionContext,
@@ -342,46 +339,18 @@ const RESULTS = {
   'complete checkout': 'synced',
 } as const;
 
-/** Adds a team, which usually the application does. Its id. */
-export async function addTeam(
-  context: OperateContext,
+/** Adds a team or a user in a transaction, which usually the application does, and records it. */
+export async function addRecorded<Added extends { readonly id: ApplicationId }>(
+  { database, nonce }: OperateContext,
   operator: Operator,
-  team: Parameters<typeof insertTeam>[1],
-): Promise<ApplicationId> {
-  const { database, planSelection } = context;
+  kind: 'team' | 'user',
+  add: (query: Query) => Promise<Added>,
+): Promise<Added> {
   return await database.transaction(async (query) => {
-    const id = await insertTeam(query, team);
-    const { name } = operator;
-    // It gets the plan of its customer.
-    if (team.customerId !== null) {
-      await linkTeam(query, id, team.customerId, { planSelection, operator: name });
-    }
-    await recordAdded(query, context, operator, `team:${id}`);
-    return id;
-  });
-}
-
-/** Adds a user, which usually the application does. */
-export async function addUser(
-  context: OperateContext,
-  operator: Operator,
-  user: Parameters<typeof insertUser>[1],
-): Promise<User> {
-  return await context.database.transaction(async (query) => {
-    const added = await insertUser(query, user);
-    await recordAdded(query, context, operator, `user:${added.id}`);
+    const added = await add(query);
+    const subject = `${kind}:${added.id}`;
+    const record = { subject, action: 'add', isDone: true, result: { code: 'added' } } as const;
+    await recordActions(query, { formId: nonce(), operator }, [record]);
     return added;
   });
-}
-
-async function recordAdded(
-  query: Query,
-  { nonce }: OperateContext,
-  operator: Operator,
-  subject: string,
-): Promise<void> {
-  const result = { code: 'added' } as const;
-  await recordActions(query, { formId: nonce(), operator }, [
-    { subject, action: 'add', isDone: true, result },
-  ]);
 }

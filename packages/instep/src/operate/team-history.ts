@@ -115,14 +115,15 @@ export async function withFormerCustomers(
   };
 }
 
-/** The positions of the events before and after one of them in the timeline of a team; `null`: there is none. */
-export async function readNeighborsOfTeam(
+/** The events before and after one of them in the timeline of a team or, without a team, of the event's customer. */
+export async function readNeighbors(
   query: Query,
-  team: NamedTeam,
-  position: number,
+  team: NamedTeam | null,
+  { customerId: ofEvent, position }: EventRow,
 ): Promise<Neighbors> {
-  const own = team.customerId === null ? [] : [{ customerId: team.customerId }];
-  const periods = [...own, ...(await readFormerCustomers(query, team))];
+  const customerId = team === null ? ofEvent : team.customerId;
+  const own = customerId === null ? [] : [{ customerId }];
+  const periods = [...own, ...(team === null ? [] : await readFormerCustomers(query, team))];
   const older = { order: 'newest first', limit: 1 } as const;
   const newer = { order: 'oldest first', limit: 1 } as const;
   const read = async (range: PositionRange, page: typeof older | typeof newer) => {

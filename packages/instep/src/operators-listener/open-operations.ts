@@ -86,7 +86,6 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       maxQueued: config.maxQueuedEvents,
       logger,
       now,
-      close: async () => undefined,
     });
     return options.examine === undefined ? context : { ...context, examine: options.examine };
   }

@@ -50,6 +50,18 @@ export async function examine<Found extends object, Key>(
   };
 }
 
+/** The rows that statements find in all pages, from the first one on. */
+export async function* pagesOf<Found, Key>(
+  read: (after: Key | null) => Promise<Examined<Found, Key>>,
+): AsyncGenerator<readonly Found[]> {
+  let after: Key | null = null;
+  do {
+    const page: Examined<Found, Key> = await read(after);
+    yield page.found;
+    after = page.examinedTo;
+  } while (after !== null);
+}
+
 /** How many teams one statement examines; it takes some milliseconds. */
 const TEAMS = 5_000;
 

@@ -152,7 +152,7 @@ type TeamlessCustomer = {
  */
 export async function readTeamlessCustomers(
   query: Query,
-  afterId: string,
+  after: string | null,
 ): Promise<Examined<TeamlessCustomer, string>> {
   return await examine(query, {
     name: 'read_teamless_customers',
@@ -178,7 +178,7 @@ export async function readTeamlessCustomers(
          group by customer_id
          order by customer_id
       )`,
-    values: [afterId, ENDED_STATUSES],
+    values: [after ?? '', ENDED_STATUSES],
   });
 }
 

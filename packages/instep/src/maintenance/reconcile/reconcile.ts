@@ -1,5 +1,6 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
+import { pagesOf } from '../../postgres/examine.ts';
 import { type FoundIssue, forgetOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
 import {
   countLinkedTeams,
@@ -197,12 +198,12 @@ async function findUnmatchedSubscriptions(
       found,
     );
   let customersWithoutTeam = 0;
-  for (let afterId: string | null = ''; afterId !== null; ) {
-    const { found, examinedTo } = await readTeamlessCustomers(query, afterId);
+  for await (const found of pagesOf((after: string | null) =>
+    readTeamlessCustomers(query, after),
+  )) {
     for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
     await store(found.map(({ customerId }) => unmatched(customerId, null)));
     customersWithoutTeam += found.length;
-    afterId = examinedTo;
   }
 
   await rememberUnlisted(options, onPage, signal);
@@ -226,13 +227,8 @@ async function findUnmatchedSubscriptions(
 }
 
 /** Pages of the teams whose customer was not listed. */
-async function* unlistedTeams(query: Query) {
-  for (let page = await readUnlistedTeams(query, null); ; ) {
-    yield page.found;
-    if (page.examinedTo === null) return;
-    page = await readUnlistedTeams(query, page.examinedTo);
-  }
-}
+const unlistedTeams = (query: Query) =>
+  pagesOf((afterId: ApplicationId | null) => readUnlistedTeams(query, afterId));
 
 /**
  * Compares a team with its customer's own list of subscriptions; `null` if Stripe does not know the customer. A team
