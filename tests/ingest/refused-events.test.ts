@@ -272,7 +272,7 @@ test('many refused plans are stored by one statement at a time, and a failed sta
   const changes = Array.from({ length: 5_000 }, (_, id) => ({
     team: { ...team, id },
     shouldBe: plan,
-    reason: { cause: 'event' } as const,
+    changedBy: { cause: 'event' } as const,
   }));
   refused.note(changes, 1_000, null);
   expect(statements).toBe(1);

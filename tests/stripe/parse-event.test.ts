@@ -143,7 +143,7 @@ test.each([
     kind: 'unreadable',
     type: 'customer.subscription.updated',
     eventId: expect.stringMatching(/^(evt_1|x{255})$/),
-    reason: expect.any(String),
+    problem: expect.any(String),
   });
 });
 
@@ -154,8 +154,8 @@ test.each([
   ['data.object.id: expected <=255', event({ ...base, id: LONG })],
   ['created: is not a whole number', event(base, { created: 1.5 })],
   ['created: expected number', event(base, { created: 'secret' })],
-])('the reason names the path, "%s", and quotes nothing', (reason, value) => {
-  expect(parse(value)).toMatchObject({ reason });
+])('the problem names the path, "%s", and quotes nothing', (problem, value) => {
+  expect(parse(value)).toMatchObject({ problem });
 });
 
 test('infinite numbers, prototypes and deep nesting are unreadable, but harmless', () => {

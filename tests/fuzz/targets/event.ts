@@ -35,10 +35,10 @@ function rewrite(text: string): string | null {
 const MEMBERS = {
   readable:
     'eventId,isDeletion,isSnapshot,key,kind,object,origin,previousAttributes,seenKeys,subscription,type',
-  unreadable: 'eventId,key,kind,origin,reason,type',
+  unreadable: 'eventId,key,kind,origin,problem,type',
   notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',
-  'not-an-event': 'eventId,kind,reason',
+  'not-an-event': 'eventId,kind,problem',
 };
 const SUBSCRIPTION = 'createdSeconds,customerId,planName,productId,status,subscriptionId';
 
@@ -56,7 +56,7 @@ function checkEvent(event: StripeEvent): void {
   expect(membersOf(event)).toBe(MEMBERS[event.kind]);
   if (event.eventId !== null) expectText(event.eventId, 255);
   if (event.kind === 'unhandled') expectText(event.type, 255, 0);
-  if ('reason' in event) expectText(event.reason, 200);
+  if ('problem' in event) expectText(event.problem, 200);
   if ('key' in event) {
     expect(event.key).toMatch(KEY);
     expect(TYPES).toContain(event.type);
@@ -184,7 +184,7 @@ export const event: Target = {
     if (parsed === null) return false;
     checkEvent(parsed);
     const logged = parseBody(text, RECEIPT.receivedAtMs);
-    if (parsed.kind === 'unreadable' && parsed.reason !== TOO_DEEP) expect(logged).toBeNull();
+    if (parsed.kind === 'unreadable' && parsed.problem !== TOO_DEEP) expect(logged).toBeNull();
     if (parsed.kind !== 'readable') return false;
     // In a different notation it is the same event, and the log returns it as it was on arrival.
     const { kind, key, eventId, type, origin: _, ...caused } = parsed;

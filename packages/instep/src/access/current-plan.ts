@@ -65,7 +65,7 @@ export async function writeCurrentPlan(
   // A plan without a subscription is what the former customer has left.
   const ofCustomer = decidingEvents.size === 0 ? (former ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
-  await writeWithName(query, { team, shouldBe, reason: { cause, operator } }, isGranted);
+  await writeWithName(query, { team, shouldBe, changedBy: { cause, operator } }, isGranted);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await noteNamelessProducts(query, [providerProductId]);

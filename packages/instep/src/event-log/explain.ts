@@ -96,7 +96,7 @@ export function whyUnreadable(event: EventRow): Reason {
   const again = parseAgain(event);
   return again?.kind === 'readable'
     ? { code: 'readable-now', position: event.position }
-    : { code: 'unreadable', problem: again?.reason ?? null };
+    : { code: 'unreadable', problem: again?.problem ?? null };
 }
 
 function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {

@@ -27,7 +27,7 @@ import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
-import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
+import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readSubscriptions, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
@@ -48,7 +48,7 @@ type RebuildOptions = {
   /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
   wrongPlan?: TeamPlan;
   /** Why it is done, for the history of changes; a rebuild by default. */
-  reason?: ChangeReason;
+  changedBy?: ChangedBy;
   onFailure?: (failure: RebuildFailure) => void;
 };
 
@@ -105,7 +105,7 @@ async function readPage(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { planSelection, isDryRun, wrongPlan, reason = { cause: 'rebuild' } }: RebuildOptions,
+  { planSelection, isDryRun, wrongPlan, changedBy = { cause: 'rebuild' } }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
@@ -152,7 +152,7 @@ async function rebuildCustomer(
     if (changed.length > 0) await writeSubscriptions(query, changed, []);
     const writes = teams.flatMap((team) => {
       const shouldBe = planOf(team);
-      return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, reason }];
+      return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, changedBy }];
     });
     if (writes.length > 0) await writePlans(query, writes);
   }

@@ -26,7 +26,7 @@ import {
   linkAvailableTeam,
   lockAvailableTeams,
 } from '../postgres/statements/lock-teams.ts';
-import type { ChangeReason } from '../postgres/statements/plan-changes.ts';
+import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
 import {
   readSubscriptions,
@@ -213,7 +213,7 @@ async function decideAndWrite(
     namesWritten === 'nowhere' ? withoutNames(decision) : decision;
   const plans = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(plans);
-  const writes = writesOf(teams, plans, reasonsOf(events, decision.results), grants);
+  const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (repeated.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -304,37 +304,37 @@ function withoutNames({ decidingEvents, latestStates }: BatchDecision) {
 function writesOf(
   teams: readonly LinkedTeam[],
   plans: Plans,
-  reasons: ReadonlyMap<string, ChangeReason>,
+  changedByEvent: ReadonlyMap<string, ChangedBy>,
   grants: Grants,
 ): PlanWrite<LinkedTeam>[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
-    const reason = reasons.get(team.customerId);
+    const changedBy = changedByEvent.get(team.customerId);
     const grantCause = grantCauseOf(team.plan, shouldBe, grantOf(grants, team.id));
-    if (reason !== undefined) {
-      const cause = grantCause === 'grant' ? grantCause : reason.cause;
-      return [{ team, shouldBe, reason: { ...reason, cause } }];
+    if (changedBy !== undefined) {
+      const cause = grantCause === 'grant' ? grantCause : changedBy.cause;
+      return [{ team, shouldBe, changedBy: { ...changedBy, cause } }];
     }
     // The row was empty or had the plan of a grant: it was linked, recreated or added after the customer's events.
-    return [{ team, shouldBe, reason: { cause: grantCause ?? 'link' } }];
+    return [{ team, shouldBe, changedBy: { cause: grantCause ?? 'link' } }];
   });
 }
 
-/** Why the plans of customers change: the last of their events that was applied. */
-function reasonsOf(
+/** By customer, the last event that was applied. */
+function changedByEvents(
   events: readonly ReceivedEvent[],
   results: BatchDecision['results'],
-): Map<string, ChangeReason> {
-  const reasons = new Map<string, ChangeReason>();
+): Map<string, ChangedBy> {
+  const changedBy = new Map<string, ChangedBy>();
   for (const [index, event] of events.entries()) {
     if (event.kind === 'unreadable' || results[index]?.outcome !== 'applied') continue;
     const { eventId, operator = null, subscription } = event;
     const { customerId, createdSeconds: eventCreatedSeconds } = subscription;
     const cause = event.changeCause ?? (event.kind === 'snapshot' ? 'snapshot' : 'event');
-    reasons.set(customerId, { cause, eventId, eventCreatedSeconds, operator });
+    changedBy.set(customerId, { cause, eventId, eventCreatedSeconds, operator });
   }
-  return reasons;
+  return changedBy;
 }
 
 function withoutName({ shouldBe, ...write }: PlanWrite<LinkedTeam>): PlanWrite<LinkedTeam> {

@@ -339,7 +339,7 @@ export class IngestPipeline {
       );
     } else if (outcome === 'parked') logger.error(line, 'team not found');
     else if (event.kind === 'unreadable') {
-      logger.error({ ...line, reason: event.reason }, 'event unreadable');
+      logger.error({ ...line, problem: event.problem }, 'event unreadable');
     } else logger.info(line, 'event');
   }
 }

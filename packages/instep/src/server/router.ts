@@ -122,6 +122,6 @@ function problemOf(error: unknown): Problem {
 /** Why a request was refused: the code of the error, or what is wrong with the signature. */
 function codeOf(error: unknown): string {
   const cause = error instanceof Problem ? (error.cause ?? error) : error;
-  if (cause instanceof SignatureInvalid) return `signature-${cause.reason}`;
+  if (cause instanceof SignatureInvalid) return `signature-${cause.problem}`;
   return cause instanceof InstepError ? cause.code : 'other';
 }

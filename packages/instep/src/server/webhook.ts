@@ -122,7 +122,7 @@ export class WebhookEndpoint {
         break;
       case 'not-an-event':
         this.#countIgnored(event.kind);
-        logger.error({ eventId: event.eventId, reason: event.reason }, 'body is not an event');
+        logger.error({ eventId: event.eventId, problem: event.problem }, 'body is not an event');
         break;
     }
   }

@@ -38,7 +38,7 @@ export type StripeEvent =
   | UnhandledEvent
   | NotAnEvent;
 
-type Logged = {
+type HandledEvent = {
   /** Its key in the log: see `eventKey`. */
   readonly key: string;
   readonly eventId: string | null;
@@ -47,10 +47,13 @@ type Logged = {
   readonly origin?: EventOrigin;
 };
 
-export type ReadableEvent = Logged & ParsedEvent & { readonly kind: 'readable' };
+export type ReadableEvent = HandledEvent & ParsedEvent & { readonly kind: 'readable' };
 
 /** An event of a handled type with an unknown shape. It is still logged. */
-export type UnreadableEvent = Logged & { readonly kind: 'unreadable'; readonly reason: string };
+export type UnreadableEvent = HandledEvent & {
+  readonly kind: 'unreadable';
+  readonly problem: string;
+};
 
 /** Announces an event of a handled type without its content, which must be retrieved. */
 export type EventNotification = {
@@ -72,7 +75,7 @@ type UnhandledEvent = {
 type NotAnEvent = {
   readonly kind: 'not-an-event';
   readonly eventId: string | null;
-  readonly reason: string;
+  readonly problem: string;
 };
 
 export class BodyNotJson extends InstepError {
@@ -95,19 +98,19 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
   const eventId = presentable(member(event, 'id'));
   const type = member(event, 'type');
   if (typeof type !== 'string')
-    return { kind: 'not-an-event', eventId, reason: 'type is not a string' };
+    return { kind: 'not-an-event', eventId, problem: 'type is not a string' };
   const origin = originOf(event);
   if (isNotificationType(type)) {
-    if (eventId === null) return { kind: 'not-an-event', eventId, reason: 'id is not a string' };
+    if (eventId === null) return { kind: 'not-an-event', eventId, problem: 'id is not a string' };
     return { kind: 'notification', eventId, type, origin };
   }
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
-  const unreadable = (reason: string, content: Json = data): UnreadableEvent => {
+  const unreadable = (problem: string, content: Json = data): UnreadableEvent => {
     const identity = { eventId, type, createdSeconds: null, subscriptionId: null, data: content };
     const key = eventKey(identity, nonce);
-    return { kind: 'unreadable', key, eventId, type, origin, reason };
+    return { kind: 'unreadable', key, eventId, type, origin, problem };
   };
 
   try {

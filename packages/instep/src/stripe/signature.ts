@@ -7,11 +7,11 @@ const TOLERANCE_SECONDS = 300;
 
 export class SignatureInvalid extends InstepError {
   readonly code = 'SIGNATURE_INVALID';
-  readonly reason: SignatureProblem;
+  readonly problem: SignatureProblem;
 
-  constructor(reason: SignatureProblem, message: string, options?: ErrorOptions) {
+  constructor(problem: SignatureProblem, message: string, options?: ErrorOptions) {
     super(message, options);
-    this.reason = reason;
+    this.problem = problem;
   }
 }
 
@@ -64,9 +64,9 @@ export class SignatureVerifier {
     }
   }
 
-  #refuse(reason: SignatureProblem, message: string, options?: ErrorOptions): never {
+  #refuse(problem: SignatureProblem, message: string, options?: ErrorOptions): never {
     this.#instrumentation.signatureRejected();
-    throw new SignatureInvalid(reason, message, options);
+    throw new SignatureInvalid(problem, message, options);
   }
 }
 

@@ -162,7 +162,7 @@ export async function createCases(options: ActivityOptions): Promise<void> {
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
-  await writePlans(query, [{ team, shouldBe: byHand, reason: { cause: 'app' } }]);
+  await writePlans(query, [{ team, shouldBe: byHand, changedBy: { cause: 'app' } }]);
 
   const larkspur = eventsOf('larkspur');
   await addTeam(query, { name: 'Larkspur Dyes', customerId: `cus_${suffix}_larkspur` });

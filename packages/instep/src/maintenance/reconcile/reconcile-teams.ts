@@ -15,7 +15,7 @@ import {
 } from '../../postgres/statements/issues.ts';
 import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
 import {
-  type ChangeReason,
+  type ChangedBy,
   recordApplicationChanges,
 } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
@@ -195,7 +195,12 @@ async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean>
       await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
     else {
       const wrong = { teamId: team.id, wrongPlan: team.plan };
-      const rebuilt = { planSelection, isDryRun: false, ...wrong, reason: reasonOf(options) };
+      const rebuilt = {
+        planSelection,
+        isDryRun: false,
+        ...wrong,
+        changedBy: changedByReconciliation(options),
+      };
       for await (const _ of rebuild(database, rebuilt));
     }
   } catch (err) {
@@ -218,12 +223,12 @@ async function clear({ team }: Drift, options: ReconcileOptions): Promise<void> 
     const shouldBe = planWithoutSubscription(grantOf(await readOpenGrants(query, same), id));
     await writePlans(
       query,
-      same.map((team) => ({ team, shouldBe, reason: reasonOf(options) })),
+      same.map((team) => ({ team, shouldBe, changedBy: changedByReconciliation(options) })),
     );
   });
 }
 
-const reasonOf = ({ operator }: ReconcileOptions): ChangeReason => ({
+const changedByReconciliation = ({ operator }: ReconcileOptions): ChangedBy => ({
   cause: 'repair',
   operator: operator ?? null,
 });

@@ -17,8 +17,8 @@ export type PlanChangeCause =
   | 'operator'
   | 'app';
 
-/** Why Instep changes a plan, for the history of changes. */
-export type ChangeReason = {
+/** What changes a plan, for the history of changes. */
+export type ChangedBy = {
   readonly cause: PlanChangeCause;
   /** The id of the event at Stripe, if it has one. */
   readonly eventId?: string | null;

@@ -197,7 +197,7 @@ export async function applyProductName(
   });
   const writes = rows.map(({ productName: planName, ...row }) => {
     const team = toTeam(row);
-    return { team, shouldBe: { ...team.plan, planName }, reason: { cause: 'name' } as const };
+    return { team, shouldBe: { ...team.plan, planName }, changedBy: { cause: 'name' } as const };
   });
   if (writes.length > 0) await writePlans(query, writes);
   return rows.map(({ id }) => id);

@@ -5,7 +5,7 @@ import { type Examined, examineTeams } from '../examine.ts';
 import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { type ChangeReason, columnOfPlan, IS_CHANGE, recordChanges } from './plan-changes.ts';
+import { type ChangedBy, columnOfPlan, IS_CHANGE, recordChanges } from './plan-changes.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -34,7 +34,7 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
 export type PlanWrite<OfTeam extends Team = Team> = {
   readonly team: OfTeam;
   readonly shouldBe: TeamPlan;
-  readonly reason: ChangeReason;
+  readonly changedBy: ChangedBy;
 };
 
 const PLAN_COLUMNS = PLAN_FIELDS.map((field) => ({
@@ -59,13 +59,13 @@ const WRITE_COLUMNS = {
   operator: 'text',
 };
 
-function rowOf({ team, shouldBe, reason }: PlanWrite) {
+function rowOf({ team, shouldBe, changedBy }: PlanWrite) {
   const plans: Record<string, string | null> = {};
   for (const { field, column, before } of PLAN_COLUMNS) {
     plans[column] = shouldBe[field];
     plans[before] = team.plan[field];
   }
-  const { cause, eventId, eventCreatedSeconds, operator } = reason;
+  const { cause, eventId, eventCreatedSeconds, operator } = changedBy;
   const why = { cause, event_id: eventId, event_created_seconds: eventCreatedSeconds, operator };
   return { team_id: team.id, customer_id: team.customerId, ...plans, ...why };
 }
