@@ -184,33 +184,37 @@ test('a turn ends before the plans are written, so that a slow write delays no o
     },
   };
   const unused = () => Promise.reject(new Error('unused'));
-  const jobs = createJobs({
-    database: {
-      ...database,
-      query(statement, values) {
-        if (typeof statement !== 'string') steps.push(statement.name);
-        return store.database.query(statement, values);
+  const jobs = createJobs(
+    {
+      database: {
+        ...database,
+        query(statement, values) {
+          if (typeof statement !== 'string') steps.push(statement.name);
+          return store.database.query(statement, values);
+        },
       },
+      ingest: unused,
+      api: {
+        retrieveProductName: unused,
+        retrieveSubscription: unused,
+        retrieveCheckoutSession: unused,
+        listEvents: unused,
+        listSubscriptions: unused,
+        listCustomers: unused,
+      },
+      nameOf: unused,
+      planSelection: 'newest',
+      logger,
+      now: Date.now,
+      nonce: () => 'nonce',
     },
-    ingest: unused,
-    api: {
-      retrieveProductName: unused,
-      retrieveSubscription: unused,
-      retrieveCheckoutSession: unused,
-      listEvents: unused,
-      listSubscriptions: unused,
-      listCustomers: unused,
+    {
+      catchUpIntervalMs: null,
+      reconcileIntervalMs: null,
+      eventRetentionMs: null,
+      planHistoryRetentionMs: null,
     },
-    nameOf: unused,
-    planSelection: 'newest',
-    logger,
-    now: Date.now,
-    nonce: () => 'nonce',
-    catchUpIntervalMs: null,
-    reconcileIntervalMs: null,
-    retentionMs: null,
-    planHistoryRetentionMs: null,
-  });
+  );
   await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
   expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
   expect(steps).toEqual([

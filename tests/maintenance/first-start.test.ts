@@ -46,20 +46,24 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
   });
   atEndOfFile(server.close);
   atEndOfFile(() => database.close());
-  const jobs = createJobs({
-    database,
-    ingest: openPipeline(database),
-    api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
-    nameOf: async () => 'Pro',
-    planSelection: 'newest',
-    logger: createLogger('silent'),
-    now: Date.now,
-    nonce: () => 'holder',
-    catchUpIntervalMs: 3_600_000,
-    reconcileIntervalMs: 86_400_000,
-    retentionMs: null,
-    planHistoryRetentionMs: null,
-  });
+  const jobs = createJobs(
+    {
+      database,
+      ingest: openPipeline(database),
+      api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
+      nameOf: async () => 'Pro',
+      planSelection: 'newest',
+      logger: createLogger('silent'),
+      now: Date.now,
+      nonce: () => 'holder',
+    },
+    {
+      catchUpIntervalMs: 3_600_000,
+      reconcileIntervalMs: 86_400_000,
+      eventRetentionMs: null,
+      planHistoryRetentionMs: null,
+    },
+  );
   const run = async (name: string) => await jobs.find((job) => job.name === name)?.run(signal);
   const activeTeams = async () =>
     await query(`select from teams where subscription_status = 'active'`);

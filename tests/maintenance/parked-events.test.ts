@@ -163,24 +163,28 @@ test.each([
 /** Runs the job for a retention of 50 seconds. */
 async function pruneExpired(now: () => number): Promise<void> {
   const refuse = () => Promise.reject(new Error('the job does not ask Stripe'));
-  const jobs = createJobs({
-    ...{ database: store.database, ingest: openPipeline(store.database), logger, now },
-    api: {
-      retrieveProductName: refuse,
-      retrieveSubscription: refuse,
-      retrieveCheckoutSession: refuse,
-      listEvents: refuse,
-      listSubscriptions: refuse,
-      listCustomers: refuse,
+  const jobs = createJobs(
+    {
+      ...{ database: store.database, ingest: openPipeline(store.database), logger, now },
+      api: {
+        retrieveProductName: refuse,
+        retrieveSubscription: refuse,
+        retrieveCheckoutSession: refuse,
+        listEvents: refuse,
+        listSubscriptions: refuse,
+        listCustomers: refuse,
+      },
+      nameOf: refuse,
+      planSelection: 'newest',
+      nonce: () => 'one',
     },
-    nameOf: refuse,
-    planSelection: 'newest',
-    nonce: () => 'one',
-    catchUpIntervalMs: null,
-    reconcileIntervalMs: null,
-    retentionMs: 50_000,
-    planHistoryRetentionMs: null,
-  });
+    {
+      catchUpIntervalMs: null,
+      reconcileIntervalMs: null,
+      eventRetentionMs: 50_000,
+      planHistoryRetentionMs: null,
+    },
+  );
   await jobs.find(({ name }) => name === 'retention')?.run(signal);
 }
 

@@ -10,27 +10,31 @@ const DAY_MS = 86_400_000;
 /** Runs the job that deletes old changes; returns whether there is one. */
 async function prune({ now = Date.now, retentionMs = (730 * DAY_MS) as number | null } = {}) {
   const unused = () => Promise.reject(new Error('unused'));
-  const jobs = createJobs({
-    database: store.database,
-    ingest: unused,
-    api: {
-      retrieveProductName: unused,
-      retrieveSubscription: unused,
-      retrieveCheckoutSession: unused,
-      listEvents: unused,
-      listSubscriptions: unused,
-      listCustomers: unused,
+  const jobs = createJobs(
+    {
+      database: store.database,
+      ingest: unused,
+      api: {
+        retrieveProductName: unused,
+        retrieveSubscription: unused,
+        retrieveCheckoutSession: unused,
+        listEvents: unused,
+        listSubscriptions: unused,
+        listCustomers: unused,
+      },
+      nameOf: unused,
+      planSelection: 'newest',
+      logger: createLogger('silent'),
+      now,
+      nonce: () => 'nonce',
     },
-    nameOf: unused,
-    planSelection: 'newest',
-    logger: createLogger('silent'),
-    now,
-    nonce: () => 'nonce',
-    catchUpIntervalMs: null,
-    reconcileIntervalMs: null,
-    retentionMs: null,
-    planHistoryRetentionMs: retentionMs,
-  });
+    {
+      catchUpIntervalMs: null,
+      reconcileIntervalMs: null,
+      eventRetentionMs: null,
+      planHistoryRetentionMs: retentionMs,
+    },
+  );
   const job = jobs.find(({ name }) => name === 'plan-history');
   await job?.run(new AbortController().signal);
   return job !== undefined;

@@ -231,26 +231,21 @@ export async function openService(options: InstepOptions): Promise<Service> {
     instrumentation: metrics,
   });
   const { ingest } = pipeline;
+  const context: OperateContext = {
+    ...{ database, api, ingest, keyMode, logger, now, nonce: randomUUID },
+    nameOf: pipeline.nameOf,
+    planSelection: config.planSelection,
+    linkByMetadata: config.linkByMetadata,
+    clockMs: () => performance.now(),
+    formSecret: formSecretOf(config.stripeApi.secretKey),
+    close: async () => undefined,
+  };
 
   const isOnDemand = mode === 'on-demand';
   const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
   const loadJobs = async () => {
     const { createJobs } = await import('./maintenance/jobs.ts');
-    const jobs = createJobs({
-      database,
-      ingest,
-      api,
-      nameOf: pipeline.nameOf,
-      planSelection: config.planSelection,
-      linkByMetadata: config.linkByMetadata,
-      logger,
-      now,
-      nonce: randomUUID,
-      catchUpIntervalMs: config.catchUpIntervalMs,
-      reconcileIntervalMs: config.reconcileIntervalMs,
-      retentionMs: config.eventRetentionMs,
-      planHistoryRetentionMs: config.planHistoryRetentionMs,
-    });
+    const jobs = createJobs(context, config);
     const accessPolicy = mode === 'background' ? config.accessPolicy : null;
     const all = [...jobs, createResponsesJob(query, responses), createRunsJob(query, accessPolicy)];
     if (config.alerts !== null) {
@@ -322,16 +317,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     await database.close();
     await server.release();
   }
-
-  const context: OperateContext = {
-    ...{ database, api, ingest, keyMode, logger, now, nonce: randomUUID },
-    nameOf: pipeline.nameOf,
-    planSelection: config.planSelection,
-    linkByMetadata: config.linkByMetadata,
-    clockMs: () => performance.now(),
-    formSecret: formSecretOf(config.stripeApi.secretKey),
-    close: async () => undefined,
-  };
 
   return {
     handle,

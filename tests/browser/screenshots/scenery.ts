@@ -70,14 +70,18 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   }
 
   const random = createRandom(SEED);
-  const tasks = createJobs({
-    ...{ database, ingest, api, nameOf, planSelection, logger, now },
-    nonce: () => String(random.next()),
-    catchUpIntervalMs: 3_600_000,
-    reconcileIntervalMs: null,
-    retentionMs: null,
-    planHistoryRetentionMs: null,
-  });
+  const tasks = createJobs(
+    {
+      ...{ database, ingest, api, nameOf, planSelection, logger, now },
+      nonce: () => String(random.next()),
+    },
+    {
+      catchUpIntervalMs: 3_600_000,
+      reconcileIntervalMs: null,
+      eventRetentionMs: null,
+      planHistoryRetentionMs: null,
+    },
+  );
   for (const { run } of tasks) await run(new AbortController().signal);
   await query(
     `insert into instep.runs (version, started_at, seen_at)

@@ -1,16 +1,19 @@
 import * as v from 'valibot';
+import { counted } from '../runtime/amounts.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { getPage, type StripePage, TYPES_QUERY } from '../stripe/api.ts';
-import { createGet, type Get, type StripeApiOptions } from '../stripe/api-call.ts';
+import {
+  createGet,
+  type Get,
+  isKnownVersion,
+  NEWEST_KNOWN_VERSION,
+  type StripeApiOptions,
+} from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
+import type { Mode } from '../stripe/key-kind.ts';
+import { HANDLED_TYPES, NOTIFICATION_TYPES } from '../stripe/parse-event.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkClock } from './clock.ts';
-import {
-  checkWebhookEndpoints,
-  type Expected,
-  readEventDestination,
-  readWebhookEndpoint,
-} from './webhook-endpoints.ts';
 
 /** What the key needs permission to read, and the cost without it: a failure if Instep can't do without. */
 const RESOURCES = {
@@ -169,22 +172,20 @@ function unreachable(resource: Resource, reason: string): Check {
 }
 
 function checkEndpoints(answers: Answers, expected: Expected): Check[] {
-  const isListed = answers.get('webhook endpoints')?.kind === 'granted';
-  const read = objectsOf(answers.get('webhook endpoints')).map(readWebhookEndpoint);
-  const listed = read.filter((endpoint) => endpoint !== null);
-  const destinations = objectsOf(answers.get('event destinations')).map(readEventDestination);
-  // Both lists can have those with snapshot payload.
-  const more = destinations
-    .flatMap((destination) => destination ?? [])
-    .filter(({ id }) => !listed.some((endpoint) => endpoint.id === id));
-  const unreadable = [...read, ...destinations].filter((one) => one === null).length;
-  const endpoints = [...listed, ...more];
-  const checks = isListed || more.length > 0 ? checkWebhookEndpoints(endpoints, expected) : [];
-  if (unreadable === 0) return checks;
-  return [
-    ...checks,
-    warning('webhook endpoint', `${unreadable} could not be read`, 'upgrade Instep'),
+  const listed = answers.get('webhook endpoints');
+  const destinations = objectsOf(answers.get('event destinations'));
+  const read = [
+    ...objectsOf(listed).map(readWebhookEndpoint),
+    ...destinations.filter((one) => !v.is(elsewhereShape, one)).map(readEventDestination),
   ];
+  const readable = read.filter((endpoint) => endpoint !== null);
+  // Both lists can have those with snapshot payload.
+  const endpoints = [...new Map(readable.map((one) => [one.id, one])).values()];
+  const isKnown = listed?.kind === 'granted' || endpoints.length > 0;
+  const checks = isKnown ? checkWebhookEndpoints(endpoints, expected) : [];
+  const unreadable = read.length - readable.length;
+  if (unreadable === 0) return checks;
+  return [...checks, warning(ENDPOINT, `${unreadable} could not be read`, 'upgrade Instep')];
 }
 
 function objectsOf(answer: Answer | undefined): StripePage['objects'] {
@@ -196,4 +197,153 @@ const createdShape = v.object({ created: v.pipe(v.number(), v.integer()) });
 function newestEventOf(answer: Answer | undefined): number | null {
   const newest = answer?.kind === 'granted' ? answer.page.objects[0] : null;
   return v.is(createdShape, newest) ? newest.created : null;
+}
+
+const ENDPOINT = 'webhook endpoint';
+
+/** Where the server listens for events. With a slash at the end, it answers 404. */
+const PATH = /\/api\/stripe\/webhook(?<slash>\/?)$/;
+
+const WEBHOOKS = 'Stripe dashboard, Developers, Webhooks';
+const TYPES = HANDLED_TYPES.join(' and ');
+const REGISTER = `register https://…/api/stripe/webhook for ${TYPES} (${WEBHOOKS})`;
+
+type Expected = {
+  /** The public URL of the webhook route; `null` when it was not given. */
+  readonly url: URL | null;
+  /** The mode of the key, which sees the endpoints of its own mode only. */
+  readonly mode: Mode | null;
+};
+
+const destination = {
+  id: v.string(),
+  status: v.string(),
+  enabled_events: v.array(v.string()),
+};
+
+const url = v.pipe(
+  v.string(),
+  v.url(),
+  v.transform((text) => new URL(text)),
+);
+
+const endpointShape = v.object({ ...destination, url, api_version: v.nullish(v.string(), null) });
+
+const destinationShape = v.object({
+  ...destination,
+  event_payload: v.picklist(['snapshot', 'thin']),
+  snapshot_api_version: v.nullish(v.string(), null),
+  webhook_endpoint: v.object({ url }),
+});
+
+/** Destinations of other types, such as Amazon EventBridge. */
+const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_endpoint')) });
+
+/** A registered destination of Stripe's events. */
+type WebhookEndpoint = {
+  readonly id: string;
+  readonly url: URL;
+  readonly status: string;
+  readonly enabled_events: readonly string[];
+  /** The event, or a notification without its content. */
+  readonly payload: 'snapshot' | 'thin';
+  /** The API version of its events; `null`: the account's default version, or none. */
+  readonly apiVersion: string | null;
+};
+
+/** Parses a webhook endpoint from Stripe's list; `null` when its shape is unknown. */
+function readWebhookEndpoint(listed: unknown): WebhookEndpoint | null {
+  const parsed = v.safeParse(endpointShape, listed);
+  if (!parsed.success) return null;
+  const { api_version: apiVersion, ...endpoint } = parsed.output;
+  return { ...endpoint, payload: 'snapshot', apiVersion };
+}
+
+/** Parses a webhook endpoint from Stripe's list of event destinations; `null` when its shape is unknown. */
+function readEventDestination(listed: unknown): WebhookEndpoint | null {
+  const parsed = v.safeParse(destinationShape, listed);
+  if (!parsed.success) return null;
+  const { event_payload: payload, snapshot_api_version: apiVersion, ...rest } = parsed.output;
+  return { ...rest, url: rest.webhook_endpoint.url, payload, apiVersion };
+}
+
+/** Checks the endpoint with the given URL, or all whose path is that of the webhook route. */
+function checkWebhookEndpoints(endpoints: readonly WebhookEndpoint[], expected: Expected): Check[] {
+  const { url } = expected;
+  const ours = endpoints.filter((endpoint) =>
+    url === null ? PATH.test(endpoint.url.pathname) : endpoint.url.href === url.href,
+  );
+  if (ours.length === 0) return [noneFound(endpoints, expected)];
+  const enabled = ours.filter(isEnabled).map((endpoint) => endpoint.url.href);
+  const checks = ours.flatMap(checkEndpoint);
+  if (new Set(enabled).size === enabled.length) return checks;
+  const result =
+    'one URL is registered more than once: Stripe delivers every event to it more than once';
+  return [
+    ...checks,
+    warning(ENDPOINT, result, `delete all of its registrations but one (${WEBHOOKS})`),
+  ];
+}
+
+function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expected): Check {
+  const wanted = url === null ? 'ends with /api/stripe/webhook' : `is ${shown(url)}`;
+  const known = endpoints.map((endpoint) => shown(endpoint.url)).join(', ') || 'none';
+  const where = mode === null ? '' : ` in ${mode} mode`;
+  const result = `no registered URL${where} ${wanted}; registered: ${known}`;
+  if (url !== null) return failure(ENDPOINT, result, REGISTER);
+  // Without --url, another path can also lead to Instep.
+  if (endpoints.length > 0)
+    return warning(ENDPOINT, result, `name yours with --url, or ${REGISTER}`);
+  if (mode === 'live') return failure(ENDPOINT, result, REGISTER);
+  return warning(ENDPOINT, result, `${REGISTER}, unless \`stripe listen\` forwards the events`);
+}
+
+const isEnabled = ({ status }: WebhookEndpoint) => status === 'enabled';
+
+function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
+  const { enabled_events: types, payload, apiVersion } = endpoint;
+  /** The names of the two types with this payload. */
+  const needed: readonly string[] = payload === 'snapshot' ? HANDLED_TYPES : NOTIFICATION_TYPES;
+  const hasAll = types.includes('*');
+  const missing = hasAll ? [] : needed.filter((type) => !types.includes(type));
+  const others = types.filter((type) => !needed.includes(type)).length;
+  const at = shown(endpoint.url);
+  const checks: Check[] = [];
+  if (!isEnabled(endpoint)) {
+    const result = `${at} is disabled: Stripe sends no events to it`;
+    const advice = `enable it (${WEBHOOKS}); Instep then catches up on the missed events`;
+    checks.push(failure(ENDPOINT, result, advice));
+  }
+  if (PATH.exec(endpoint.url.pathname)?.groups?.slash) {
+    const result = `${at} ends with a slash: the response to every event is 404`;
+    checks.push(failure(ENDPOINT, result, `remove the slash (${WEBHOOKS})`));
+  }
+  if (missing.length > 0) {
+    const which = missing.length === 1 ? 'this type' : 'both types';
+    const result = `${at} does not receive ${missing.join(' and ')}`;
+    checks.push(failure(ENDPOINT, result, `add ${which} (${WEBHOOKS})`));
+  }
+  if (others > 0) {
+    const ignored = hasAll
+      ? 'all types, and Instep ignores all but two'
+      : `${counted(others, 'other type')}, which Instep ignores`;
+    const advice = `leave only ${needed.join(' and ')} (${WEBHOOKS})`;
+    checks.push(warning(ENDPOINT, `${at} receives events of ${ignored}`, advice));
+  }
+  if (apiVersion !== null && !isKnownVersion(apiVersion)) {
+    const result = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this version of Instep knows`;
+    checks.push(
+      warning(ENDPOINT, result, 'upgrade Instep, and watch for unreadable events until then'),
+    );
+  }
+  if (checks.length > 0) return checks;
+  const version =
+    apiVersion === null ? ", the account's API version" : `, API version ${apiVersion}`;
+  const kind = `${payload} payload${payload === 'snapshot' ? version : ''}`;
+  return [ok(ENDPOINT, `${at} is enabled for the two types, ${kind}`)];
+}
+
+/** Without user, password and query, which can hold secrets. */
+function shown({ origin, pathname, search }: URL): string {
+  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }

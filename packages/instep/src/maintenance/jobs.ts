@@ -1,5 +1,6 @@
 import { settleTeam } from '../access/current-plan.ts';
 import { readTeamsOfDueGrants } from '../access/grants.ts';
+import type { Config } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
@@ -23,17 +24,10 @@ import { limitRate } from './stripe-calls.ts';
 import { countTeams } from './team-counts.ts';
 import { type Job, RetryLater } from './worker.ts';
 
-type JobsOptions = ReconcileServices & {
-  readonly api: StripeApi;
-  /** How often missed events are read from Stripe's list; `null`: never. */
-  readonly catchUpIntervalMs: number | null;
-  /** How often all teams are compared with Stripe; `null`: never, not even new ones. */
-  readonly reconcileIntervalMs: number | null;
-  /** How long events stay in the log; `null`: forever. */
-  readonly retentionMs: number | null;
-  /** How long the history of plans is kept; `null`: forever. */
-  readonly planHistoryRetentionMs: number | null;
-};
+type Settings = Pick<
+  Config,
+  'catchUpIntervalMs' | 'reconcileIntervalMs' | 'eventRetentionMs' | 'planHistoryRetentionMs'
+>;
 
 type Due = { dueAfterMs: number; share?: number };
 
@@ -43,12 +37,14 @@ const HOUR_MS = 60 * 60 * 1_000;
 const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.02 };
 
 /** The jobs that find and repair everything that can be out of sync. */
-export function createJobs(options: JobsOptions): Job[] {
-  const { database, ingest, planSelection, logger, now, nonce } = options;
-  const { catchUpIntervalMs, reconcileIntervalMs, retentionMs, planHistoryRetentionMs } = options;
+export function createJobs(
+  services: ReconcileServices & { readonly api: StripeApi },
+  { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs, planHistoryRetentionMs }: Settings,
+): Job[] {
+  const { database, ingest, planSelection, logger, now, nonce } = services;
   const { query } = database;
   const holder = nonce();
-  const api = limitRate(options.api, query);
+  const api = limitRate(services.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
   const clockMs = () => performance.now();
   const inTurn =
@@ -124,7 +120,7 @@ export function createJobs(options: JobsOptions): Job[] {
       intervalMs: 5_000,
       run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
     },
-    ...pruned('retention', retentionMs, async (cutoffMs, signal) => {
+    ...pruned('retention', eventRetentionMs, async (cutoffMs, signal) => {
       const count = await pruneLog({ query, cutoffMs }, signal);
       if (count > 0) logger.info({ count }, 'event log pruned');
       // Without its parked events the state of a known customer is outdated, and a team can get that customer again.
@@ -134,7 +130,7 @@ export function createJobs(options: JobsOptions): Job[] {
     }),
     ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs) => pruneChanges(query, cutoffMs)),
   ];
-  const reconcile = { ...options, api };
+  const reconcile = { ...services, api };
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });

@@ -9,9 +9,6 @@ type Counted = { status: number | null; code: string; count: number };
 
 const MINUTE_MS = 60_000;
 
-/** More minutes in memory are the sign of a long outage, whose last minutes share a slot. */
-const MAX_MINUTES = 180;
-
 /** Covers the longest chart. */
 const KEPT = `interval '10 days'`;
 
@@ -23,7 +20,6 @@ const KEPT = `interval '10 days'`;
 export class ResponseCounts {
   #now: () => number;
   #minutes = new Map<number, Map<string, Counted>>();
-  #newestMs = 0;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -36,8 +32,7 @@ export class ResponseCounts {
    */
   add(status: number | null, code: string): void {
     const minuteMs = Math.floor(this.#now() / MINUTE_MS) * MINUTE_MS;
-    if (this.#minutes.size < MAX_MINUTES) this.#newestMs = minuteMs;
-    this.#addTo(this.#newestMs, { status, code, count: 1 });
+    this.#addTo(minuteMs, { status, code, count: 1 });
   }
 
   /** Stores the counts. They stay in memory if that fails. */

@@ -48,11 +48,8 @@ export type TeamCounts = {
   readonly uncompared: number;
 };
 
-/** More groups than this are not shown separately. */
-const MAX_GROUPS = 500;
-
 /** More are not counted separately: there can be as many plans as teams. */
-const MAX_COUNTED = 1_000;
+const MAX_GROUPS = 500;
 
 type CountedGroup = TeamGroup & Pick<TeamCounts, 'linked' | 'uncompared'>;
 
@@ -114,7 +111,7 @@ export async function countTeams(
   const begun = isResumed ? saved.output : null;
   const startedAtMs = begun?.startedAtMs ?? now();
   const groups = new Map<string, TeamGroup>();
-  for (const group of begun?.groups ?? []) add(groups, group, MAX_COUNTED);
+  for (const group of begun?.groups ?? []) add(groups, group);
   let { linked, uncompared } = begun ?? { linked: 0, uncompared: 0 };
   let afterTeamId = begun?.afterTeamId ?? null;
   do {
@@ -124,7 +121,7 @@ export async function countTeams(
       afterId: afterTeamId,
       limit,
     });
-    for (const { linked: _, uncompared: __, ...group } of found) add(groups, group, MAX_COUNTED);
+    for (const { linked: _, uncompared: __, ...group } of found) add(groups, group);
     for (const group of found) {
       linked += group.linked;
       uncompared += group.uncompared;
@@ -136,26 +133,18 @@ export async function countTeams(
     }
   } while (afterTeamId !== null && !signal.aborted);
   if (afterTeamId !== null) return;
-  const shown = new Map<string, TeamGroup>();
   const byTeams = [...groups.values()].sort((one, other) => other.teams - one.teams);
-  for (const group of byTeams) add(shown, group, MAX_GROUPS);
-  const counts: TeamCounts = {
-    countedAtMs: startedAtMs,
-    groups: [...shown.values()],
-    linked,
-    uncompared,
-  };
-  await run.complete(counts);
+  await run.complete({ countedAtMs: startedAtMs, groups: byTeams, linked, uncompared });
 }
 
 /** Adds to a group, or to one without a plan when there are too many. Once a group is there, it has all of its teams. */
-function add(groups: Map<string, TeamGroup>, group: TeamGroup, most: number): void {
+function add(groups: Map<string, TeamGroup>, group: TeamGroup): void {
   const { status, plan, product, issues, teams } = group;
   const key = JSON.stringify([status, plan, product, issues]);
   const known = groups.get(key);
   if (known !== undefined) groups.set(key, { ...known, teams: known.teams + teams });
-  else if (groups.size < most || (plan === null && product === null)) groups.set(key, group);
-  else add(groups, { ...group, plan: null, product: null }, most);
+  else if (groups.size < MAX_GROUPS || (plan === null && product === null)) groups.set(key, group);
+  else add(groups, { ...group, plan: null, product: null });
 }
 
 /**
