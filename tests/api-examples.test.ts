@@ -15,7 +15,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createMigratedDatabase } from './support/postgres/test-database.ts';
 import { SETTINGS } from './support/process/instep-process.ts';
 import { INSTEP, ROOT } from './support/repository.ts';
-import { isComplete } from './support/test-length.ts';
+import { someOf } from './support/test-length.ts';
 
 const run = promisify(execFile);
 const ENTRY_POINTS = ['instep', 'instep/next', 'instep/node', 'instep/operate', 'instep/testing'];
@@ -98,11 +98,8 @@ test.each([...examples])('%s has an example', (name, example) => {
   expect(example).toContain(name);
 });
 
-/** Each takes a process and a database, and each function of `instep/operate` has tests of its own. */
-const skipped = isComplete ? [] : OPERATE;
-const runnable = functions.filter((name) => !skipped.includes(name));
-
-test.each(runnable)('the example of %s runs', async (name) => {
+// Each takes a process and a database.
+test.each(someOf(5, functions))('the example of %s runs', async (name) => {
   const example = examples.get(name) ?? '';
   const env = { PATH: process.env.PATH, DATABASE_URL: (await createMigratedDatabase()).href };
   const { stdout } = await run(process.execPath, [join(folder, 'out', `${name}.js`)], {

@@ -6,6 +6,7 @@ import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
+import { someOf } from '../support/test-length.ts';
 
 const browser = useBrowser();
 const { database, url } = await createDatabase();
@@ -22,10 +23,12 @@ afterAll(async () => await proxy.close());
 const park = (customerId: string) =>
   openPipeline(database)([receivedEvent({ customerId, subscriptionId: `sub_${customerId}` })]);
 
-test.each([
+const WIDTHS = [
   ['1440 px', { width: 1_440, height: 900 }],
   ['a phone', PHONE],
-])(
+] as const;
+
+test.each(someOf(1, WIDTHS))(
   'a part of a name is asked about, linked by a click, and undone by another, at %s',
   async (name, viewport) => {
     const customerId = `cus_${name.replace(' ', '_')}`;

@@ -15,6 +15,7 @@ import { connect, createDatabase, createEmptyDatabase } from '../support/postgre
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { ROOT } from '../support/repository.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { someOf } from '../support/test-length.ts';
 
 const { database, url } = await createDatabase();
 afterAll(() => database.close());
@@ -37,7 +38,7 @@ function filesOf(folder: string): Record<string, string> {
 
 const page = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-describe.each(['inside', 'beside'] as const)('--%s an app like the starter', (way) => {
+describe.each(someOf(1, ['inside', 'beside']))('--%s an app like the starter', (way) => {
   const folder = createStarterApp(VARIABLES);
   const before = filesOf(folder);
   let first: Awaited<ReturnType<typeof init>>;
@@ -123,7 +124,7 @@ async function diffOf(files: Files, ...args: string[]): Promise<string> {
   return shown.stdout;
 }
 
-test.each<[reason: string, path: string, change: (text: string) => string]>([
+const UNUSUAL_ROUTES: [reason: string, path: string, change: (text: string) => string][] = [
   ['imports audit', USER, (text) => `import { audit } from './audit';\n${text}`],
   ['imports ./tracing', USER, (text) => `import './tracing';\n${text}`],
   ['exports not only GET', USER, (text) => `${text}export async function DELETE() {}\n`],
@@ -142,12 +143,17 @@ test.each<[reason: string, path: string, change: (text: string) => string]>([
     CHECKOUT,
     (text) => text.replace('{ setSession }', '{ setSession, type Mailer }'),
   ],
-])('a route that %s stays as it is: %s', async (reason, path, change) => {
-  const shown = await diffOf({ [path]: change(STARTER_FILES[path] ?? '') });
-  expect(shown).toContain(`${path} stays as it is, because it ${reason}`);
-  expect(shown).not.toContain(`+++ ${path}`);
-  expect(shown).toContain('+++ lib/instep.ts');
-});
+];
+
+test.each(someOf(3, UNUSUAL_ROUTES))(
+  'a route that %s stays as it is: %s',
+  async (reason, path, change) => {
+    const shown = await diffOf({ [path]: change(STARTER_FILES[path] ?? '') });
+    expect(shown).toContain(`${path} stays as it is, because it ${reason}`);
+    expect(shown).not.toContain(`+++ ${path}`);
+    expect(shown).toContain('+++ lib/instep.ts');
+  },
+);
 
 test('an app without a checkout route, without an alias and in src has the same code', async () => {
   const moved = Object.entries(STARTER_FILES).filter(([path]) => path.startsWith('app/'));
@@ -177,7 +183,7 @@ test.each([['--serverless'], ['vercel.json']])(
   },
 );
 
-test.each([
+const NEXT_CONFIGS: [text: string, isFound: boolean][] = [
   ['module.exports = {\n  reactStrictMode: true,\n};\n', true],
   [
     "/** @type {import('next').NextConfig} */\nconst config = {};\n\nexport default withPlugins(config);\n",
@@ -188,29 +194,39 @@ test.each([
   ['export default async () => ({});\n', false],
   ['const nextConfig = { async rewrites() { return []; } };\nexport default nextConfig;\n', false],
   ['const one = {\n};\nconst two = {\n};\nexport default merge(one, two);\n', false],
-])('finds the place for the rewrites in %j: %s', async (text, isFound) => {
-  const folder = createStarterApp(VARIABLES, { 'next.config.ts': null, 'next.config.mjs': text });
-  const { stdout } = await init(folder, '--beside');
-  expect(stdout.includes('+++ next.config.mjs')).toBe(isFound);
-  expect(stdout.includes('next.config.mjs stays as it is')).toBe(!isFound);
-});
+];
 
-test.each([
+test.each(someOf(2, NEXT_CONFIGS))(
+  'finds the place for the rewrites in %j: %s',
+  async (text, isFound) => {
+    const folder = createStarterApp(VARIABLES, { 'next.config.ts': null, 'next.config.mjs': text });
+    const { stdout } = await init(folder, '--beside');
+    expect(stdout.includes('+++ next.config.mjs')).toBe(isFound);
+    expect(stdout.includes('next.config.mjs stays as it is')).toBe(!isFound);
+  },
+);
+
+const VARIABLE_FILES = [
   ['CRLF', VARIABLES.replaceAll('\n', '\r\n')],
   ['CRLF in one line', VARIABLES.replace('\n', '\r\n')],
   ['no last newline', VARIABLES.trimEnd()],
   ['quotes and export', VARIABLES.replace(/POSTGRES_URL=(.*)/, 'export POSTGRES_URL="$1"')],
-])('.env with %s is restored byte for byte', async (_, variables) => {
-  const folder = createStarterApp(variables);
-  expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
-  const added = filesOf(folder)['.env'] ?? '';
-  expect(added).toBe(`PORT=3010${/(?<!\r)\n/.test(variables) ? '\n' : '\r\n'}${variables}`);
-  expect(filesOf(folder)['.instep-init.json']).not.toMatch(/postgres:|canary/);
-  const shown = await runInstep(['tables', '--json'], {}, folder);
-  expect(shown).toMatchObject({ code: 0 });
-  await init(folder, '--undo', '--yes');
-  expect(filesOf(folder)['.env']).toBe(variables);
-});
+] as const;
+
+test.each(someOf(1, VARIABLE_FILES))(
+  '.env with %s is restored byte for byte',
+  async (_, variables) => {
+    const folder = createStarterApp(variables);
+    expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
+    const added = filesOf(folder)['.env'] ?? '';
+    expect(added).toBe(`PORT=3010${/(?<!\r)\n/.test(variables) ? '\n' : '\r\n'}${variables}`);
+    expect(filesOf(folder)['.instep-init.json']).not.toMatch(/postgres:|canary/);
+    const shown = await runInstep(['tables', '--json'], {}, folder);
+    expect(shown).toMatchObject({ code: 0 });
+    await init(folder, '--undo', '--yes');
+    expect(filesOf(folder)['.env']).toBe(variables);
+  },
+);
 
 test('variables that exist are never changed, and .env.local is read as in Next.js', async () => {
   const local = `DATABASE_URL=${url.href}\nPORT=4000\n`;
@@ -260,7 +276,7 @@ test('refuses a database without tables with the migration command of the app', 
       '`npx prisma migrate deploy`',
     ],
   ];
-  for (const [files, command] of cases) {
+  for (const [files, command] of someOf(1, cases)) {
     const folder = createStarterApp(variables, files);
     const { code, stderr } = await init(folder, '--beside', '--yes');
     expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining(command) });
@@ -408,7 +424,7 @@ const nodeApp = (framework: string, path: string, text: string): string => {
   return folder;
 };
 
-test.each(Object.entries(SERVERS))(
+test.each(someOf(1, Object.entries(SERVERS)))(
   '--inside connects a plain %s app, and --undo reverses it',
   async (framework, text) => {
     const folder = nodeApp(framework, 'src/server.js', text);
@@ -428,7 +444,7 @@ test('--inside connects a CommonJS app under the name of its object', async () =
   expect(stdout).toContain('+server.use(instep);');
 });
 
-test.each([
+const UNKNOWN_CODE = [
   ['nowhere', 'Express', 'export const nothing = 1;\n'],
   [
     'is not known',
@@ -442,12 +458,17 @@ test.each([
   ],
   ['has a route', 'Fastify', `${SERVERS.Fastify}\napp.post('/api/stripe/webhook', webhook);\n`],
   ['src/app.ts, src/app.ts', 'Express', `${SERVERS.Express}const other = express();\n`],
-])('code that %s (%s) stays as it is, with the lines to add', async (reason, framework, text) => {
-  const { stdout } = await init(nodeApp(framework, 'src/app.ts', text), '--inside', '--yes');
-  expect(stdout).toContain(reason);
-  expect(stdout).toContain(`    ${MOUNTS[framework as keyof typeof MOUNTS].importLine}`);
-  expect(stdout).not.toContain('+++ src/app.ts');
-});
+] as const;
+
+test.each(someOf(2, UNKNOWN_CODE))(
+  'code that %s (%s) stays as it is, with the lines to add',
+  async (reason, framework, text) => {
+    const { stdout } = await init(nodeApp(framework, 'src/app.ts', text), '--inside', '--yes');
+    expect(stdout).toContain(reason);
+    expect(stdout).toContain(`    ${MOUNTS[framework as keyof typeof MOUNTS].importLine}`);
+    expect(stdout).not.toContain('+++ src/app.ts');
+  },
+);
 
 test('an app without a known framework gets what its proxy has to do, and asks before the schema', async () => {
   const { database, url } = await createDatabase();

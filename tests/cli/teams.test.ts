@@ -11,6 +11,7 @@ import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
+import { someOf } from '../support/test-length.ts';
 
 const { database, url } = await createDatabase();
 afterAll(() => database.close());
@@ -181,12 +182,17 @@ test('grants a plan until a time, and revokes it', async () => {
   expect(again).toMatchObject({ code: 1, stderr: 'instep: the team has no grant [NO_GRANT]\n' });
 });
 
-test.each(['2020-01-01', '2h', 'tomorrow'])('a grant can not end at %s', async (until) => {
-  const wrong = await team('grant', '1', '--plan', 'x', '--reason', 'x', '--until', until);
-  expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('in the future') });
-});
+test.each(someOf(1, ['2020-01-01', '2h', 'tomorrow']))(
+  'a grant can not end at %s',
+  async (until) => {
+    const wrong = await team('grant', '1', '--plan', 'x', '--reason', 'x', '--until', until);
+    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('in the future') });
+  },
+);
 
-test.each(['show 4711', 'access 4711', 'unlink 4711', 'link 4711 --customer cus_nobody'])(
+const OF_NOBODY = ['show 4711', 'link 4711 --customer cus_nobody', 'access 4711', 'unlink 4711'];
+
+test.each(someOf(2, OF_NOBODY))(
   '%s for an unknown team exits with 1 and one line',
   async (command) => {
     expect(await team(...command.split(' '))).toEqual({

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { runInstep } from '../support/process/instep-process.ts';
+import { someOf } from '../support/test-length.ts';
 
-test.concurrent.each([
+const WRONG = [
   ['no command', '', /Usage: instep/],
   ['an unknown command', 'sevre', /unknown command 'sevre'/],
   ['an unknown option', 'serve --port 1', /unknown option '--port'/],
@@ -24,10 +25,15 @@ test.concurrent.each([
   ['an age without a unit', 'events prune --older-than 90', /must be a duration such as 90d/],
   ['an age of zero', 'events prune --older-than 0d', /must be a duration such as 90d/],
   ['an invalid number', 'events list --limit +1', /'\+1' is invalid.*whole number from 1/],
-])('%s exits with 2 and points to --help', async (_, command, message) => {
-  const { code, stdout, stderr } = await runInstep(command.split(' ').filter((word) => word));
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(message);
-  expect(stderr).toMatch(/--help/);
-  expect(stderr).not.toMatch(/^\s+at /m);
-});
+] as const;
+
+test.concurrent.each(someOf(7, WRONG))(
+  '%s exits with 2 and points to --help',
+  async (_, command, message) => {
+    const { code, stdout, stderr } = await runInstep(command.split(' ').filter((word) => word));
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toMatch(message);
+    expect(stderr).toMatch(/--help/);
+    expect(stderr).not.toMatch(/^\s+at /m);
+  },
+);

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
+import { repetitions } from '../support/test-length.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../simulation/dist/simulation/main.js', import.meta.url));
 
@@ -15,9 +16,16 @@ async function simulate(...args: readonly string[]): Promise<Record<string, unkn
 }
 
 test('gives the same result on any number of threads', async () => {
-  const options = ['--seed', '7', '--seeds', '11', '--deliveries', '5000'];
+  const options = [
+    '--seed',
+    '7',
+    '--seeds',
+    '11',
+    '--deliveries',
+    String(repetitions(1_000, 5_000)),
+  ];
   const [one, three, many] = await Promise.all(
-    ['1', '3', '40'].map((threads) => simulate(...options, '--threads', threads)),
+    ['1', '3', '12'].map((threads) => simulate(...options, '--threads', threads)),
   );
   expect(one).toMatchObject({ seeds: 11, divergences: 0 });
   expect(three).toEqual(one);

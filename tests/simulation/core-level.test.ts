@@ -8,8 +8,8 @@ import { repetitions } from '../support/test-length.ts';
 
 const OPTIONS: LevelOptions = {
   firstSeed: 1,
-  seeds: repetitions(50, 150),
-  deliveries: repetitions(20_000, 150_000),
+  seeds: repetitions(20, 150),
+  deliveries: repetitions(8_000, 150_000),
   planSelection: null,
   faults: DEFAULT_FAULTS,
 };

@@ -8,7 +8,7 @@ import { runStoreLevel } from '../../simulation/store/store-level.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { repetitions } from '../support/test-length.ts';
 
-const DELIVERIES = repetitions(1_000, 4_000);
+const DELIVERIES = repetitions(400, 4_000);
 
 test('every team is correct with several ingest pipelines and maintenance on one database', {
   timeout: 400_000,
@@ -17,7 +17,7 @@ test('every team is correct with several ingest pipelines and maintenance on one
   await database.close();
   const { failure, deliveries, dropped, forgotten } = await runStoreLevel({
     firstSeed: 1,
-    seeds: repetitions(30, 120),
+    seeds: repetitions(12, 120),
     deliveries: DELIVERIES,
     planSelection: null,
     faults: DEFAULT_FAULTS,

@@ -92,6 +92,15 @@ export function expectText(where: Page | Locator) {
 /** What axe finds on the page, however serious. */
 export const axeViolations = (page: Page): Promise<string[]> => violationsOf(page, 'axe.run()');
 
+/** What axe finds in the colors, for a page that has passed the other rules in another theme. */
+export const colorViolations = (page: Page): Promise<string[]> =>
+  violationsOf(
+    page,
+    `axe.run({ runOnly: { type: 'rule', values: ${JSON.stringify(OF_COLORS)} } })`,
+  );
+
+const OF_COLORS = ['color-contrast', 'link-in-text-block'];
+
 /** Controls that are smaller than 24 pixels and too close to others (WCAG 2.5.8). */
 export const targetViolations = (page: Page): Promise<string[]> =>
   violationsOf(page, "axe.run({ runOnly: { type: 'rule', values: ['target-size'] } })");

@@ -3,9 +3,6 @@ import { isList, type Json, type JsonObject } from './json.ts';
 import { haveSameFields, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
-// An order of a tie group is a row of all its events in which each one replaced what the one before it left.
-// `decidingEventOf` asks which event with an effect is the last, `latestEventOf` which one of all.
-
 /**
  * How the last event of a tie group was found: `known` from its own events or a snapshot with an effect; `inferred`
  * from the tie groups beside it or another snapshot, until a late event of those says more; `ambiguous` while it
@@ -38,9 +35,11 @@ const MAX_STEPS = 10_000;
 type Budget = { steps: number };
 
 /**
- * The last event of a tie group with an effect (docs/contract.md, rule 3); `null`: none has one. If several orders are
- * possible and differ for the team, as in a cycle from active to unpaid and back, the tie groups beside it help: each
- * begins with the values that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
+ * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect; `null`:
+ * none has one.
+ * An event comes after the one whose values it replaced. If several orders are possible and differ for the
+ * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
+ * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
 export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   const { events, lastWithoutTime, neighbors, search } = group;
@@ -50,36 +49,35 @@ export function decidingEventOf(group: TieGroup): DecidingEvent | null {
     .filter((subscription) => planAfter(subscription) !== null);
   const lastArrival = withEffect.at(-1);
   if (lastArrival === undefined) return null;
-  // In any order, the team has the same plan. Which event is the latest can still be unknown.
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
-  if (isOnePlan) return { subscription: lastArrival, order: certaintyOfLatestStatus(group) };
+  if (isOnePlan) return { subscription: lastArrival, order: orderOfLatest(group) };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
     return { subscription: snapshot.subscription, order: 'known' };
   }
   const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
-  const orders = possibleOrders(withoutSnapshots(events), budget);
-  const known = lastIfSamePlanInAll(orders);
-  if (known !== null) return { subscription: known, order: 'known' };
+  const possible = possibleOrders(withoutSnapshots(events), budget);
+  const last = lastIfSamePlan(possible);
+  if (last !== null) return { subscription: last, order: 'known' };
 
-  const inferred = lastIfSamePlanInAll(ordersBetweenNeighbors(events, neighbors(), budget));
+  const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
   if (inferred !== null) return { subscription: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
   if (budget.steps < 0) search.isGivenUp = true;
   if (snapshot === undefined) return { subscription: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
-  const shown = lastAsInSnapshot(snapshot, orders, changedNames(events));
+  const shown = lastShownBy(snapshot, possible, changedNames(events));
   return { subscription: shown ?? lastArrival, order: 'inferred' };
 }
 
-/** How the latest status of a tie group was found, in which all events with an effect mean the same for the team. */
-function certaintyOfLatestStatus(group: TieGroup): OrderCertainty {
+/** How the latest status of a tie group was found, where all its events mean the same for the team. */
+function orderOfLatest(group: TieGroup): OrderCertainty {
   const { events } = group;
   if (hasOneStatus(events) || events.some((event) => isCompleteSnapshot(event, events))) {
     return 'known';
   }
-  const { orders, isKnown } = ordersForLatest(group);
+  const { orders, isKnown } = latestOrders(group);
   if (isKnown) return 'known';
   return new Set(orders.map(({ last }) => last.subscription.status)).size === 1
     ? 'inferred'
@@ -90,11 +88,11 @@ const hasOneStatus = (events: Events) =>
   new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 
 /** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
-function ordersForLatest({ events, neighbors, search }: TieGroup) {
+function latestOrders({ events, neighbors, search }: TieGroup) {
   const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
   const own = possibleOrders(withoutSnapshots(events), budget);
   const isKnown = new Set(own.map(({ last }) => last)).size === 1;
-  const inferred = isKnown ? [] : ordersBetweenNeighbors(events, neighbors(), budget);
+  const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
   if (budget.steps < 0) search.isGivenUp = true;
   return { orders: inferred.length > 0 ? inferred : own, isKnown };
 }
@@ -114,20 +112,19 @@ export function latestEventOf(group: TieGroup, deciding: SubscriptionState | nul
   const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus(events) };
-  const { orders, isKnown } = ordersForLatest(group);
+  const { orders, isKnown } = latestOrders(group);
 
-  const isOfDecidingSecond = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
-  const decides = (subscription: SubscriptionState | null) =>
-    haveSameFields(subscription, isOfDecidingSecond ? deciding : null);
+  const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
+  const decides = (event: SubscriptionState | null) =>
+    haveSameFields(event, isIn ? deciding : null);
   const lastOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
-  // The best evidence first.
-  const candidates = [
+  const possible = [
     lastOf(orders.filter(({ lastWithEffect }) => decides(lastWithEffect))),
     events.filter(({ subscription }) => decides(subscription)),
     lastOf(orders),
     events,
   ];
-  const [latest] = (candidates.find(({ length }) => length > 0) ?? events).toSorted(byKey);
+  const [latest] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
   if (latest === undefined) throw new RangeError('a tie group has an event');
   return { latest, isSettled: isKnown && hasOneStatus(events) };
 }
@@ -150,13 +147,13 @@ function withoutSnapshots(events: Events): ParsedEvent[] {
  * The last event that left the subscription as a snapshot without an effect shows it: in all members that
  * changed, or in all but the status, which may have changed afterward.
  */
-function lastAsInSnapshot(
+function lastShownBy(
   snapshot: ParsedEvent,
   possible: readonly EventOrder[],
   changed: readonly string[],
 ): SubscriptionState | null {
   const asShown = (names: readonly string[]) =>
-    lastIfSamePlanInAll(
+    lastIfSamePlan(
       possible.filter(({ last }) =>
         names.every((name) => isSame(memberOf(snapshot.object, name), memberOf(last.object, name))),
       ),
@@ -165,7 +162,7 @@ function lastAsInSnapshot(
 }
 
 /** The orders that fit the last events of the earlier tie groups, and the first event of the next one. */
-function ordersBetweenNeighbors(
+function ordersBetween(
   events: Events,
   { earlier, next }: Neighbors,
   budget: Budget,
@@ -173,9 +170,9 @@ function ordersBetweenNeighbors(
   let before: Events = [];
   for (const group of earlier) before = ordersAfter(before, group, budget).map(({ last }) => last);
   const orders = ordersAfter(before, events, budget);
-  const nextEvents = withoutSnapshots(next);
+  const nextChanges = withoutSnapshots(next);
   const fitting = orders.filter(
-    ({ last }) => possibleOrders(nextEvents, budget, [last]).length > 0,
+    ({ last }) => possibleOrders(nextChanges, budget, [last]).length > 0,
   );
   if (budget.steps < 0) return [];
   return fitting.length > 0 ? fitting : orders;
@@ -183,23 +180,23 @@ function ordersBetweenNeighbors(
 
 /** The orders after one of the events `before`, or all orders if an event in between is missing. */
 function ordersAfter(before: Events, events: Events, budget: Budget): readonly EventOrder[] {
-  const own = withoutSnapshots(events);
-  const orders = possibleOrders(own, budget, before);
-  return orders.length > 0 ? orders : possibleOrders(own, budget);
+  const changes = withoutSnapshots(events);
+  const orders = possibleOrders(changes, budget, before);
+  return orders.length > 0 ? orders : possibleOrders(changes, budget);
 }
 
-/** An order of some or all of the events. */
+/** Some or all of the events in an order in which each fits the one before it. */
 type EventOrder = {
   readonly last: ParsedEvent;
   readonly lastWithEffect: SubscriptionState | null;
-  /** The events without a place so far: a bit for each. */
-  readonly unplaced: number;
+  /** The events that have no place yet: a bit for each. */
+  readonly left: number;
   /** The events that can come next: a bit for each. */
   readonly successors: number;
 };
 
 /** The last event with an effect, if all these orders mean the same for the team. */
-function lastIfSamePlanInAll(orders: readonly EventOrder[]): SubscriptionState | null {
+function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null {
   const first = orders[0]?.lastWithEffect ?? null;
   const isOnePlan = orders.every(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, first));
   return isOnePlan ? first : null;
@@ -219,32 +216,32 @@ function possibleOrders(events: Events, budget: Budget, before: Events = []): Ev
   }));
   const orders = new Map<string, EventOrder>();
 
-  function extend({ lastWithEffect, unplaced, successors }: Omit<EventOrder, 'last'>): void {
+  function extend({ lastWithEffect, left, successors }: Omit<EventOrder, 'last'>): void {
     for (const step of steps) {
-      if ((unplaced & successors & step.bit) === 0) continue;
+      if ((left & successors & step.bit) === 0) continue;
       budget.steps -= 1;
       const { subscription } = step.event;
       const longer = {
         last: step.event,
         lastWithEffect: planAfter(subscription) === null ? lastWithEffect : subscription,
-        unplaced: unplaced & ~step.bit,
+        left: left & ~step.bit,
         successors: step.successors,
       };
       const index = events.findIndex((event) => event.subscription === longer.lastWithEffect);
-      orders.set(`${longer.unplaced} ${step.bit} ${index}`, longer);
+      orders.set(`${longer.left} ${step.bit} ${index}`, longer);
     }
   }
 
   const canStart = (event: ParsedEvent) =>
     before.length === 0 || before.some((one) => canFollow(event, one, names));
-  const unplaced = bitsWhere(events, () => true);
-  extend({ lastWithEffect: null, unplaced, successors: bitsWhere(events, canStart) });
+  const left = bitsWhere(events, () => true);
+  extend({ lastWithEffect: null, left, successors: bitsWhere(events, canStart) });
   // The loop also visits the orders that it adds.
   for (const order of orders.values()) {
     if (budget.steps < 0) return [];
     extend(order);
   }
-  return [...orders.values()].filter(({ unplaced }) => unplaced === 0);
+  return [...orders.values()].filter(({ left }) => left === 0);
 }
 
 /** A number with a bit for each of the events that match. */
