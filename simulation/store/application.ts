@@ -98,7 +98,7 @@ export class Application {
     }
   }
 
-  #link(): Promise<boolean> {
+  #link(): Promise<string | null> {
     const options = { planSelection: this.#planSelection };
     return this.#database.transaction((query) =>
       linkTeam(query, this.#teamId, this.#history.customerId, options),

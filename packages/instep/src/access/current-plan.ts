@@ -8,8 +8,7 @@ import {
   teamPlan,
 } from '../core/plan-selection.ts';
 import { isSamePlan, NO_PLAN } from '../core/transition.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import { DatabaseRefused, databaseError } from '../postgres/errors.ts';
+import { type Database, type Query, unlessRefused } from '../postgres/database.ts';
 import { closeGrant, readOpenGrant } from '../postgres/statements/grants.ts';
 import {
   lockAvailableTeam,
@@ -20,7 +19,7 @@ import {
 } from '../postgres/statements/lock-teams.ts';
 import { noteNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type PlanWrite, type Team, writePlans } from '../postgres/statements/teams.ts';
+import { type Team, writePlans } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -65,26 +64,17 @@ export async function writeCurrentPlan(
   // A plan without a subscription is what the former customer has left.
   const ofCustomer = decidingEvents.size === 0 ? (former ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
-  await writeWithName(query, { team, shouldBe, changedBy: { cause, operator } }, isGranted);
+  const write = { team, shouldBe, changedBy: { cause, operator } } as const;
+  if (isGranted || shouldBe.planName === null) await writePlans(query, [write]);
+  else if (!(await unlessRefused(query, () => writePlans(query, [write])))) {
+    // The application's column may be too short for the name.
+    await writePlans(query, [{ ...write, shouldBe: { ...shouldBe, planName: null } }]);
+  }
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await noteNamelessProducts(query, [providerProductId]);
   }
   return { isChanged: true, isGranted };
-}
-
-/** Without the name of a subscription's plan if the application refuses it: its column may be too short. */
-async function writeWithName(query: Query, write: PlanWrite, isGranted: boolean): Promise<void> {
-  const { shouldBe } = write;
-  if (isGranted || shouldBe.planName === null) return await writePlans(query, [write]);
-  await query('savepoint before_name');
-  try {
-    await writePlans(query, [write]);
-  } catch (error) {
-    if (!(databaseError(error) instanceof DatabaseRefused)) throw error;
-    await query('rollback to savepoint before_name');
-    await writePlans(query, [{ ...write, shouldBe: { ...shouldBe, planName: null } }]);
-  }
 }
 
 /**
@@ -112,52 +102,32 @@ export async function settleTeam(
 }
 
 /**
- * Links a team to a customer in a transaction, unless it has another customer that must not be replaced. The row gets the
- * customer's plan in the same change. Returns whether it was linked.
+ * Gives a team a customer or none (`null`) in a transaction, and in the same change of its row the plan that it has then.
+ * Returns the customer that it has: another one if that must not be replaced.
  *
  * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
  */
 export async function linkTeam(
   query: Query,
   id: ApplicationId,
-  customerId: string,
-  { canReplace = true, ...options }: CurrentPlanOptions & { readonly canReplace?: boolean },
-): Promise<boolean> {
+  customerId: string | null,
+  { canReplace = () => true, ...options }: LinkOptions,
+): Promise<string | null> {
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
-  const isOther = team.customerId !== null && team.customerId !== customerId;
-  if (isOther && !canReplace) return false;
-  await changeCustomer(query, team, customerId, { ...options, isForced: isOther });
-  return true;
-}
-
-/**
- * Takes the customer away from a team in a transaction, and with it the plan.
- *
- * @throws DatabaseRefused when the team has another customer, or the application refuses or skips the update
- */
-export async function unlinkTeam(
-  query: Query,
-  id: ApplicationId,
-  customerId: string,
-  options: CurrentPlanOptions,
-): Promise<void> {
-  const team = await lockTeam(query, id, 'update');
-  if (team?.customerId !== customerId) throw notLinked();
-  await changeCustomer(query, team, null, { ...options, isForced: true });
-}
-
-async function changeCustomer(
-  query: Query,
-  team: Team,
-  customerId: string | null,
-  options: WriteOptions,
-): Promise<void> {
-  await setCustomer(query, team.id, customerId);
+  const { customerId: former } = team;
+  const isForced = former !== null && former !== customerId;
+  if (isForced && !canReplace(former)) return former;
+  await setCustomer(query, id, customerId);
   // The locks of all its teams guard the customer's subscriptions.
   if (customerId !== null) await lockTeams(query, [customerId]);
   const grant = await readOpenGrant(query, team.id);
-  const linked = { ...team, customerId };
   const grants = { before: grant, after: grant };
-  await writeCurrentPlan(query, linked, grants, { ...options, former: team.customerId });
+  await writeCurrentPlan(query, { ...team, customerId }, grants, { ...options, isForced, former });
+  return customerId;
 }
+
+type LinkOptions = CurrentPlanOptions & {
+  /** Whether a team that has this customer can lose it; any by default. */
+  readonly canReplace?: (customerId: string) => boolean;
+};

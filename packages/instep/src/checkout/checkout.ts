@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';
-import type { Json, JsonObject } from '../core/json.ts';
+import type { JsonObject } from '../core/json.ts';
 import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
@@ -43,7 +43,11 @@ export type CheckoutServices = ReconcileServices & {
 };
 
 /** The parts of a Checkout Session that can name its team. */
-export type CheckoutOf = Pick<CompleteCheckout, 'clientReferenceId' | 'customerId' | 'metadata'>;
+export type CheckoutOf = {
+  readonly clientReferenceId: string | null;
+  readonly customerId: string;
+  readonly metadata: Readonly<Record<string, string>>;
+};
 
 export type CompleteCheckoutRequest = {
   /** The team that paid, or a function that finds it. Never an id from the browser alone. */
@@ -78,14 +82,12 @@ async function complete(
   // Without an answer, only the id of a team that is linked already leads to the customer.
   const customerOf = async () =>
     typeof teamOf === 'function' ? null : ((await findTeam(services, teamOf))?.customerId ?? null);
-  const { checkout, listed, snapshots } = await retrieveCheckout(sessionId, services, customerOf);
-  const { customerId, clientReferenceId, metadata } = checkout;
-  const teamId =
-    typeof teamOf === 'function'
-      ? await teamOf({ customerId, clientReferenceId, metadata })
-      : teamOf;
+  const retrieved = await retrieveCheckout(sessionId, services, customerOf);
+  const { checkout, metadataOfBoth, listed, snapshots } = retrieved;
+  const { customerId } = checkout;
+  const teamId = typeof teamOf === 'function' ? await teamOf(checkout) : teamOf;
   const team = await requireTeam(services, teamId);
-  await checkMetadata(services, checkout, team.id);
+  await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
     const linking = { linkTo: team.id, changeCause: 'snapshot' } as const;
     const [result] = await services.ingest(snapshots.map((one) => ({ ...one, ...linking })));
@@ -158,13 +160,13 @@ async function retrieveCheckout(
   if (answer === null) throw incomplete('Stripe knows no such Checkout Session');
   const { answeredSeconds } = answer;
   const tookMs = performance.now() - startedAtMs;
-  const checkout = readCheckoutSession(answer.body);
-  if (checkout === null) throw incomplete('the session is not complete, or has no subscription');
+  const read = readCheckoutSession(answer.body);
+  if (read === null) throw incomplete('the session is not complete, or has no subscription');
   const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, now());
-  const listed = parseListedSubscription(checkout.subscription, asOfSeconds);
+  const listed = parseListedSubscription(read.subscription, asOfSeconds);
   if (listed === null) throw incomplete('its subscription can not be read');
   const seconds = Math.min(secondsOf(listed), answeredSeconds ?? asOfSeconds);
-  return { checkout, listed, snapshots: snapshotOf({ listed, seconds }, services) };
+  return { ...read, listed, snapshots: snapshotOf({ listed, seconds }, services) };
 }
 
 /** How long after the beginning of its subscription a page is still the first one after the checkout. */
@@ -209,11 +211,11 @@ const incomplete = (message: string) => new SyncFailed('CHECKOUT_NOT_COMPLETE', 
 /** @throws SyncFailed if the metadata of the session or of the subscription names another team */
 async function checkMetadata(
   { database: { query }, linkByMetadata }: CheckoutServices,
-  { metadata, subscriptionMetadata }: CompleteCheckout,
+  metadataOfBoth: readonly CheckoutOf['metadata'][],
   teamId: ApplicationId,
 ): Promise<void> {
-  for (const one of [metadata, subscriptionMetadata]) {
-    const named = teamNamedIn({ metadata: one }, linkByMetadata ?? TEAM_KEY);
+  for (const metadata of metadataOfBoth) {
+    const named = teamNamedIn({ metadata }, linkByMetadata ?? TEAM_KEY);
     if (named !== null && (await isIdOfAnother(query, teamId, named))) {
       const message = `the metadata of the checkout names team ${named}, not team ${teamId}`;
       throw new SyncFailed('CHECKOUT_OF_ANOTHER_TEAM', message);
@@ -277,37 +279,23 @@ async function decideParkedEvents(
   for await (const _ of replayParkedEvents(customerId, { ingest, query }));
 }
 
-const metadata = v.optional(v.nullable(v.record(v.string(), v.string())), null);
+const metadata = v.nullish(v.record(v.string(), v.string()), {});
 
 const sessionShape = v.object({
   status: v.literal('complete'),
   mode: v.literal('subscription'),
   customer: v.string(),
-  client_reference_id: v.optional(v.nullable(v.string()), null),
+  client_reference_id: v.nullish(v.string(), null),
   metadata,
   subscription: v.object({ metadata }),
 });
 
-/** A checkout that is complete, and has begun a subscription. */
-type CompleteCheckout = {
-  readonly customerId: string;
-  readonly clientReferenceId: string | null;
-  readonly metadata: Readonly<Record<string, string>>;
-  /** The subscription as Stripe returned it. */
-  readonly subscription: Json;
-  readonly subscriptionMetadata: Readonly<Record<string, string>>;
-};
-
 /** Reads a Checkout Session with its subscription; `null` if it is not complete or began no subscription. */
-function readCheckoutSession(session: JsonObject): CompleteCheckout | null {
+function readCheckoutSession(session: JsonObject) {
   const parsed = v.safeParse(sessionShape, session);
   if (!parsed.success) return null;
-  const { customer, client_reference_id, metadata, subscription } = parsed.output;
-  return {
-    customerId: customer,
-    clientReferenceId: client_reference_id,
-    metadata: metadata ?? {},
-    subscription: session.subscription ?? null,
-    subscriptionMetadata: subscription.metadata ?? {},
-  };
+  const { customer: customerId, client_reference_id: clientReferenceId, metadata } = parsed.output;
+  const checkout: CheckoutOf = { customerId, clientReferenceId, metadata };
+  const metadataOfBoth = [metadata, parsed.output.subscription.metadata];
+  return { checkout, metadataOfBoth, subscription: session.subscription ?? null };
 }

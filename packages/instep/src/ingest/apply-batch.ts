@@ -9,8 +9,7 @@ import {
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import type { AtCommit, Query } from '../postgres/database.ts';
-import { DatabaseBusy, databaseError, nextStepAfter } from '../postgres/errors.ts';
+import { type AtCommit, type Query, unlessRefused } from '../postgres/database.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
   deleteRepeated,
@@ -144,9 +143,12 @@ async function linkByMetadata(
   const linked: string[] = [];
   const locked: string[] = [];
   for (const [customerId, teamId] of namedTeams) {
-    const result = await tryToLink(query, teamId, customerId);
-    if (result === 'linked') linked.push(customerId);
-    if (result === 'locked') locked.push(customerId);
+    // The event is stored in any case.
+    await unlessRefused(query, async () => {
+      const result = await linkAvailableTeam(query, teamId, customerId);
+      if (result === 'linked') linked.push(customerId);
+      if (result === 'locked') locked.push(customerId);
+    });
   }
   if (linked.length === 0) return { teams: [], lockedCustomerIds: new Set(locked) };
   const { teams, lockedCustomerIds } = await lockAvailableTeams(query, linked);
@@ -170,19 +172,6 @@ function teamsNamedIn(events: readonly ReceivedEvent[], key: string): ReadonlyMa
     }
   }
   return namedTeams;
-}
-
-/** Links a team, unless the application refuses it: the event is stored in any case. */
-async function tryToLink(query: Query, teamId: string, customerId: string) {
-  await query('savepoint before_link');
-  try {
-    return await linkAvailableTeam(query, teamId, customerId);
-  } catch (error) {
-    const cause = databaseError(error);
-    if (cause instanceof DatabaseBusy || nextStepAfter(cause) !== 'blame the event') throw error;
-    await query('rollback to savepoint before_link');
-    return null;
-  }
 }
 
 /** These statements are sent right behind the lock, and run once it is held. */

@@ -1,4 +1,4 @@
-import { linkTeam, unlinkTeam } from '../access/current-plan.ts';
+import { linkTeam } from '../access/current-plan.ts';
 import { type GrantRequest, setGrant } from '../access/grants.ts';
 import {
   dismissParkedEvents,
@@ -175,11 +175,13 @@ async function linkAndReplay(
 ): Promise<Outcome> {
   const linked = { code: 'linked', teamId, customerId, former } as const;
   try {
-    const first = await context.inTransaction(async (query) =>
-      (await linkTeam(query, teamId, customerId, { ...context, canReplace }))
+    const first = await context.inTransaction(async (query) => {
+      const options = { ...context, canReplace: () => canReplace };
+      const has = await linkTeam(query, teamId, customerId, options);
+      return has === customerId
         ? done({ ...linked, outcomes: null })
-        : failed({ code: 'has-another-customer', teamId, customerId: former }),
-    );
+        : failed({ code: 'has-another-customer', teamId, customerId: has });
+    });
     if (!first.isDone) return first;
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
@@ -228,17 +230,16 @@ async function unlink(
   }
   try {
     return await inTransaction(async (query) => {
-      await unlinkTeam(query, teamId, customerId, context);
-      return done({ code: 'unlinked', teamId, customerId });
+      const options = { ...context, canReplace: (has: string) => has === customerId };
+      const has = await linkTeam(query, teamId, null, options);
+      return has === null
+        ? done({ code: 'unlinked', teamId, customerId })
+        : failed({ code: 'has-another-customer', teamId, customerId: has });
     });
   } catch (error) {
     if (!(error instanceof DatabaseRefused)) throw error;
     logger.warn({ err: error, teamId, customerId }, 'unlinking refused');
-    const now = await readNamedTeam(database.query, id);
-    const isSame = now === null || now.customerId === customerId;
-    return isSame
-      ? failed({ code: 'link-refused', teamId, customerId })
-      : failed({ code: 'has-another-customer', teamId, customerId: now.customerId });
+    return failed({ code: 'link-refused', teamId, customerId });
   }
 }
 

@@ -4,6 +4,7 @@ import { inSpan } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   canOthersSucceed,
+  DatabaseBusy,
   DatabaseUnavailable,
   databaseError,
   nextStepAfter,
@@ -373,6 +374,20 @@ const IN_FAILED_TRANSACTION = '25P02';
 
 /** The routine of PostgreSQL that warns. The application's own triggers can also warn. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
+
+/** Does a part of a transaction, which alone is undone if the application refuses it. Returns whether it was done. */
+export async function unlessRefused(query: Query, work: () => Promise<unknown>): Promise<boolean> {
+  await query('savepoint before_part');
+  try {
+    await work();
+    return true;
+  } catch (error) {
+    const cause = databaseError(error);
+    if (cause instanceof DatabaseBusy || nextStepAfter(cause) !== 'blame the event') throw error;
+    await query('rollback to savepoint before_part');
+    return false;
+  }
+}
 
 /**
  * Commits an empty record to the write-ahead log, which waits for the disk and for a synchronous standby like
