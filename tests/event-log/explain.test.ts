@@ -227,10 +227,10 @@ test('says for a parked event that no team is linked, or that it is about to be 
   const unlinked = explainAt(1, log, { teamIds: [] });
   expect(unlinked.plans).toBeNull();
   expect(textOf(unlinked)).toEqual([
-    'No team is linked to customer cus_1. The event is applied once a team is linked.',
+    'No team is linked to customer cus_1. The event is decided once a team is linked.',
   ]);
   expect(whyAt(1, log)).toEqual([
-    'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server applies the event within seconds.',
+    'No team was linked to the customer when the event arrived. Team 7 is linked now, and a running server decides it within seconds.',
   ]);
 });
 

@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { addTeam, countLinkedTeams, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -142,7 +142,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
         return await query(statement, values);
       };
       const older = { ...eventOf('active', 1_000), productName: null };
-      return applyBatch({ query: afterNewer, atCommit }, [older], OPTIONS);
+      return processBatch({ query: afterNewer, atCommit }, [older], OPTIONS);
     });
     expect(results).toMatchObject([{ outcome: 'stale', teamIds: [teamId] }]);
     expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
@@ -162,7 +162,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       const batches = [events, events.toReversed()].map((batch, index) =>
         pools[index]?.transaction((query, atCommit) => {
           attempts += 1;
-          return applyBatch({ query, atCommit }, batch, OPTIONS);
+          return processBatch({ query, atCommit }, batch, OPTIONS);
         }),
       );
       await Promise.all(batches);
@@ -198,7 +198,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
         eventWith({ teamId: String(teamId) }, customerId, 'active', 2_000),
       ].map((event) => ({ ...event, productName: null }));
       await store.database.transaction((query, atCommit) =>
-        applyBatch(
+        processBatch(
           { query, atCommit },
           position === 'last' ? events : events.toReversed(),
           OPTIONS,

@@ -1,6 +1,6 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
@@ -23,7 +23,7 @@ async function applyInOpenTransaction(event: ReceivedEvent): Promise<() => Promi
     isApplied = resolve;
   });
   const committed = store.openAnother().transaction(async (query, atCommit) => {
-    await applyBatch({ query, atCommit }, [{ ...event, productName: null }], OPTIONS);
+    await processBatch({ query, atCommit }, [{ ...event, productName: null }], OPTIONS);
     isApplied();
     await mayCommit;
   });

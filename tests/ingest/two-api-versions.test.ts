@@ -1,5 +1,5 @@
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { giveUpName, writeProductName } from 'instep/src/postgres/statements/products.ts';
@@ -30,7 +30,7 @@ async function parkAtOnce([one, other]: readonly [ReceivedEvent, ReceivedEvent])
   const park = (event: ReceivedEvent, then: () => Promise<unknown>) =>
     store.openAnother().transaction(async (query, atCommit) => {
       const named = { ...event, productName: null };
-      const { results } = await applyBatch({ query, atCommit }, [named], OPTIONS);
+      const { results } = await processBatch({ query, atCommit }, [named], OPTIONS);
       expect(results).toMatchObject([{ outcome: 'parked' }]);
       await then();
     });
@@ -100,7 +100,7 @@ test('a stored product name is written, whichever events are in the same batch',
     productName: null,
   }));
   await store.database.transaction((query, atCommit) =>
-    applyBatch({ query, atCommit }, batch, OPTIONS),
+    processBatch({ query, atCommit }, batch, OPTIONS),
   );
 
   const plan = { providerProductId: productId, planName: 'Pro' };

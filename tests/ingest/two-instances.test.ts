@@ -1,4 +1,4 @@
-import { applyBatch } from 'instep/src/ingest/apply-batch.ts';
+import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { IngestResult, ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { countLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
@@ -51,7 +51,7 @@ describe.each(postgresServers)('$name', (server) => {
           [events, events.toReversed()].map((batch, index) =>
             pools[index]?.transaction((query, atCommit) => {
               attempts += 1;
-              return applyBatch({ query, atCommit }, batch, OPTIONS);
+              return processBatch({ query, atCommit }, batch, OPTIONS);
             }),
           ),
         );

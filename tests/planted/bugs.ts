@@ -133,7 +133,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
   storeBug(
     'the log is read before the lock',
-    'ingest/apply-batch.ts',
+    'ingest/process-batch.ts',
     [
       '  const [available, storedBefore]',
       '  const early = await readStored(query, events, customerIds);\n  const [available, storedBefore]',

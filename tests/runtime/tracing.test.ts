@@ -200,7 +200,7 @@ describe('a batch', () => {
     const [batch, ...others] = spans.linkedWith(request);
     if (batch === undefined) throw new Error('no batch');
     expect(others).toEqual([]);
-    expect(batch.name).toBe('apply events');
+    expect(batch.name).toBe('process events');
     expect(batch.parentSpanContext).toBeUndefined();
     expect(batch.attributes).toEqual({ 'messaging.batch.message_count': 1 });
     const statements = spans.partsOf(batch);
@@ -219,13 +219,13 @@ describe('a batch', () => {
     const events = [1, 2, 3, 4].map((number) => `evt_together${number}`);
     await whileHeld(database, lockTeam(teamId), async () => {
       const first = post(eventBody({ customerId, eventId: 'evt_first' }));
-      await spans.find('apply blocked events');
-      const before = itemsIn('apply events');
+      await spans.find('process blocked events');
+      const before = itemsIn('process events');
       const rest = events.map((eventId) => post(eventBody({ customerId, eventId })));
       void Promise.allSettled([first, ...rest]);
-      await vi.waitFor(() => expect(itemsIn('apply events')).toBe(before + events.length));
+      await vi.waitFor(() => expect(itemsIn('process events')).toBe(before + events.length));
     });
-    const batch = await spans.find('apply blocked events', (span) => itemsOf(span) > 1);
+    const batch = await spans.find('process blocked events', (span) => itemsOf(span) > 1);
     expect(batch.parentSpanContext).toBeUndefined();
     await vi.waitFor(() => {
       const requests = spans.linkedWith(batch).filter(({ name }) => name === WEBHOOK);

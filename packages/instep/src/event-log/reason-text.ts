@@ -52,12 +52,12 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
       ];
     case 'no-team':
       return [
-        `No team is linked to customer ${reason.customerId}. The event is applied once a team is linked.`,
+        `No team is linked to customer ${reason.customerId}. The event is decided once a team is linked.`,
       ];
     case 'team-linked-since':
       return [
         `No team was linked to the customer when the event arrived. Team ${reason.teamIds.join(', ')} is ` +
-          'linked now, and a running server applies the event within seconds.',
+          'linked now, and a running server decides it within seconds.',
       ];
     case 'no-longer-known':
       return [

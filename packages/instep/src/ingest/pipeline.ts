@@ -18,7 +18,7 @@ import type { Logger } from '../runtime/logging.ts';
 import { pause } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { type AppliedBatch, applyBatch, type NamesWritten } from './apply-batch.ts';
+import { type NamesWritten, type ProcessedBatch, processBatch } from './process-batch.ts';
 import type { IngestResult, ReceivedEvent } from './received-event.ts';
 
 export type Ingest = IngestPipeline['ingest'];
@@ -235,7 +235,7 @@ export class IngestPipeline {
     const { maxQueued } = this.#options;
     const { maxBatch, atOnce } = QUEUES[queue];
     return new Batcher({
-      name: queue === 'ready' ? 'apply events' : `apply ${queue} events`,
+      name: queue === 'ready' ? 'process events' : `process ${queue} events`,
       run: (events) => this.#attempt(queue, events),
       maxBatch,
       atOnce,
@@ -281,23 +281,23 @@ export class IngestPipeline {
   async #commit(
     events: readonly ReceivedEvent[],
     timeoutMs: number | undefined,
-  ): Promise<AppliedBatch['results']> {
+  ): Promise<ProcessedBatch['results']> {
     const { database, planSelection, linkByMetadata = null, logger } = this.#options;
     const [event, ...others] = events;
-    let batch: AppliedBatch = { results: [], writes: [], linked: [] };
-    const apply = (namesWritten: NamesWritten) =>
+    let batch: ProcessedBatch = { results: [], writes: [], linked: [] };
+    const attempt = (namesWritten: NamesWritten) =>
       database.transaction(
         async (query, atCommit) => {
           const options = { planSelection, namesWritten, linkByMetadata };
-          batch = await applyBatch({ query, atCommit }, events, options);
+          batch = await processBatch({ query, atCommit }, events, options);
         },
         { timeoutMs },
       );
     try {
-      await apply('everywhere').catch(async (error: unknown) => {
+      await attempt('everywhere').catch(async (error: unknown) => {
         if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
         // The application's column may be too short for the name, and a plan must never wait for its name.
-        await apply(isUntranslatable(error) ? 'nowhere' : 'not in teams');
+        await attempt(isUntranslatable(error) ? 'nowhere' : 'not in teams');
         logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
       });
     } catch (error) {

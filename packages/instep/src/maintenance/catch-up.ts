@@ -27,7 +27,7 @@ type CatchUpOptions = {
   readonly nonce: () => string;
   /**
    * Compares a customer's teams with Stripe, and repairs them. Returns false if the key lacks permission for
-   * that. By default, listed events are applied without a comparison.
+   * that. By default, listed events are ingested without a comparison.
    */
   readonly compareCustomer?: (customerId: string, signal: AbortSignal) => Promise<boolean>;
   /** Whether the first run can begin: listed events say little about teams that were never compared. */

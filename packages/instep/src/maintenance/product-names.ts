@@ -35,7 +35,7 @@ const SHARE = 0.05;
 const SEVERAL_TIMEOUT_MS = 500;
 
 /** How many teams did not get a name: the database refused it, or the team was locked. */
-type Applied = { refused: number; left: number };
+type Written = { refused: number; left: number };
 
 /**
  * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
@@ -51,7 +51,7 @@ export async function lookUpProductNames(
   async function applyTo(
     teamIds: readonly ApplicationId[],
     product: UnappliedName,
-  ): Promise<Applied> {
+  ): Promise<Written> {
     const { productId, name } = product;
     try {
       const timeoutMs = teamIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;

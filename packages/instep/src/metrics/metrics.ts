@@ -75,7 +75,7 @@ function createSeries() {
     ),
     batchDurations: new Histogram(
       'instep_batch_duration_seconds',
-      'Duration of the transactions that apply events, by queue.',
+      'Duration of the transactions that process events, by queue.',
       [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5],
     ),
     apiCalls: new Histogram(

@@ -12,7 +12,7 @@ import {
   readPlanSelection,
   readWebhookSecrets,
 } from '../../config/config.ts';
-import { applyBatch } from '../../ingest/apply-batch.ts';
+import { processBatch } from '../../ingest/process-batch.ts';
 import { readLinkedTeams } from '../../postgres/statements/teams.ts';
 import { recognizeTables } from '../../postgres/tables/recognize-tables.ts';
 import { InstepError } from '../../runtime/errors.ts';
@@ -266,7 +266,7 @@ async function tryEvent(): Promise<string> {
     const [result = 'locked'] = await database.transaction(async (query, atCommit) => {
       await query('savepoint before_event');
       const options = { planSelection, namesWritten: 'everywhere' as const };
-      const { results } = await applyBatch({ query, atCommit }, events, options);
+      const { results } = await processBatch({ query, atCommit }, events, options);
       // In its place in the pipeline, after all statements of the event. If one has failed, the commit throws.
       await query('rollback to savepoint before_event');
       return results;

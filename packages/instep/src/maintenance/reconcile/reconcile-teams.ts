@@ -68,7 +68,7 @@ export async function reconcileTeams(
   const isDismissed = ({ team }: Drift) => dismissals.has(String(team.id));
   const open = found.filter((drift) => !isDismissed(drift));
   const repairs = options.isDryRun ? null : await repairAll(open, listed, options, signal);
-  if (!options.isDryRun) await applyOtherStatuses(teams, listed, options);
+  if (!options.isDryRun) await ingestOtherStatuses(teams, listed, options);
   const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
   const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
   for (const drift of drifts)
@@ -233,8 +233,8 @@ const changedByReconciliation = ({ operator }: ReconcileOptions): ChangedBy => (
   operator: operator ?? null,
 });
 
-/** Applies the statuses that change no plan, and so are no drift. They count for the access. */
-async function applyOtherStatuses(
+/** Ingests the statuses that change no plan, and so are no drift. They count for the access. */
+async function ingestOtherStatuses(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
@@ -257,7 +257,7 @@ async function applyOtherStatuses(
       try {
         await ingest(snapshotOf({ listed: one, seconds }, options));
       } catch (err) {
-        // As in a repair: the others are still applied.
+        // As in a repair: the others are still ingested.
         if (!canOthersSucceed(err)) throw err;
         logger.error({ customerId: one.customerId, err }, 'status not applied');
       }
@@ -284,7 +284,7 @@ const LOCKED_PAUSE_MS = 500;
 
 /**
  * Compares teams with what Stripe lists for their customers. A team that differs is compared again under its
- * lock, because an event may have been applied between the reads. A locked team is being changed, so it is
+ * lock, because an event may have been processed between the reads. A locked team is being changed, so it is
  * compared once more a moment later, without its lock if necessary.
  */
 export async function findDrifts(

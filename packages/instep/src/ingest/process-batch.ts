@@ -41,7 +41,7 @@ import { findRepeated, recognize } from './recognize.ts';
 
 type Transaction = { query: Query; atCommit: AtCommit };
 
-type ApplyOptions = {
+type ProcessOptions = {
   planSelection: PlanSelection;
   namesWritten: NamesWritten;
   /** The key of a subscription's metadata by which a customer without a team is linked; `null`: by none. */
@@ -55,7 +55,7 @@ type ApplyOptions = {
 export type NamesWritten = 'everywhere' | 'not in teams' | 'nowhere';
 
 /** A batch before its commit. */
-export type AppliedBatch = {
+export type ProcessedBatch = {
   /** In the order of the events. `locked`: not decided, because another transaction has locked the event's team. */
   readonly results: readonly (IngestResult | 'locked')[];
   /** The plans that are written with the commit. */
@@ -70,7 +70,7 @@ type Stored = {
 };
 
 /**
- * Applies a batch of events within one transaction and two round trips, whatever its size: lock the teams and
+ * Processes a batch of events within one transaction and two round trips, whatever its size: lock the teams and
  * read what is stored; decide, write and commit. The tie groups beside an ambiguous one, the grants of teams without a
  * subscription and missing product names take one more each, and so does a team to link. On an app's own pool that does
  * not pipeline, each statement takes one.
@@ -78,11 +78,11 @@ type Stored = {
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
  */
-export async function applyBatch(
+export async function processBatch(
   transaction: Transaction,
   events: readonly ReceivedEvent[],
-  options: ApplyOptions,
-): Promise<AppliedBatch> {
+  options: ProcessOptions,
+): Promise<ProcessedBatch> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const unlinked = await linkTeams(query, events);
@@ -133,7 +133,7 @@ async function linkByMetadata(
   query: Query,
   events: readonly ReceivedEvent[],
   available: AvailableTeams,
-  { linkByMetadata: key }: ApplyOptions,
+  { linkByMetadata: key }: ProcessOptions,
 ): Promise<AvailableTeams> {
   if (!key) return { teams: [], lockedCustomerIds: new Set() };
   const known = new Set(available.teams.map(({ customerId }) => customerId));
@@ -193,7 +193,7 @@ async function decideAndWrite(
   stored: Stored,
   { query, atCommit }: Transaction,
   received: readonly ReceivedEvent[],
-  { planSelection, namesWritten }: ApplyOptions,
+  { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
   const { events, repeated, grants } = decision;
