@@ -35,13 +35,7 @@ export {
   DatabaseUnavailable,
   DatabaseUnusable,
 } from './postgres/errors.ts';
-export {
-  SchemaInUse,
-  SchemaMismatch,
-  SchemaNewer,
-  SchemaOutdated,
-  SchemaTooOld,
-} from './postgres/migrate.ts';
+export { SchemaInUse, SchemaMismatch } from './postgres/migrate.ts';
 export type {
   PlanChange,
   PlanChangeCause,

@@ -1,34 +1,24 @@
-import { InstepError } from '../runtime/errors.ts';
+import { CodedError, InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';
 import { sqlState } from './errors.ts';
 import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
-/** The schema of the database is not the one of this program. */
-export abstract class SchemaMismatch extends InstepError {
+/**
+ * The schema of the database is not the one of this program: a newer Instep has migrated it in a way that this one can't
+ * work with, it lacks migrations, or it lacks some that this program no longer has.
+ */
+export class SchemaMismatch extends CodedError<
+  'SCHEMA_NEWER' | 'SCHEMA_OUTDATED' | 'SCHEMA_TOO_OLD'
+> {
   readonly problem: string;
   readonly advice: string;
 
-  constructor(problem: string, advice: string) {
-    super(`${problem}: ${advice}`);
+  constructor(code: SchemaMismatch['code'], problem: string, advice: string) {
+    super(code, `${problem}: ${advice}`);
     this.problem = problem;
     this.advice = advice;
   }
-}
-
-/** A newer Instep has migrated the database, and this one can't work with it. */
-export class SchemaNewer extends SchemaMismatch {
-  readonly code = 'SCHEMA_NEWER';
-}
-
-/** The database lacks migrations that this program needs. */
-export class SchemaOutdated extends SchemaMismatch {
-  readonly code = 'SCHEMA_OUTDATED';
-}
-
-/** The database lacks migrations that this program no longer has. */
-export class SchemaTooOld extends SchemaMismatch {
-  readonly code = 'SCHEMA_TOO_OLD';
 }
 
 /** A migration must change a table that another session is using for a long time. */
@@ -65,8 +55,8 @@ type MigrateOptions = {
  * several instances start at once, one migrates and the others wait for it. Returns the names of the
  * migrations that it ran.
  *
- * @throws SchemaNewer or SchemaTooOld when the program can't migrate the database, SchemaInUse when a table stays
- * locked, and the errors of `verify`
+ * @throws SchemaMismatch when the program can't migrate the database, SchemaInUse when a table stays locked, and the
+ * errors of `verify`
  */
 export async function migrate(
   database: Database,
@@ -131,8 +121,12 @@ async function run(query: Query, { version, name, sql, compatibleFrom }: Migrati
 export async function checkSchema(query: Query): Promise<void> {
   const pending = await readPending(query, MIGRATIONS);
   if (pending.length > 0) {
-    const names = pending.map(({ name }) => name);
-    throw new SchemaOutdated(`the database lacks ${names.join(', ')}`, 'run `instep migrate`');
+    const names = pending.map(({ name }) => name).join(', ');
+    throw new SchemaMismatch(
+      'SCHEMA_OUTDATED',
+      `the database lacks ${names}`,
+      'run `instep migrate`',
+    );
   }
 }
 
@@ -141,11 +135,12 @@ async function readPending(query: Query, known: readonly Migration[]): Promise<M
   const at = `the database is at migration ${applied}, but this version of Instep`;
   const newest = newestVersion(known);
   if (compatibleFrom > newest) {
-    throw new SchemaNewer(`${at} knows only ${newest}`, 'run the newer version');
+    throw new SchemaMismatch('SCHEMA_NEWER', `${at} knows only ${newest}`, 'run the newer version');
   }
   const oldest = known[0]?.version ?? 0;
   if (applied > 0 && applied < oldest) {
-    throw new SchemaTooOld(
+    throw new SchemaMismatch(
+      'SCHEMA_TOO_OLD',
       `${at} can migrate it only from ${oldest} on`,
       `first run \`instep migrate\` of an older version that knows migration ${oldest}`,
     );
