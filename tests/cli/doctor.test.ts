@@ -184,7 +184,7 @@ test('an empty database is a failure with advice', async () => {
     expect.stringMatching(
       /^failure users and teams: the table users is missing; the table teams is missing/,
     ),
-    expect.stringMatching(/^failure schema: the database lacks 0001/),
+    expect.stringMatching(/^failure schema: the database lacks 00/),
     expect.stringMatching(/^warning event log: not checked/),
   ]);
 });
