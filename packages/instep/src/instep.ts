@@ -208,7 +208,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     poolUse: database.poolUse,
     readHealth: observeHealth,
     now,
-    clockMs: () => performance.now(),
   });
   const responses = new ResponseCounts(now);
   const instrumentation: Instrumentation = {

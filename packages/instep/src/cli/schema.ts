@@ -45,7 +45,7 @@ export async function tables({ role, json = false }: Options): Promise<void> {
   });
   const found = [recognition.users, recognition.teams].filter((table) => table !== null);
   const use = { linksTeams: readLinkByMetadata(process.env) !== null };
-  const needed = found.flatMap((table) => neededPrivileges(table, use));
+  const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
   const grants = [...new Set(needed)].map((privilege) => `grant ${privilege} to ${roleName};`);
   process.stdout.write(json ? jsonOf(recognition, grants, hidden) : textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;

@@ -8,7 +8,7 @@ import {
   OWN_SCHEMA_FIRST,
   readForeignTables,
 } from '../postgres/own-schema.ts';
-import { findHiddenRows, lackingPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
+import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -19,7 +19,10 @@ export async function checkPrivileges(
 ): Promise<Check[]> {
   const own = await readLackingPrivileges(query);
   const tables = [users, teams].filter((table) => table !== null);
-  const lacking = [...own.privileges, ...tables.flatMap((table) => lackingPrivileges(table, use))];
+  const lacking = [
+    ...own.privileges,
+    ...tables.flatMap((table) => neededPrivileges(table, use, 'lacking')),
+  ];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
   const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
   const result = `${own.role} lacks ${lacking.join(', ')}`;

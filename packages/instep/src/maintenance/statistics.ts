@@ -39,28 +39,6 @@ const KEPT_SLOTS = 128;
 
 const LONGEST_KEPT_MS = Math.max(...SLOTS_SECONDS) * KEPT_SLOTS * 1_000;
 
-/** Whether there are no sums although events arrived lately: they were lost, and are computed again. */
-async function areStatisticsLost(query: Query, nowMs: number): Promise<boolean> {
-  const [row] = await query<{ areLost: boolean }>({
-    name: 'are_statistics_lost',
-    // Sums are also empty when no event has arrived for a long time.
-    text: `
-      select not exists (select from instep.statistics)
-               and exists (
-                     select
-                       from (
-                              select received_at
-                                from instep.events
-                               order by position desc
-                               limit 1
-                            ) as newest
-                      where received_at >= $1
-                   ) as "areLost"`,
-    values: [new Date(nowMs - LONGEST_KEPT_MS)],
-  });
-  return row?.areLost === true;
-}
-
 /** Adds `changes` to the sums, except for slots that are too old to be shown. */
 const ADD_CHANGES = `
   insert into instep.statistics as known (slot_seconds, starts_at, outcome, delay_bucket, count)
@@ -293,6 +271,11 @@ export async function sumStatistics(
   }
 }
 
+/** Without progress, all sums are computed again. */
+const FORGET_ALL = `
+  with forgotten as (delete from instep.statistics_parked)
+  delete from instep.statistics`;
+
 /** One step in each direction. Returns what is in the sums then. */
 async function sumStep(
   query: Query,
@@ -300,9 +283,8 @@ async function sumStep(
   settled: number,
   nowMs: number,
 ): Promise<Summed> {
-  const isNew = summed === null || (await areStatisticsLost(query, nowMs));
-  if (isNew) await query('delete from instep.statistics_parked');
-  const { after, upTo } = isNew ? { after: settled, upTo: settled } : summed;
+  if (summed === null) await query(FORGET_ALL);
+  const { after, upTo } = summed ?? { after: settled, upTo: settled };
 
   const examinedUpTo = await moveDecided(query, summed?.examinedUpTo ?? 0, nowMs);
   const ahead = { after: upTo, upTo: Math.max(upTo, Math.min(settled, upTo + STEP)) };

@@ -161,16 +161,14 @@ type GaugesOptions = {
   readonly poolUse: () => PoolUse;
   readonly readHealth: () => Promise<ObservedHealth>;
   readonly now: () => number;
-  readonly clockMs: () => number;
 };
 
-const HEALTH_LIFETIME_MS = 3_000;
 const HEALTH_DEADLINE_MS = 1_000;
 
 /** Gauges that are read at the moment of the scrape. An unknown value (`null`) is left out. */
 export function createGauges(options: GaugesOptions, clockSkewSeconds: () => number | null) {
   const { queued, poolUse, now } = options;
-  const readHealth = cachedHealth(options);
+  const readHealth = sharedHealth(options.readHealth);
   return async (): Promise<Metric[]> => {
     const { ready, blocked, limit } = queued();
     const { total, idle, waiting } = poolUse();
@@ -263,25 +261,15 @@ function issueCounts(issues: readonly Issue[]): Readonly<Record<string, number>>
   return counts;
 }
 
-/** Reads at most every three seconds, and never twice at the same time; `null` when it fails. */
-function cachedHealth({ readHealth, clockMs }: GaugesOptions) {
-  let latest: Promise<ObservedHealth> | null = null;
-  let isPending = false;
-  let freshUntilMs = 0;
-
-  function read(): Promise<ObservedHealth> {
-    if (latest !== null && (isPending || clockMs() < freshUntilMs)) return latest;
-    freshUntilMs = clockMs() + HEALTH_LIFETIME_MS;
-    isPending = true;
-    latest = readHealth().finally(() => {
-      isPending = false;
-    });
-    return latest;
-  }
-
+/** Reads of scrapes at the same time are one, so that they take one connection; `null` when it fails. */
+function sharedHealth(readHealth: GaugesOptions['readHealth']) {
+  let pending: Promise<ObservedHealth> | null = null;
   return async (): Promise<ObservedHealth | null> => {
+    pending ??= readHealth().finally(() => {
+      pending = null;
+    });
     try {
-      return await withDeadline(read(), HEALTH_DEADLINE_MS);
+      return await withDeadline(pending, HEALTH_DEADLINE_MS);
     } catch (error) {
       // The requests that need the database log what is wrong with it.
       if (error instanceof InstepError) return null;

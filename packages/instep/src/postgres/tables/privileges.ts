@@ -8,56 +8,27 @@ export type TableUse = {
   readonly linksTeams: boolean;
 };
 
-/** The privileges that Instep needs on a table, in the syntax of `grant`: `select on public.users`. */
+/**
+ * The privileges that Instep needs on a table, in the syntax of `grant`: `select (id) on public.users`. If only the
+ * lacking ones are asked for, those on columns that Instep can do without are left out.
+ */
 export function neededPrivileges(
   { role, table, columns }: RecognizedTable,
   use: TableUse,
+  which: 'all' | 'lacking',
 ): string[] {
-  const written = role === 'teams' ? columns.filter((one) => isWritten(one, use)) : [];
+  const on = (privilege: 'select' | 'update', some: readonly RecognizedColumn[]): string[] => {
+    const held = privilege === 'select' ? 'canRead' : 'canWrite';
+    const named = some.flatMap(({ column, isOptional }) =>
+      column !== null && (which === 'all' || (!isOptional && !column[held])) ? column.sql : [],
+    );
+    return named.length === 0 ? [] : [`${privilege} (${named.join(', ')}) on ${table.sql}`];
+  };
   return [
-    `usage on schema ${table.schemaSql}`,
-    ...onColumns('select', columns, table),
-    ...onColumns('update', written, table),
+    ...(which === 'lacking' && table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
+    ...on('select', columns),
+    ...on('update', role === 'teams' ? columns.filter((one) => isWritten(one, use)) : []),
   ];
-}
-
-/** The needed privileges that the role lacks, except on columns that Instep can do without. */
-export function lackingPrivileges(
-  { role, table, columns }: RecognizedTable,
-  use: TableUse,
-): string[] {
-  const needed = columns.filter(({ isOptional }) => !isOptional);
-  const unreadable = needed.filter(({ column }) => column?.canRead === false);
-  const written = role === 'users' ? [] : needed.filter((one) => isWritten(one, use));
-  return [
-    ...(table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
-    ...selectOn(table, unreadable, needed),
-    ...onColumns(
-      'update',
-      written.filter(({ column }) => column?.canWrite === false),
-      table,
-    ),
-  ];
-}
-
-/** Nothing when the table has none of the columns. */
-function onColumns(
-  privilege: 'select' | 'update',
-  columns: readonly RecognizedColumn[],
-  table: RecognizedTable['table'],
-): string[] {
-  const names = columns.flatMap(({ column }) => column?.sql ?? []).join(', ');
-  return names === '' ? [] : [`${privilege} (${names}) on ${table.sql}`];
-}
-
-/** Names no columns where all of them are needed. */
-function selectOn(
-  table: RecognizedTable['table'],
-  unreadable: readonly RecognizedColumn[],
-  needed: readonly RecognizedColumn[],
-): string[] {
-  const isAll = unreadable.length === needed.length;
-  return isAll ? [`select on ${table.sql}`] : onColumns('select', unreadable, table);
 }
 
 const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
