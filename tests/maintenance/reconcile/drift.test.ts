@@ -73,7 +73,7 @@ function drift({
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */
 const snapshotsOf = (found: ReturnType<typeof drift>) =>
-  found?.snapshots.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
+  found?.toIngest.map(({ listed: { subscriptionId }, seconds }) => [subscriptionId, seconds]);
 
 test("a team that matches Stripe's subscriptions has not drifted", () => {
   const lists = [listed('sub_1', 'active')];
@@ -210,7 +210,7 @@ describe('a team that was changed by hand', () => {
       shouldBe: PRO('sub_1'),
       subscriptionIds: [],
       sinceSeconds: null,
-      snapshots: [],
+      toIngest: [],
     });
   });
 

@@ -10,13 +10,13 @@ import { decidingEventOf } from '../core/tie-group.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 
 /** A logged event and what its body says about a subscription. */
-export type ParsedRow<Row extends LoggedEvent> = {
+export type ReadableRow<Row extends LoggedEvent> = {
   readonly event: Row;
   readonly parsed: ParsedEvent;
 };
 
 /** Parses the body of each event once, and drops those that can't be read. */
-export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ParsedRow<Row>[] {
+export function parseLog<Row extends LoggedEvent>(log: readonly Row[]): ReadableRow<Row>[] {
   return log.flatMap((event) => {
     const parsed = parseLogged(event);
     return parsed === null ? [] : [{ event, parsed }];
@@ -44,14 +44,14 @@ export type RecomputedDecision = {
  * does is left out. Pure.
  */
 export function recomputeDecisions(
-  log: readonly ParsedRow<LoggedEvent>[],
+  log: readonly ReadableRow<LoggedEvent>[],
   planSelection: PlanSelection,
 ): ReadonlyMap<string, RecomputedDecision> {
   const history = new EventHistory();
   const rows = new Map<SubscriptionState, LoggedEvent>();
   const decisions = new Map<string, RecomputedDecision>();
   let decidingEvents = NO_DECIDING_EVENTS;
-  let undecided: ParsedRow<LoggedEvent>[] = [];
+  let undecided: ReadableRow<LoggedEvent>[] = [];
   for (const arrival of log) {
     rows.set(arrival.parsed.subscription, arrival.event);
     history.add(arrival.parsed);

@@ -4,7 +4,7 @@ import { effectOf } from '../core/status.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { parseAgain, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
-import { type ParsedRow, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
+import { type ReadableRow, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
 import type { EventRow } from './event-rows.ts';
 
 /** Identifies a logged event for a person. */
@@ -71,7 +71,7 @@ export type Explanation = {
 
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
-  log: readonly ParsedRow<EventRow>[],
+  log: readonly ReadableRow<EventRow>[],
   context: LogContext,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');

@@ -4,7 +4,7 @@ import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
 /** An event in the log or in the batch. Without a body it only matches listed events. */
-type AnyEvent = {
+type ComparedEvent = {
   key: string;
   eventId: string | null;
   body?: Uint8Array;
@@ -20,7 +20,7 @@ type AnyEvent = {
  */
 export function recognize<Event extends ReceivedEvent>(
   events: readonly Event[],
-  logged: readonly AnyEvent[],
+  logged: readonly ComparedEvent[],
 ): readonly Event[] {
   const keyOf = createKeyLookup();
   for (const one of decidedFirst(logged)) keyOf(one);
@@ -45,28 +45,28 @@ export function findRepeated(logged: readonly LoggedEvent[]): ReadonlyMap<string
 }
 
 /** An event that was decided comes first, then the first parked one. */
-function decidedFirst<Event extends AnyEvent>(logged: readonly Event[]): readonly Event[] {
+function decidedFirst<Event extends ComparedEvent>(logged: readonly Event[]): readonly Event[] {
   return [...logged.filter((one) => !isParked(one)), ...logged.filter(isParked)];
 }
 
-function isParked({ outcome }: AnyEvent): boolean {
+function isParked({ outcome }: ComparedEvent): boolean {
   return outcome === 'parked';
 }
 
 /** Returns a function that finds the key of the first event that is the same as a given one. */
-function createKeyLookup(): (event: AnyEvent) => string {
+function createKeyLookup(): (event: ComparedEvent) => string {
   const keys = new Map<string, string>();
-  const withSameId = new Map<string, AnyEvent[]>();
+  const withSameId = new Map<string, ComparedEvent[]>();
   const contents = new Map<string, Content>();
 
-  function readOnce({ key, body }: AnyEvent): Content | undefined {
+  function readOnce({ key, body }: ComparedEvent): Content | undefined {
     const found = contents.get(key) ?? (body && contentOf(body));
     if (found !== undefined) contents.set(key, found);
     return found;
   }
 
   /** Whether it is the same event as one with its id and tie group. */
-  function isSame(event: AnyEvent, earlier: AnyEvent): boolean {
+  function isSame(event: ComparedEvent, earlier: ComparedEvent): boolean {
     // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
     const [one, other] = [readOnce(event), readOnce(earlier)];
@@ -89,7 +89,7 @@ function createKeyLookup(): (event: AnyEvent) => string {
 }
 
 /** The tie group of an event, and its id. */
-function idInTieGroup({ key, eventId }: AnyEvent): string {
+function idInTieGroup({ key, eventId }: ComparedEvent): string {
   return `${tieGroupKeysOf(key).low} ${eventId}`;
 }
 

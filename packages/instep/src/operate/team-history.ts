@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import { PLAN_FIELDS } from '../core/transition.ts';
-import { type ParsedRow, parseLog } from '../event-log/decisions.ts';
+import { parseLog, type ReadableRow } from '../event-log/decisions.ts';
 import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
@@ -144,7 +144,7 @@ export type Neighbors = { readonly previous: number | null; readonly next: numbe
 /** The names of the products of these events. */
 export async function readNames(
   query: Query,
-  log: readonly ParsedRow<EventRow>[],
+  log: readonly ReadableRow<EventRow>[],
 ): Promise<Map<string, string>> {
   const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
   return await readProductNames(query, [...new Set(productIds)]);

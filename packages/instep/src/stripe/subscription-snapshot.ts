@@ -101,12 +101,6 @@ export type SnapshotEvent = ParsedEvent & {
   readonly type: typeof SNAPSHOT_TYPE;
 };
 
-type SubscriptionSnapshot = SnapshotEvent & {
-  readonly body: Uint8Array;
-  readonly receivedAtMs: number;
-  readonly source: 'log';
-};
-
 type SnapshotOptions = Pick<ParsedEvent, 'seenKeys'> & {
   /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
   createdSeconds: number;
@@ -114,11 +108,11 @@ type SnapshotOptions = Pick<ParsedEvent, 'seenKeys'> & {
   nonce: () => string;
 };
 
-/** Creates a snapshot from a subscription of Stripe's API; `null` when it can't be read. */
+/** Creates a snapshot from a subscription of Stripe's API, ready to be ingested; `null` when it can't be read. */
 export function makeSnapshot(
   subscription: Json,
   { createdSeconds, seenKeys, takenAtMs, nonce }: SnapshotOptions,
-): SubscriptionSnapshot | null {
+): (SnapshotEvent & { body: Uint8Array; receivedAtMs: number; source: 'log' }) | null {
   const type = SNAPSHOT_TYPE;
   const data = { object: subscription };
   const seen = seenKeys && { observed_keys: [...seenKeys] };

@@ -33,8 +33,8 @@ export type Drift = {
   readonly subscriptionIds: readonly string[];
   /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
   readonly sinceSeconds: number | null;
-  /** The states of subscriptions that make the team's plan right once they are ingested. */
-  readonly snapshots: readonly DatedSubscription[];
+  /** The subscriptions that make the team's plan right once they are ingested as snapshots. */
+  readonly toIngest: readonly DatedSubscription[];
 };
 
 type DriftOptions = {
@@ -61,49 +61,46 @@ export function driftOf(
   const current = listed.filter(
     (one) => effectOf(one.status) !== 'none' && !isOlder(one, known, nowMs),
   );
-  const news = current.filter((one) => !isKnown(one, known, names));
-  const others = news.some(isAlive)
-    ? current.filter((one) => isAlive(one) && !news.includes(one))
+  const differing = current.filter((one) => !isKnown(one, known, names));
+  const otherLive = differing.some(isAlive)
+    ? current.filter((one) => isAlive(one) && !differing.includes(one))
     : [];
-  const snapshots = dated([...news, ...others], known);
-  const shown = new Map(known);
-  for (const snapshot of snapshots) {
-    shown.set(snapshot.listed.subscriptionId, {
-      subscription: eventOf(snapshot),
-      order: 'known',
-    });
+  const dated = datedByListing([...differing, ...otherLive], known);
+  const asListed = new Map(known);
+  for (const one of dated) {
+    asListed.set(one.listed.subscriptionId, { subscription: stateOf(one), order: 'known' });
   }
-  // A subscription that ended before we knew of it matters only if the team must follow it.
-  const followedId = selectedSubscription(shown, planSelection)?.subscriptionId;
-  const changed = news.filter(
+  // A subscription that ended before we knew of it matters only if it decides the team's plan.
+  const selectedId = selectedSubscription(asListed, planSelection)?.subscriptionId;
+  const changed = differing.filter(
     ({ subscriptionId, status }) =>
-      known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === followedId,
+      known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === selectedId,
   );
 
   const isByHand = changed.length === 0;
   // A job takes away the plan of a grant that is over.
   if (isByHand && grant?.isOver && isGrantedPlan(team.plan, grant)) return null;
-  const plan = teamPlan(isByHand ? known : shown, planSelection, names, grant);
+  const plan = teamPlan(isByHand ? known : asListed, planSelection, names, grant);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
-  const main = changed.find(({ subscriptionId }) => subscriptionId === followedId) ?? changed[0];
+  const main = changed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? changed[0];
   return {
     team,
     shouldBe,
     cause: isByHand ? causeByHand(team.plan, shouldBe) : causeOf(changed, known),
     subscriptionIds: changed.map(({ subscriptionId }) => subscriptionId),
     sinceSeconds: main === undefined ? null : sinceOf(main, known),
-    snapshots: isByHand
+    toIngest: isByHand
       ? []
-      : snapshots.filter(({ listed }) => changed.includes(listed) || others.includes(listed)),
+      : dated.filter(({ listed }) => changed.includes(listed) || otherLive.includes(listed)),
   };
 }
 
 /** A plan without an event and without a subscription: only the application can have written it. */
 function driftWithoutSubscription(team: LinkedTeam, grant: Grant | null): Drift | null {
   if (!hasPlan(team.plan) || isGrantedPlan(team.plan, grant)) return null;
-  const unknown = { subscriptionIds: [], sinceSeconds: null, snapshots: [] };
+  const unknown = { subscriptionIds: [], sinceSeconds: null, toIngest: [] };
   const shouldBe = planWithoutSubscription(grant);
   return { team, shouldBe, cause: 'no subscription', ...unknown };
 }
@@ -143,7 +140,10 @@ function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
 }
 
 /** All live subscriptions get the same second, because nothing shows which of them changed last. */
-function dated(listed: readonly ListedSubscription[], known: DecidingEvents): DatedSubscription[] {
+function datedByListing(
+  listed: readonly ListedSubscription[],
+  known: DecidingEvents,
+): DatedSubscription[] {
   const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
   return listed.map((one) => {
     const seconds = isAlive(one) ? asOfSeconds : (one.endedSeconds ?? asOfSeconds);
@@ -152,7 +152,7 @@ function dated(listed: readonly ListedSubscription[], known: DecidingEvents): Da
   });
 }
 
-function eventOf({ listed, seconds }: DatedSubscription): SubscriptionState {
+function stateOf({ listed, seconds }: DatedSubscription): SubscriptionState {
   const { customerId, subscriptionId, status, productId, planName } = listed;
   return { customerId, subscriptionId, status, productId, planName, createdSeconds: seconds };
 }
@@ -232,7 +232,7 @@ export function issueOf(
   isRepaired: boolean,
   isDismissed = false,
 ): ReconciliationIssue {
-  const { team, snapshots: _, ...found } = drift;
+  const { team, toIngest: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
   const { subscriptionIds } = found;
   if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };

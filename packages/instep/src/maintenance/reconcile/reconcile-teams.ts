@@ -187,12 +187,11 @@ async function readAgain(
  * rebuilt from the log. Returns whether the database refused the plan.
  */
 async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
-  const { team, cause, snapshots } = drift;
+  const { team, cause, toIngest } = drift;
   const { database, ingest, planSelection, logger } = options;
   try {
     if (cause === 'no subscription') await clear(drift, options);
-    else if (snapshots.length > 0)
-      await ingest(snapshots.flatMap((one) => snapshotOf(one, options)));
+    else if (toIngest.length > 0) await ingest(toIngest.flatMap((one) => snapshotOf(one, options)));
     else {
       const wrong = { teamId: team.id, wrongPlan: team.plan };
       const rebuilt = {
