@@ -112,7 +112,9 @@ test('explains why a team has no plan, by the subscription that decides it', asy
   const explained = await explainTeam(context, acme);
   expect(explained).toMatchObject({
     status: { kind: 'lost plan', deciding: { subscriptionId: 'sub_1', status: 'canceled' } },
-    subscriptions: [{ deciding: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true }],
+    subscriptions: [
+      { subscription: { subscriptionId: 'sub_1' }, order: 'known', isDeciding: true },
+    ],
     notes: [],
   });
   expect(explained?.timeline.items).toHaveLength(2);
