@@ -18,7 +18,6 @@ import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
-import { acceptDoubleBilling } from '../postgres/statements/double-billing.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import { readCustomerIdsOf, readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -323,9 +322,8 @@ async function askForOrder(subscriptionId: string, context: ActingContext): Prom
   }
 }
 
-/** Dismisses parked events, and notes that subscriptions are on purpose. Everything else is only hidden from the list. */
+/** Dismisses parked events. Everything else is only hidden from the list. */
 async function dismiss(query: Query, { kind, id }: Subject, until: Date | null): Promise<Outcome> {
-  if (kind === 'customer') await acceptDoubleBilling(query, id, true);
   const parked = parkedFilterOf({ kind, id });
   const signal = AbortSignal.timeout(DEADLINE_MS);
   const parkedEvents = parked === null ? 0 : await dismissParkedEvents(query, parked, signal);
@@ -335,7 +333,6 @@ async function dismiss(query: Query, { kind, id }: Subject, until: Date | null):
 
 /** Takes a dismissal back. The audit has both. */
 async function restore(query: Query, { kind, id }: Subject): Promise<Outcome> {
-  if (kind === 'customer') await acceptDoubleBilling(query, id, false);
   const parked = parkedFilterOf({ kind, id });
   const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
   return done({ code: 'restored', parkedEvents });

@@ -633,6 +633,29 @@ alter table instep.operator_actions
   alter column outcome      set not null;
 `,
   },
+  {
+    version: 23,
+    name: '0023_dismissed_double_billing',
+    compatibleFrom: 23,
+    sql: `
+-- A dismissal holds until the subscriptions are others, like that of any other issue until it changes.
+truncate instep.double_billed;
+
+alter table instep.double_billed
+  drop column accepted_subscription_ids,
+  -- Those that Stripe charges, in the order of their ids.
+  add column subscription_ids text[]      not null,
+  add column changed_at       timestamptz not null default clock_timestamp();
+
+insert into instep.double_billed (customer_id, subscription_ids)
+select customer_id, array_agg(subscription_id order by subscription_id)
+  from instep.subscriptions
+ where subscription_id <> ''
+   and latest_status in ('trialing', 'active', 'past_due')
+ group by customer_id
+having count(*) > 1;
+`,
+  },
 ];
 
 /** The version of the last of these migrations. */

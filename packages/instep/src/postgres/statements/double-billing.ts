@@ -1,6 +1,7 @@
 import { CHARGED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../database.ts';
 import { ASKED_CUSTOMERS } from '../statement.ts';
+import { isNotDismissed } from './issues.ts';
 
 const IS_CHARGED = `
   state.subscription_id <> ''
@@ -17,41 +18,38 @@ export async function noteDoubleBilled(
   await query({
     name: 'note_double_billed',
     text: `
-      with counted as (
+      with charged as (
         select asked.customer_id,
-               (
-                 select count(*)
+               array(
+                 select subscription_id
                    from instep.subscriptions as state
                   where customer_id = asked.customer_id
                     and ${IS_CHARGED}
-               ) > 1 as is_double
+                  order by subscription_id
+               ) as subscription_ids
           from ${ASKED_CUSTOMERS}
       ), gone as (
         delete from instep.double_billed as found
-         using counted
-         where found.customer_id = counted.customer_id
-           and not is_double
+         using charged
+         where found.customer_id = charged.customer_id
+           and cardinality(charged.subscription_ids) < 2
       )
-      insert into instep.double_billed (customer_id)
-      select customer_id
-        from counted
-       where is_double
-          on conflict do nothing`,
+      insert into instep.double_billed as found (customer_id, subscription_ids)
+      select customer_id, subscription_ids
+        from charged
+       where cardinality(subscription_ids) > 1
+          on conflict (customer_id) do update
+         set subscription_ids = excluded.subscription_ids,
+             changed_at       = excluded.changed_at
+       where found.subscription_ids <> excluded.subscription_ids`,
     values: [customerIds],
   });
 }
 
+/** Those that an operator has dismissed are on purpose, until they have other subscriptions. */
 export const DOUBLE_BILLED = `
         from instep.double_billed as found
-       cross join lateral (
-               select array_agg(subscription_id order by subscription_id) as subscription_ids,
-                      (array_agg(latest_since order by latest_since))[2] as double_since
-                 from instep.subscriptions as state
-                where customer_id = found.customer_id
-                  and ${IS_CHARGED}
-             ) as charged
-       where cardinality(subscription_ids) > 1
-         and subscription_ids is distinct from accepted_subscription_ids`;
+       where ${isNotDismissed("'customer:' || customer_id", 'changed_at')}`;
 
 /** A subscription that Stripe charges. What its latest event does not say is `null`. */
 export type ChargedSubscription = {
@@ -81,11 +79,10 @@ export async function readDoubleBilled(
   query: Query,
   { afterCustomerId, limit }: { readonly afterCustomerId: string; readonly limit: number },
 ): Promise<DoubleBilled[]> {
-  return await query<DoubleBilled>({
+  const found = await query<Omit<DoubleBilled, 'sinceMs'>>({
     name: 'read_double_billed',
     text: `
       select customer_id as "customerId",
-             (extract(epoch from double_since) * 1000)::bigint as "sinceMs",
              (
                select jsonb_agg(
                         jsonb_build_object(
@@ -113,7 +110,7 @@ export async function readDoubleBilled(
                          limit 1
                       ) as newest on true
                 where state.customer_id = found.customer_id
-                  and ${IS_CHARGED}
+                  and state.subscription_id = any (found.subscription_ids)
              ) as subscriptions
       ${DOUBLE_BILLED}
          and customer_id > $1
@@ -121,28 +118,5 @@ export async function readDoubleBilled(
        limit $2`,
     values: [afterCustomerId, limit],
   });
-}
-
-/** Notes whether a customer has its subscriptions on purpose. It is no issue then until they are others. */
-export async function acceptDoubleBilling(
-  query: Query,
-  customerId: string,
-  isAccepted: boolean,
-): Promise<void> {
-  await query({
-    name: 'accept_double_billing',
-    text: `
-      update instep.double_billed
-         set accepted_subscription_ids = case
-               when $2 then array(
-                 select subscription_id
-                   from instep.subscriptions as state
-                  where customer_id = $1
-                    and ${IS_CHARGED}
-                  order by subscription_id
-               )
-             end
-       where customer_id = $1`,
-    values: [customerId, isAccepted],
-  });
+  return found.map((one) => ({ ...one, sinceMs: one.subscriptions[1]?.sinceMs ?? 0 }));
 }
