@@ -2,7 +2,7 @@ import type { Check } from 'instep/src/doctor/check.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { createTemplate } from '../support/postgres/template.ts';
-import { createEmptyDatabase } from '../support/postgres/test-database.ts';
+import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
@@ -41,7 +41,8 @@ beforeAll(async () => {
 afterAll(() => durable?.remove());
 
 async function openHealthyAccount() {
-  const account = await openExaminedAccount({ name: 'durable', url: durable.url.href });
+  const server = { name: 'durable', url: durable.url.href };
+  const account = await openExaminedAccount(await createMigratedDatabase(server));
   await account.database.query(
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
   );

@@ -2,12 +2,17 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ApiObject } from 'instep/src/testing/fake-stripe-api.ts';
 import { describe, expect, test } from 'vitest';
+import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {
   ENDPOINT,
   endpointWith,
   issuesOf,
   openExaminedAccount,
 } from '../support/stripe/examined-account.ts';
+
+// These tests write nothing into it.
+const databaseUrl = await createMigratedDatabase();
+const openAccount = () => openExaminedAccount(databaseUrl);
 
 /** The doctor's results about Stripe. */
 async function examineStripe(
@@ -31,7 +36,7 @@ describe('the API', () => {
   ])(
     'a key without permission to read %s is a %s that names its cost',
     async (resource, state, lost) => {
-      const account = await openExaminedAccount();
+      const account = await openAccount();
       const isOf = (path: string) => path.split(/[/?]/).includes(resource);
       account.fault = (path) => (isOf(path) ? { status: 403 } : undefined);
       const { hasFailure, issues, checks } = await examineStripe(account);
@@ -49,7 +54,7 @@ describe('the API', () => {
   test.each(['events', 'customers'])(
     'a 404 for %s is a warning, and the other resources are checked',
     async (resource) => {
-      const account = await openExaminedAccount();
+      const account = await openAccount();
       account.fault = (path) => (path.startsWith(`/v1/${resource}`) ? { status: 404 } : undefined);
       const { hasFailure, issues, checks } = await examineStripe(account);
       expect(issues).toEqual([
@@ -63,7 +68,7 @@ describe('the API', () => {
   );
 
   test('a key that Stripe does not know is one failure', async () => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.fault = () => ({ status: 401 });
     const { hasFailure, issues } = await examineStripe(account);
     expect(hasFailure).toBe(true);
@@ -79,7 +84,7 @@ describe('the API', () => {
     ['is down', {}, 0, { status: 503 }],
     ['limits our rate', {}, 0, { status: 429 }],
   ])('one that %s is a warning, and the other checks run', async (_, more, delayMs, fault) => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.delayMs = delayMs;
     account.fault = () => fault;
     const { hasFailure, issues, checks } = await examineStripe(account, more);
@@ -100,7 +105,7 @@ describe('the API', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     const STRIPE_API_BASE = `http://127.0.0.1:${port}`;
     const { hasFailure, issues } = await examineStripe(account, { STRIPE_API_BASE });
     server.close();
@@ -114,7 +119,7 @@ test.each([
   [-60_000, 'warning', 'ahead of'],
   [3_600_000, 'failure', 'behind'],
 ])('a clock that Stripe’s is %d ms ahead of: %s', async (aheadMs, state, side) => {
-  const account = await openExaminedAccount();
+  const account = await openAccount();
   account.clockAheadMs = aheadMs;
   const { issues } = await examineStripe(account);
   expect(issues).toEqual([
@@ -149,7 +154,7 @@ describe('webhook endpoints', () => {
     ],
     ['that can’t be read', { url: 'nonsense' }, /^warning .* 1 could not be read/],
   ])('one %s', async (_, otherwise, issue) => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.webhookEndpoints.set(endpointWith(otherwise));
     const { issues } = await examineStripe(account);
     expect(issues.at(-1)).toMatch(issue);
@@ -157,7 +162,7 @@ describe('webhook endpoints', () => {
   });
 
   test('one with the account’s API version is ok', async () => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     const odd = { url: 'https://other.example.com/elsewhere', status: 'disabled' };
     account.webhookEndpoints.set(endpointWith({ api_version: null }));
     account.webhookEndpoints.set(endpointWith({ ...odd, id: 'we_2' }));
@@ -165,14 +170,14 @@ describe('webhook endpoints', () => {
   });
 
   test('one that is registered twice is a warning', async () => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
     const { issues } = await examineStripe(account);
     expect(issues).toEqual([expect.stringMatching(/^warning .*registered more than once/)]);
   });
 
   test('--url chooses the endpoint, and no query is shown', async () => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     const url = 'https://app.example.com/hooks?token=canaryToken';
     const wrong = await examineStripe(account, {}, url);
     expect(wrong).toMatchObject({ hasFailure: true });
@@ -191,7 +196,7 @@ describe('webhook endpoints', () => {
     ['sk_test_canaryKey', 'warning'],
     ['sk_live_canaryKey', 'failure'],
   ])('none at all, with %s: %s', async (STRIPE_SECRET_KEY, state) => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.webhookEndpoints.delete('we_1');
     const { issues } = await examineStripe(account, { STRIPE_SECRET_KEY });
     expect(issues).toEqual([
@@ -200,7 +205,7 @@ describe('webhook endpoints', () => {
   });
 
   test('only others is a warning', async () => {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.webhookEndpoints.set(endpointWith({ url: 'https://app.example.com/other' }));
     const { issues } = await examineStripe(account);
     expect(issues).toEqual([expect.stringMatching(/^warning .*registered: https:.*other$/)]);
@@ -220,7 +225,7 @@ describe('event destinations', () => {
 
   /** The doctor's results about the endpoints when these are all destinations. */
   async function endpointsWith(...destinations: (ApiObject & Record<string, unknown>)[]) {
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.webhookEndpoints.delete('we_1');
     for (const destination of destinations) account.eventDestinations.set(destination);
     const { checks } = await examineStripe(account);
@@ -247,7 +252,7 @@ describe('event destinations', () => {
     expect(await endpointsWith(snapshot)).toEqual([
       `ok ${url} is enabled for the two types, snapshot payload, API version 2025-03-31.basil`,
     ]);
-    const account = await openExaminedAccount();
+    const account = await openAccount();
     account.eventDestinations.set({ ...snapshot, id: 'we_1' });
     expect((await examineStripe(account)).issues).toEqual([]);
   });

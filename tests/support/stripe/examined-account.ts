@@ -9,7 +9,7 @@ import {
   startFakeStripeApi,
 } from 'instep/src/testing/fake-stripe-api.ts';
 import { atEndOfFile } from '../end-of-file.ts';
-import { createDatabase, type TestServer } from '../postgres/test-database.ts';
+import { connect, createMigratedDatabase } from '../postgres/test-database.ts';
 import { SETTINGS } from '../process/instep-process.ts';
 import { openPipeline } from '../service/pipelines.ts';
 import { received } from './events.ts';
@@ -49,9 +49,10 @@ export function endpointWith(otherwise: Partial<Record<string, unknown>>): ApiOb
   return { ...ENDPOINT, ...otherwise };
 }
 
-/** A database on this server and an account at Stripe without problems, for the tests of a file. */
-export async function openExaminedAccount(server?: TestServer): Promise<ExaminedAccount> {
-  const { url, database } = await createDatabase(server);
+/** An account at Stripe without problems, and its database, until the end of the test file. */
+export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAccount> {
+  const url = databaseUrl ?? (await createMigratedDatabase());
+  const database = connect(url);
   const ingest = openPipeline(database, async () => 'Pro');
   const events = new ApiCollection();
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
