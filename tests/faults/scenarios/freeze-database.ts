@@ -15,7 +15,7 @@ export const freezeDatabase: Scenario = {
   promise:
     'every request is answered in time, nothing acknowledged is lost, and service resumes ' +
     'afterward',
-  times: { quick: 3, short: 3, long: 30 },
+  times: { quick: 1, short: 3, long: 30 },
   async run({ times: seconds, onProgress }) {
     const cluster = await PostgresCluster.create();
     await cluster.start();
