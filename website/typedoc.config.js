@@ -26,6 +26,7 @@ export default {
     'ISSUE_CAUSES',
     'IngestResult',
     'IssueOf',
+    'IssueSearch',
     'Neighbors',
     'OpenIssueOf',
     'OrderCertainty',

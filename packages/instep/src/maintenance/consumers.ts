@@ -130,7 +130,7 @@ const SET_ASIDE = `
   jsonb_build_object('changeId', change_id, 'teamId', team_id, 'setAsideAt', set_aside_at, 'error', error)`;
 
 /** What an `OperateContext` has. */
-type DatabaseContext = { readonly database: Pick<Database, 'query'> };
+export type DatabaseContext = { readonly database: Pick<Database, 'query'> };
 
 /**
  * The consumers of changes, by name: how far each one is, and what it failed to handle.

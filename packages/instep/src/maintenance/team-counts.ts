@@ -1,9 +1,10 @@
 import * as v from 'valibot';
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import type { Database, Query } from '../postgres/database.ts';
+import type { Query } from '../postgres/database.ts';
 import { examineTeams } from '../postgres/examine.ts';
 import { LOST_PLAN } from '../postgres/statements/subscriptions.ts';
+import type { DatabaseContext } from './consumers.ts';
 import { IS_COMPARED } from './first-subscriptions.ts';
 import type { LeasedRun } from './lease.ts';
 
@@ -160,9 +161,7 @@ function add(groups: Map<string, TeamGroup>, group: TeamGroup): void {
  */
 export async function readTeamCounts({
   database: { query },
-}: {
-  readonly database: Pick<Database, 'query'>;
-}): Promise<TeamCounts | null> {
+}: DatabaseContext): Promise<TeamCounts | null> {
   const [row] = await query<{ counts: TeamCounts }>({
     name: 'read_team_counts',
     text: `

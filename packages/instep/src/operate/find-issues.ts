@@ -35,13 +35,15 @@ import type { Subject } from './audit.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
+  type CustomerPage,
   countListedIssues,
   LISTED_ISSUES,
   MAX_COUNTED_ISSUES,
   type ParkedCustomer,
-  readAffected,
+  readDuePayments,
   readParkedCustomers,
   readParkedCustomersNaming,
+  readUnknownOrders,
   readUnreadablePositions,
 } from './open-issues.ts';
 
@@ -159,6 +161,15 @@ type ReadRows = (query: Query, page: SourcePage) => Promise<Row[]>;
 
 const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 
+/** Reads customers with an issue, and makes an issue of each with the customer's teams. */
+const ofCustomers =
+  <Found extends { readonly customerId: string }>(
+    read: (query: Query, page: CustomerPage) => Promise<readonly Found[]>,
+    toIssue: (one: Found, teams: readonly NamedTeam[]) => OpenIssue,
+  ): ReadRows =>
+  async (query, { after: afterCustomerId, limit }) =>
+    await withTeams(query, await read(query, { afterCustomerId, limit }), toIssue);
+
 const readCompared =
   (code: ComparisonIssueCode): ReadRows =>
   async (query, { teamKey, after: afterCustomerId, limit }) => {
@@ -178,13 +189,10 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
     const customers = await readParkedCustomers(query, { afterCustomerId, limit });
     return await parkedIssues(query, customers, page);
   },
-  async 'unknown-order'(query, { after: afterCustomerId, limit }) {
-    const found = await readAffected(query, 'unknown-order', { afterCustomerId, limit });
-    return await withTeams(query, found, ({ subscriptionId, ...one }, [team = null]) => {
-      const subject = subjectOf('subscription', subscriptionId);
-      return openIssue('unknown-order', { ...one, subject, team }, { subscriptionId });
-    });
-  },
+  'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...one }, [team = null]) => {
+    const subject = subjectOf('subscription', subscriptionId);
+    return openIssue('unknown-order', { ...one, subject, team }, { subscriptionId });
+  }),
   async 'unreadable-event'(query, { after, limit }) {
     const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
     const positions = await readUnreadablePositions(query, { before, limit });
@@ -196,24 +204,17 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
       return { after: subject.id, issue: openIssue('unreadable-event', about, evidence) };
     });
   },
-  async 'payment-due'(query, { after: afterCustomerId, limit }) {
-    const found = await readAffected(query, 'payment-due', { afterCustomerId, limit });
-    return await withTeams(query, found, ({ subscriptionId, ...one }, teams) => {
-      const isOwn = ({ plan }: NamedTeam) => plan.providerSubscriptionId === subscriptionId;
-      const team = teams.find(isOwn) ?? null;
-      const subject =
-        team === null ? subjectOf('customer', one.customerId) : subjectOf('team', team.id);
-      const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
-      return openIssue('payment-due', { ...one, subject, team }, evidence);
-    });
-  },
-  async 'double-billed'(query, { after: afterCustomerId, limit }) {
-    const found = await readDoubleBilled(query, { afterCustomerId, limit });
-    return await withTeams(query, found, ({ subscriptions, ...one }, [team = null]) => {
-      const subject = subjectOf('customer', one.customerId);
-      return openIssue('double-billed', { ...one, subject, team }, { subscriptions });
-    });
-  },
+  'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...one }, teams) => {
+    const team = teams.find(({ plan }) => plan.providerSubscriptionId === subscriptionId) ?? null;
+    const subject =
+      team === null ? subjectOf('customer', one.customerId) : subjectOf('team', team.id);
+    const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
+    return openIssue('payment-due', { ...one, subject, team }, evidence);
+  }),
+  'double-billed': ofCustomers(readDoubleBilled, ({ subscriptions, ...one }, [team = null]) => {
+    const subject = subjectOf('customer', one.customerId);
+    return openIssue('double-billed', { ...one, subject, team }, { subscriptions });
+  }),
 };
 
 /** The most severe first. Each has an index in which a page begins. */

@@ -18,7 +18,7 @@ export type ParkedCustomer = {
 
 export const MAX_COUNTED_OF_CUSTOMER = 100;
 
-type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
+export type CustomerPage = { readonly afterCustomerId: string; readonly limit: number };
 
 const FIRST_PARKED_AFTER = (customerId: string) => `
                select customer_id
@@ -172,17 +172,20 @@ const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
          and keeps_plan`;
 
 /** A subscription that is itself the issue, or whose payment is. */
-export type AffectedSubscription = {
+type AffectedSubscription = {
   readonly customerId: string;
   readonly subscriptionId: string;
   /** When its deciding event was created, or the first past-due event since the last payment. */
   readonly sinceMs: number;
 };
 
-const affected =
-  (subscriptions: (tables: ApplicationTables) => string, since: string) =>
-  (tables: ApplicationTables) =>
-    `
+/** A function that reads subscriptions with an issue, ordered by customer. */
+function readerOf(
+  name: string,
+  subscriptions: (tables: ApplicationTables) => string,
+  since: string,
+) {
+  const text = (tables: ApplicationTables) => `
       select customer_id as "customerId",
              subscription_id as "subscriptionId",
              (extract(epoch from ${since}) * 1000)::bigint as "sinceMs"
@@ -190,24 +193,12 @@ const affected =
          and customer_id > $1
        order by customer_id
        fetch first $2 rows with ties`;
-
-const READ_AFFECTED = {
-  'unknown-order': {
-    name: 'read_unknown_orders',
-    text: affected(LASTING_AMBIGUITIES, 'created_at'),
-  },
-  'payment-due': { name: 'read_due_payments', text: affected(DUE_PAYMENTS, 'latest_since') },
-} as const;
-
-/** The subscriptions with an issue, ordered by customer. */
-export async function readAffected(
-  query: Query,
-  code: keyof typeof READ_AFFECTED,
-  { afterCustomerId, limit }: CustomerPage,
-): Promise<AffectedSubscription[]> {
-  const values = [afterCustomerId, limit];
-  return await query<AffectedSubscription>({ ...READ_AFFECTED[code], values });
+  return (query: Query, { afterCustomerId, limit }: CustomerPage) =>
+    query<AffectedSubscription>({ name, text, values: [afterCustomerId, limit] });
 }
+
+export const readUnknownOrders = readerOf('read_unknown_orders', LASTING_AMBIGUITIES, 'created_at');
+export const readDuePayments = readerOf('read_due_payments', DUE_PAYMENTS, 'latest_since');
 
 /** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;
