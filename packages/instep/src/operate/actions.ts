@@ -24,7 +24,9 @@ import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type Action,
   type ActionResult,
+  done,
   emptyNote,
+  failed,
   type InTransaction,
   type Outcome,
   type Subject,
@@ -89,9 +91,6 @@ export function applies({ action, subject }: ActionRequest, { note }: ActOptions
 
 /** A context in which the first part of an action is recorded together with what it does. */
 export type ActionContext = ActingContext & { readonly inTransaction: InTransaction };
-
-export const done = (result: ActionResult): Outcome => ({ isDone: true, result });
-export const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
 
 /** Acts on a subject: in one transaction, unless other events or Stripe take part in it. */
 export async function act(
@@ -269,16 +268,9 @@ async function replayEvent(
 }
 
 async function compare(id: string, context: ActingContext, isDryRun: boolean): Promise<Outcome> {
-  const comparison = await compareOrRepair(context, id, isDryRun);
-  switch (comparison.code) {
-    case 'in-sync':
-    case 'repaired':
-      return done(comparison);
-    case 'out-of-sync':
-      return isDryRun ? done(comparison) : failed(comparison);
-    default:
-      return failed(comparison);
-  }
+  const result = await compareOrRepair(context, id, isDryRun);
+  const isDone = ['in-sync', isDryRun ? 'out-of-sync' : 'repaired'].includes(result.code);
+  return { isDone, result };
 }
 
 async function changeGrant(

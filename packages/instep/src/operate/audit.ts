@@ -349,6 +349,9 @@ export type Outcome = Pick<OperatorAction, 'isDone' | 'result'> & {
   readonly error?: InstepError;
 };
 
+export const done = (result: ActionResult): Outcome => ({ isDone: true, result });
+export const failed = (result: ActionResult): Outcome => ({ isDone: false, result });
+
 /** Does an action, or its first part, in a transaction that stores the result too: without a result, nothing was done. */
 export type InTransaction = (work: (query: Query) => Promise<Outcome>) => Promise<Outcome>;
 

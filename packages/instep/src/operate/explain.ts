@@ -1,4 +1,4 @@
-import { readGrants, type TeamGrant } from '../access/grants.ts';
+import type { TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {
   type DecidingEvents,
@@ -18,11 +18,7 @@ import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
-import {
-  type Dismissal,
-  readDismissals,
-  readStoredIssueOf,
-} from '../postgres/statements/issues.ts';
+import { type Dismissal, readDismissals } from '../postgres/statements/issues.ts';
 import {
   readSubscriptions,
   type StoredSubscriptions,
@@ -30,17 +26,16 @@ import {
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
 import { type OperatorNote, readLinkedMs, readOperatorNotes } from './find-actions.ts';
-import { type ComparisonIssue, issueOf } from './find-issues.ts';
+import type { ComparisonIssue } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
   type CustomerHistory,
   EVENTS_AROUND,
-  explainHistory,
   type Neighbors,
   readNames,
   readNeighbors,
 } from './team-history.ts';
-import { NEWEST, type Timeline, type TimelineRequest, timelineOf } from './timeline.ts';
+import { readTimelineOf, type Timeline, type TimelineRequest } from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
 export type ExplainedTeam = {
@@ -125,29 +120,25 @@ export type ExplainTeamRequest = Pick<TimelineRequest, 'part' | 'limit'>;
 export async function explainTeam(
   { database: { query }, planSelection }: OperateContext,
   teamId: ApplicationId,
-  { part = null, limit = 50 }: ExplainTeamRequest = {},
+  request: ExplainTeamRequest = {},
 ): Promise<ExplainedTeam | null> {
   const team = await readNamedTeam(query, teamId);
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [history, known, linkedMs, stored, dismissals, grants, operatorNotes] = await Promise.all([
-    explainHistory(query, team, { planSelection, before: NEWEST.event, limit }),
+  const [newest, known, linkedMs, dismissals, operatorNotes] = await Promise.all([
+    readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
-    readStoredIssueOf(query, team),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
-    readGrants(query, id),
     readOperatorNotes(query, id),
   ]);
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const selected = selectedSubscription(decidingEvents, planSelection);
-  const issue = stored && issueOf(stored, [team]);
+  const { timeline, history, issue, grants } = newest;
   const record = { team, known, history, planSelection, linkedMs, grants };
-  const page = { cursor: NEWEST, part, limit };
   return {
-    ...{ team, planSelection, grants, issue, operatorNotes },
-    timeline: await timelineOf(query, { team, planSelection, history, issue, grants }, page),
+    ...{ team, planSelection, timeline, grants, issue, operatorNotes },
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, decidingEvents, selected),
     notes: [...notesOn(record, decidingEvents, selected)],

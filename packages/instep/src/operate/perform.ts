@@ -25,12 +25,12 @@ import {
   type ActOptions,
   act,
   applies,
-  done,
 } from './actions.ts';
 import {
   type ActionResult,
   beginActions,
   concluded,
+  done,
   type OperatorAction,
   type Outcome,
   recordActions,

@@ -14,7 +14,6 @@ import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 import {
-  type CustomerHistory,
   explainHistory,
   type HistoryEntry,
   nameOfEvent,
@@ -78,50 +77,39 @@ export type TimelineRequest = {
  */
 export async function readTimeline(
   { database: { query }, planSelection }: OperateContext,
-  { teamId, before = null, part = null, limit = 50 }: TimelineRequest,
+  { teamId, ...request }: TimelineRequest,
 ): Promise<Timeline | null> {
   const team = await readNamedTeam(query, teamId);
-  if (team === null) return null;
-  const cursor = parseCursor(before);
-  const [history, stored, grants] = await Promise.all([
-    explainHistory(query, team, { planSelection, before: cursor.event, limit }),
-    readStoredIssueOf(query, team),
-    readGrants(query, team.id),
-  ]);
-  const issue = stored && issueOf(stored, [team]);
-  const known = { team, planSelection, history, issue, grants };
-  return await timelineOf(query, known, { cursor, part, limit });
+  return team && (await readTimelineOf(query, team, { planSelection, ...request })).timeline;
 }
 
-/** What is known about the team already. */
-type TeamHistory = {
-  readonly team: NamedTeam;
-  readonly planSelection: PlanSelection;
-  /** That of its customer. */
-  readonly history: CustomerHistory;
-  readonly issue: ComparisonIssue | null;
-  readonly grants: readonly TeamGrant[];
-};
+type PageRequest = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
 
 type Page = Required<Pick<TimelineRequest, 'part' | 'limit'>> & { readonly cursor: Cursor };
 
-/** A page of the timeline, from the history of the customer and everything else. */
-export async function timelineOf(
+/** A page of a team's timeline, with what it was made of: `history` is that of the team's customer. */
+export async function readTimelineOf(
   query: Query,
-  { team, planSelection, history: own, issue, grants }: TeamHistory,
-  { cursor, part, limit }: Page,
-): Promise<Timeline> {
+  team: NamedTeam,
+  { planSelection, before = null, part = null, limit = 50 }: PageRequest,
+) {
   const { id, customerId } = team;
-  const former = await readFormerCustomers(query, team);
+  const cursor = parseCursor(before);
   const page = { planSelection, before: cursor.event, limit };
+  const [own, former, stored, grants] = await Promise.all([
+    explainHistory(query, team, page),
+    readFormerCustomers(query, team),
+    readStoredIssueOf(query, team),
+    readGrants(query, id),
+  ]);
+  const issue = stored && issueOf(stored, [team]);
   const history = await withFormerCustomers(query, { id, former, own }, page);
   const { entries, prunedBeforeMs } = history;
   const shows = (one: TimelinePart) => part === null || part === one;
   const most = part === null ? 2 * limit : MAX_PLAN_CHANGES;
-  const request = { teamId: id, beforeId: cursor.change, limit: most };
   const eventIds = shows('events') ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
   const [changes, changesOfEvents] = await Promise.all([
-    readTeamChanges(query, request),
+    readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: most }),
     readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
   ]);
   const others = former.map((one) => one.customerId);
@@ -149,7 +137,12 @@ export async function timelineOf(
   };
   const { items, next, isLast } = merge(sources, { cursor, part, limit });
   const hasMore = changes.length === most || (shows('events') && history.before !== null);
-  return { items, next: isLast && !hasMore ? null : textOf(next), prunedBeforeMs };
+  const timeline: Timeline = {
+    items,
+    next: isLast && !hasMore ? null : textOf(next),
+    prunedBeforeMs,
+  };
+  return { timeline, history: own, issue, grants };
 }
 
 /** How far each source has been read. */
@@ -163,7 +156,7 @@ type Cursor = {
 };
 
 const ALL = Number.MAX_SAFE_INTEGER;
-export const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, others: ALL };
+const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, others: ALL };
 
 const textOf = ({ event, change, action, others }: Cursor) =>
   [event, change, action, others].join('-');
