@@ -2,7 +2,7 @@ import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
-import { giveUpName, writeProductName } from 'instep/src/postgres/statements/products.ts';
+import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
@@ -84,7 +84,7 @@ test('a stored product name is written, whichever events are in the same batch',
   const ingest = openPipeline(store.database);
   const { query } = store.database;
   await writeProductName(query, productId, 'Pro');
-  await giveUpName(query, productId);
+  await query('update instep.products set is_applied = true where product_id = $1', [productId]);
   const body = eventBody({ customerId, productId, createdSeconds: CREATED_SECONDS });
   await ingest([received(body)]);
   const teamId = await addTeam(query, { name: 'Late', customerId });

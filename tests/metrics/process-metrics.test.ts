@@ -29,23 +29,17 @@ test.runIf(process.platform === 'linux')('on Linux, they include files', async (
   expect(value('process_open_fds')).toBeLessThan(value('process_max_fds'));
 });
 
-test('a blocked event loop and collected garbage are measured from the first scrape on', async () => {
+test('a blocked event loop is measured from the first scrape on', async () => {
   await expose();
   let longest = 0;
   // The first delay is measured between two ticks.
   await sleep(50);
   const untilMs = performance.now() + 300;
-  let garbage: object[] = [];
-  while (performance.now() < untilMs) {
-    garbage.push({ garbage: new Array(100).fill(0) });
-    if (garbage.length > 10_000) garbage = [];
-  }
+  while (performance.now() < untilMs);
   await vi.waitFor(async () => {
     const values = valuesIn(await expose());
     // Each scrape begins a new distribution.
     longest = Math.max(longest, values.get('nodejs_eventloop_lag_max_seconds') ?? 0);
     expect(longest).toBeGreaterThan(0.1);
-    const collections = values.get('nodejs_gc_duration_seconds_count{kind="minor"}') ?? 0;
-    expect(collections).toBeGreaterThan(0);
   }, 5_000);
 });

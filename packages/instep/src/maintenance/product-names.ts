@@ -4,7 +4,6 @@ import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
-  giveUpName,
   noteAppliedName,
   readProductsToLookUp,
   readTeamsToName,
@@ -34,9 +33,6 @@ const SHARE = 0.05;
 /** While the trigger of one of several teams waits, the others are locked. */
 const SEVERAL_TIMEOUT_MS = 500;
 
-/** How many teams did not get a name: the database refused it, or the team was locked. */
-type Written = { refused: number; left: number };
-
 /**
  * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
  * teams.
@@ -47,11 +43,11 @@ export async function lookUpProductNames(
 ): Promise<void> {
   const { query } = database;
 
-  /** Team by team after a failure, so that one team keeps no other without the name. */
+  /** Team by team after a failure, so that one team keeps no other without the name. Returns how many are to be tried again. */
   async function applyTo(
     teamIds: readonly ApplicationId[],
     product: UnappliedName,
-  ): Promise<Written> {
+  ): Promise<number> {
     const { productId, name } = product;
     try {
       const timeoutMs = teamIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
@@ -60,25 +56,21 @@ export async function lookUpProductNames(
         { timeoutMs },
       );
       if (named.length > 0) logger.info({ productId, teamIds: named }, 'plan named');
-      return { refused: 0, left: teamIds.length - named.length };
+      return teamIds.length - named.length;
     } catch (err) {
       if (!canOthersSucceed(err)) throw err;
       if (teamIds.length === 1) {
         logger.warn({ productId, name, teamId: teamIds[0], err }, 'team keeps its plan name');
-        return err instanceof DatabaseBusy ? { refused: 0, left: 1 } : { refused: 1, left: 0 };
+        return err instanceof DatabaseBusy ? 1 : 0;
       }
-      const sum = { refused: 0, left: 0 };
-      for (const teamId of teamIds) {
-        const { refused, left } = await applyTo([teamId], product);
-        sum.refused += refused;
-        sum.left += left;
-      }
-      return sum;
+      let left = 0;
+      for (const teamId of teamIds) left += await applyTo([teamId], product);
+      return left;
     }
   }
 
   async function applyName(product: UnappliedName): Promise<void> {
-    const sum = { refused: 0, left: 0 };
+    let left = 0;
     let afterId: ApplicationId | null = null;
     do {
       const startedAtMs = performance.now();
@@ -88,17 +80,13 @@ export async function lookUpProductNames(
         afterId,
       );
       for (let first = 0; first < page.found.length; first += TEAMS) {
-        const { refused, left } = await applyTo(page.found.slice(first, first + TEAMS), product);
-        sum.refused += refused;
-        sum.left += left;
+        left += await applyTo(page.found.slice(first, first + TEAMS), product);
         if (signal.aborted) return;
       }
       afterId = page.examinedTo;
       if (afterId !== null) await throttle({ startedAtMs, share: SHARE }, signal);
     } while (afterId !== null);
-    if (sum.left > 0) return;
-    if (sum.refused > 0) await giveUpName(query, product.productId);
-    else if (product.isSettled) await noteAppliedName(query, product);
+    if (left === 0 && product.isSettled) await noteAppliedName(query, product);
   }
 
   async function lookUp(productId: string): Promise<string | null> {

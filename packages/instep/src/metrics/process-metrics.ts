@@ -1,64 +1,28 @@
 import { readdir, readFile } from 'node:fs/promises';
-import {
-  constants,
-  type IntervalHistogram,
-  monitorEventLoopDelay,
-  PerformanceObserver,
-} from 'node:perf_hooks';
+import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
-import * as v from 'valibot';
-import { counter, gauge, Histogram, type Metric } from './series.ts';
+import { counter, gauge, type Metric } from './series.ts';
 
 /**
- * Memory, CPU, files, event loop and garbage collection of this process, under the names that dashboards
- * for Node.js expect. The event loop and the garbage collection are measured from the first call on.
+ * Memory, CPU, files and event loop of this process, under the names that dashboards for Node.js expect. The event loop
+ * is measured from the first call on.
  */
 export async function readProcessMetrics(): Promise<Metric[]> {
-  measured ??= startMeasuring();
+  if (delays === undefined) {
+    delays = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
+    delays.enable();
+  }
   return [
     ...cpuMetrics(),
     ...memoryMetrics(),
     ...(await fileMetrics()),
-    ...(await eventLoopMetrics(measured.eventLoop)),
-    measured.collections.read(),
+    ...(await eventLoopMetrics(delays)),
   ];
 }
 
-let measured: ReturnType<typeof startMeasuring> | undefined;
+let delays: IntervalHistogram | undefined;
 
 const EVENT_LOOP_RESOLUTION_MS = 10;
-
-const COLLECTIONS = new Map([
-  [constants.NODE_PERFORMANCE_GC_MINOR, 'minor'],
-  [constants.NODE_PERFORMANCE_GC_MAJOR, 'major'],
-  [constants.NODE_PERFORMANCE_GC_INCREMENTAL, 'incremental'],
-  [constants.NODE_PERFORMANCE_GC_WEAKCB, 'weakcb'],
-]);
-
-/** The types of Node.js lack the details of a collection. */
-const collectionShape = v.object({
-  duration: v.number(),
-  detail: v.object({ kind: v.number() }),
-});
-
-function startMeasuring() {
-  const collections = new Histogram(
-    'nodejs_gc_duration_seconds',
-    'Duration of garbage collections, by kind: major, minor, incremental or weakcb.',
-    [0.001, 0.01, 0.1, 1, 2, 5],
-  );
-  const observer = new PerformanceObserver((list) => {
-    for (const entry of list.getEntries()) {
-      if (!v.is(collectionShape, entry)) continue;
-      const kind = COLLECTIONS.get(entry.detail.kind);
-      if (kind !== undefined) collections.observe(entry.duration / 1_000, { kind });
-    }
-  });
-  observer.observe({ entryTypes: ['gc'] });
-  const eventLoop = monitorEventLoopDelay({ resolution: EVENT_LOOP_RESOLUTION_MS });
-  eventLoop.enable();
-  return { collections, eventLoop };
-}
 
 function cpuMetrics(): Metric[] {
   const { user, system } = process.cpuUsage();

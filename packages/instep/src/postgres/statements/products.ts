@@ -203,7 +203,10 @@ export async function applyProductName(
   return rows.map(({ id }) => id);
 }
 
-/** Marks a product's name as applied: none of its teams lacks it. Another name that was looked up meanwhile is not. */
+/**
+ * Marks a product's name as applied: the teams that lack it keep theirs, because the database refuses it. Another name that
+ * was looked up meanwhile is not.
+ */
 export async function noteAppliedName(
   query: Query,
   { productId, name }: Pick<UnappliedName, 'productId' | 'name'>,
@@ -218,14 +221,5 @@ export async function noteAppliedName(
          and name = $2
          and looked_up_at < now() - interval '1 minute'`,
     values: [productId, name],
-  });
-}
-
-/** Leaves the rest of a product's teams as they are: the database refuses the name there. */
-export async function giveUpName(query: Query, productId: string): Promise<void> {
-  await query({
-    name: 'give_up_name',
-    text: `update instep.products set is_applied = true, former_names = '{}' where product_id = $1`,
-    values: [productId],
   });
 }
