@@ -17,7 +17,7 @@ import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.
 import { CodedError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
+import { isId, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../stripe/subscription-facts.ts';
 import {
   type ListedSubscription,
@@ -112,7 +112,7 @@ export async function syncCustomer(
 
 async function sync(services: CheckoutServices, customerId: string): Promise<TeamAccess> {
   const { query } = services.database;
-  const teams = isPlausible(customerId) ? await readTeamsOf(query, [customerId]) : [];
+  const teams = isId(customerId) ? await readTeamsOf(query, [customerId]) : [];
   const [team] = teams;
   if (team === undefined) {
     throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
@@ -223,13 +223,8 @@ async function checkMetadata(
   }
 }
 
-/** Whether a text can be an id in the database. */
-function isPlausible(text: string): boolean {
-  return text.length <= 255 && !text.includes('\0') && text.isWellFormed();
-}
-
 async function findTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {
-  return isPlausible(String(id)) ? await readTeam(query, id) : null;
+  return isId(String(id)) ? await readTeam(query, id) : null;
 }
 
 async function requireTeam(services: CheckoutServices, id: ApplicationId) {

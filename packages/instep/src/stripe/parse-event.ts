@@ -212,6 +212,9 @@ const storable = v.pipe(
 );
 const id = v.pipe(storable, v.maxLength(MAX_ID_LENGTH));
 
+/** Whether a value can be an id at Stripe, or in the application's tables. */
+export const isId = (value: unknown): value is string => v.is(id, value);
+
 const storableName = v.pipe(storable, v.maxLength(MAX_NAME_LENGTH));
 
 /** A name that can't be stored counts as missing, because a plan must never wait for its name. */

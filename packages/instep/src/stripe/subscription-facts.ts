@@ -1,4 +1,5 @@
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
+import { isId } from './parse-event.ts';
 
 /** What a subscription says besides its status and product, in any API version; `null` for what it does not say. */
 export type SubscriptionFacts = {
@@ -52,15 +53,11 @@ function wholeNumber(value: Json | undefined, max: number): number | null {
 /** The key of metadata that names a team, where no other is set. */
 export const TEAM_KEY = 'teamId';
 
-/** Longer than any id. */
-const MAX_ID_LENGTH = 255;
-
 /**
  * What the metadata of an object at Stripe has under a key, if it can be the id of a team; `null` otherwise. The
  * database decides whether it is one.
  */
 export function teamNamedIn(object: JsonObject, key: string): string | null {
   const named = asObject(object.metadata)?.[key];
-  if (typeof named !== 'string' || named === '' || named.length > MAX_ID_LENGTH) return null;
-  return named.includes('\0') || !named.isWellFormed() ? null : named;
+  return isId(named) ? named : null;
 }
