@@ -15,7 +15,7 @@ import {
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
 import {
-  haveSameFields,
+  isSameState,
   type LoggedOutcome,
   type ParsedEvent,
   type SubscriptionState,
@@ -204,7 +204,7 @@ export class MemoryStore {
           stored: undefined,
         });
         return (
-          !haveSameFields(latest, replayed.subscription) || sinceSeconds !== replayed.sinceSeconds
+          !isSameState(latest, replayed.subscription) || sinceSeconds !== replayed.sinceSeconds
         );
       },
     );

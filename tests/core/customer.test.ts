@@ -1,4 +1,4 @@
-import { haveSameFields, type SubscriptionState } from 'instep/src/core/subscription-event.ts';
+import { isSameState, type SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { isSameDecidingEvent } from 'instep/src/core/tie-group.ts';
 import { expect, test } from 'vitest';
 import { example } from './subscription-changes.ts';
@@ -13,17 +13,17 @@ const others: readonly [keyof SubscriptionState, SubscriptionState][] = [
 ];
 
 test('an event is the same as its copy, and two missing events are the same', () => {
-  expect(haveSameFields(example, { ...example })).toBe(true);
-  expect(haveSameFields(null, null)).toBe(true);
+  expect(isSameState(example, { ...example })).toBe(true);
+  expect(isSameState(null, null)).toBe(true);
 });
 
 test('an event is not the same as a missing one', () => {
-  expect(haveSameFields(example, null)).toBe(false);
-  expect(haveSameFields(null, example)).toBe(false);
+  expect(isSameState(example, null)).toBe(false);
+  expect(isSameState(null, example)).toBe(false);
 });
 
 test.each(others)('two events are different when their %s differs', (_, other) => {
-  expect(haveSameFields(example, other)).toBe(false);
+  expect(isSameState(example, other)).toBe(false);
   expect(
     isSameDecidingEvent(
       { subscription: example, order: 'known' },

@@ -64,12 +64,12 @@ describe('an event without created', () => {
     const [one, other] = [at(10), undated(10)];
     const last = new EventHistory([one, other, at(10, { status: 'past_due' })]);
     expect(last.tieGroupOf(one.subscription)).toMatchObject({
-      lastWithoutTime: other.subscription,
+      lastUndated: other.subscription,
     });
     const first = new EventHistory([other, one]);
     expect(first.tieGroupOf(one.subscription)).toMatchObject({
       events: [one],
-      lastWithoutTime: null,
+      lastUndated: null,
     });
   });
 

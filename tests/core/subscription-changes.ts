@@ -65,7 +65,7 @@ export function lastOf(
 ): DecidingEvent | null {
   return decidingEventOf({
     events,
-    lastWithoutTime: null,
+    lastUndated: null,
     search: { isGivenUp: false },
     neighbors: () => ({ earlier, next }),
   });

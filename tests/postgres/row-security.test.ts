@@ -214,7 +214,7 @@ describe.each(postgresServers)('$name', (server) => {
       const available = app.transaction((query) => lockAvailableTeams(query, ['cus_1', 'cus_3']));
       expect(await available).toMatchObject({
         teams: [{ customerId: 'cus_3' }],
-        lockedCustomerIds: new Set(['cus_1']),
+        lockedElsewhere: new Set(['cus_1']),
       });
     });
     expect(await first).toMatchObject([{ outcome: 'applied' }]);

@@ -12,7 +12,7 @@ export type TieGroup = {
    * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
    * and only its arrival shows its place in the order.
    */
-  readonly lastWithoutTime: SubscriptionState | null;
+  readonly lastUndated: SubscriptionState | null;
   neighbors(): Neighbors;
   /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
   readonly search: { isGivenUp: boolean };
@@ -51,30 +51,30 @@ export class EventHistory {
     this.#subscriptions.set(id, seconds.set(createdSeconds, events));
   }
 
-  /** All known events of an event's subscription, those of a tie group in the order of arrival. */
-  eventsOf(event: SubscriptionState): ParsedEvent[] {
-    return [...(this.#subscriptions.get(idOf(event))?.values() ?? [])].flat();
+  /** All known events of a subscription, those of a tie group in the order of arrival. */
+  eventsOf(subscription: SubscriptionState): ParsedEvent[] {
+    return [...(this.#subscriptions.get(idOf(subscription))?.values() ?? [])].flat();
   }
 
-  /** The tie group of an event. */
-  tieGroupOf(event: SubscriptionState): TieGroup {
-    const seconds = this.#subscriptions.get(idOf(event)) ?? new Map<number, ParsedEvent[]>();
-    const arrivals = seconds.get(event.createdSeconds) ?? [];
+  /** The tie group of the event that reports this. */
+  tieGroupOf(subscription: SubscriptionState): TieGroup {
+    const seconds = this.#subscriptions.get(idOf(subscription)) ?? new Map<number, ParsedEvent[]>();
+    const arrivals = seconds.get(subscription.createdSeconds) ?? [];
     const last = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
-    const place = `${idOf(event)} ${event.createdSeconds}`;
+    const place = `${idOf(subscription)} ${subscription.createdSeconds}`;
     const search = this.#searches.get(place) ?? { isGivenUp: false };
     this.#searches.set(place, search);
     return {
       search,
       events: arrivals.filter(isDated),
-      lastWithoutTime: last === undefined || isDated(last) ? null : last.subscription,
+      lastUndated: last === undefined || isDated(last) ? null : last.subscription,
       neighbors() {
         const inOrder = [...seconds]
           .map(([second, events]) => [second, events.filter(isDated)] as const)
           .filter(([, events]) => events.length > 0)
           .sort(([one], [other]) => one - other);
-        const earlier = inOrder.filter(([second]) => second < event.createdSeconds);
-        const next = inOrder.find(([second]) => second > event.createdSeconds);
+        const earlier = inOrder.filter(([second]) => second < subscription.createdSeconds);
+        const next = inOrder.find(([second]) => second > subscription.createdSeconds);
         return {
           earlier: earlier.slice(-MAX_EARLIER).map(([, events]) => events),
           next: next?.[1] ?? [],

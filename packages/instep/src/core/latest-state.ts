@@ -14,12 +14,12 @@ export type LatestState = {
   readonly isSettled: boolean;
 };
 
-/** A customer's subscriptions. Events without a subscription id count as one more, under `null`. */
+/** The latest state of each of a customer's subscriptions, like `DecidingEvents`. */
 export type LatestStates = ReadonlyMap<string | null, LatestState>;
 
 export const NO_LATEST_STATES: LatestStates = new Map();
 
-type Known = {
+type Evidence = {
   /** The events of the same tie group, this one included; those beside it where they are needed. */
   readonly history: EventHistory;
   /** The subscription's deciding event, after this one; `null`: it has none. */
@@ -40,7 +40,7 @@ export type LatestStep = {
 export function latestAfter(
   stored: LatestState | undefined,
   event: ParsedEvent,
-  { history, deciding }: Known,
+  { history, deciding }: Evidence,
 ): LatestStep {
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
@@ -73,7 +73,7 @@ export function latestAfter(
  */
 export function latestOf(
   events: readonly ParsedEvent[],
-  { history, deciding, stored }: Known & { readonly stored: LatestState | undefined },
+  { history, deciding, stored }: Evidence & { readonly stored: LatestState | undefined },
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
   if (stored !== undefined && stored.subscription.createdSeconds > newestSeconds) return stored;

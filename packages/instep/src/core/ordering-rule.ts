@@ -6,7 +6,7 @@ import {
   selectedSubscription,
 } from './plan-selection.ts';
 import {
-  haveSameFields,
+  isSameState,
   type LoggedOutcome,
   type ParsedEvent,
   type SubscriptionState,
@@ -59,7 +59,7 @@ export function decideEvent(
   const next = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
   const before = selectedSubscription(decidingEvents, planSelection);
   const after = selectedSubscription(next, planSelection);
-  if (after === subscription || !haveSameFields(after, before)) {
+  if (after === subscription || !isSameState(after, before)) {
     return { outcome: 'applied', decidingEvents: next };
   }
   const isOfLesserSubscription = deciding.subscription === subscription && planSelection === 'best';

@@ -1,5 +1,9 @@
 import type { JsonObject } from './json.ts';
 
+// An event reports the state of its subscription. Two events of each subscription count: the *deciding* one, which is
+// the newest with an effect (tie-group.ts), and the *latest* one, the newest of all (latest-state.ts). The newest is the
+// one that was created last; within one second, the order of its tie group tells which that is.
+
 /**
  * A subscription as an event reports it: the fields that the plan and the ordering rule depend on. A value that the
  * event left out is `null`, never a guess.
@@ -24,8 +28,8 @@ const FIELDS: readonly (keyof SubscriptionState)[] = [
   'createdSeconds',
 ];
 
-/** Whether two events say the same, even if one of them was read from the database. */
-export function haveSameFields(
+/** Whether two events report the same, even if one of them was read from the database. */
+export function isSameState(
   one: SubscriptionState | null,
   other: SubscriptionState | null,
 ): boolean {

@@ -1,6 +1,6 @@
 import type { Neighbors, TieGroup } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
-import { haveSameFields, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
+import { isSameState, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
 /**
@@ -18,9 +18,7 @@ export type DecidingEvent = {
 
 /** Whether the same event decides, for the same reason. */
 export function isSameDecidingEvent(one: DecidingEvent, other: DecidingEvent | undefined): boolean {
-  return (
-    haveSameFields(one.subscription, other?.subscription ?? null) && one.order === other?.order
-  );
+  return isSameState(one.subscription, other?.subscription ?? null) && one.order === other?.order;
 }
 
 type Events = readonly ParsedEvent[];
@@ -42,7 +40,7 @@ type Budget = { steps: number };
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
 export function decidingEventOf(group: TieGroup): DecidingEvent | null {
-  const { events, lastWithoutTime, neighbors, search } = group;
+  const { events, lastUndated: lastWithoutTime, neighbors, search } = group;
   if (lastWithoutTime !== null) return { subscription: lastWithoutTime, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
@@ -115,8 +113,7 @@ export function latestEventOf(group: TieGroup, deciding: SubscriptionState | nul
   const { orders, isKnown } = latestOrders(group);
 
   const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
-  const decides = (event: SubscriptionState | null) =>
-    haveSameFields(event, isIn ? deciding : null);
+  const decides = (event: SubscriptionState | null) => isSameState(event, isIn ? deciding : null);
   const lastOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
   const possible = [
     lastOf(orders.filter(({ lastWithEffect }) => decides(lastWithEffect))),

@@ -38,20 +38,20 @@ export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
 }
 
 /**
- * The team's plan after an event, or `null` when the event's status has no effect.
- * `planName` stands in for the event's own.
+ * The team's plan if an event with this state decides it; `null` when the status has no effect. `planName` stands in for
+ * the event's own.
  */
 export function planAfter(
-  event: SubscriptionState,
-  planName: string | null = event.planName,
+  subscription: SubscriptionState,
+  planName: string | null = subscription.planName,
 ): TeamPlan | null {
-  const effect = effectOf(event.status);
+  const effect = effectOf(subscription.status);
   if (effect === 'none') return null;
   const grants = effect === 'grants';
   return {
-    providerSubscriptionId: grants ? event.subscriptionId : null,
-    providerProductId: grants ? event.productId : null,
+    providerSubscriptionId: grants ? subscription.subscriptionId : null,
+    providerProductId: grants ? subscription.productId : null,
     planName: grants ? planName : null,
-    subscriptionStatus: event.status,
+    subscriptionStatus: subscription.status,
   };
 }

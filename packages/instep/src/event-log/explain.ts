@@ -185,12 +185,15 @@ function remarks(
   return reasons;
 }
 
-function referenceTo(event: SubscriptionState, rows: RecomputedDecision['rows']): EventReference {
-  const row = rows.get(event);
+function referenceTo(
+  subscription: SubscriptionState,
+  rows: RecomputedDecision['rows'],
+): EventReference {
+  const row = rows.get(subscription);
   return {
     position: row?.position ?? null,
     eventId: row?.eventId ?? null,
     isSnapshot: row?.type === SNAPSHOT_TYPE,
-    subscriptionId: event.subscriptionId,
+    subscriptionId: subscription.subscriptionId,
   };
 }

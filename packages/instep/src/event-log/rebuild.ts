@@ -16,7 +16,7 @@ import {
   planWriterOf,
   teamPlan,
 } from '../core/plan-selection.ts';
-import { haveSameFields, type ParsedEvent } from '../core/subscription-event.ts';
+import { isSameState, type ParsedEvent } from '../core/subscription-event.ts';
 import { isSameDecidingEvent } from '../core/tie-group.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
@@ -198,7 +198,7 @@ function outdatedStates(
       ? Math.max(state.sinceSeconds, known.sinceSeconds)
       : state.sinceSeconds;
     const isSame =
-      haveSameFields(state.subscription, known.subscription) && sinceSeconds === known.sinceSeconds;
+      isSameState(state.subscription, known.subscription) && sinceSeconds === known.sinceSeconds;
     return isSame ? [] : [{ ...state, sinceSeconds }];
   });
 }

@@ -19,7 +19,7 @@ import {
 } from '../core/plan-selection.ts';
 import { isCharged } from '../core/status.ts';
 import {
-  haveSameFields,
+  isSameState,
   type LoggedEvent,
   type LoggedOutcome,
   type ParsedEvent,
@@ -220,7 +220,7 @@ function uncertainOf(
     const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
     const hasOtherLast =
       former?.subscription.createdSeconds === state?.subscription.createdSeconds &&
-      !haveSameFields(former?.subscription ?? null, state?.subscription ?? null);
+      !isSameState(former?.subscription ?? null, state?.subscription ?? null);
     for (const one of [former, state]) {
       if (one !== undefined && (one.order !== 'known' || hasOtherLast))
         uncertain.add(one.subscription);

@@ -12,7 +12,7 @@ import type { TeamPlan } from '../core/transition.ts';
 import { type AtCommit, type Query, unlessRefused } from '../postgres/database.ts';
 import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
-  deleteRepeated,
+  deleteParkedCopies,
   type LogEntry,
   logEvents,
   readLog,
@@ -37,7 +37,7 @@ import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type BatchDecision, decide, type ParsedRow } from './decide.ts';
 import type { IngestResult, ReceivedEvent } from './received-event.ts';
-import { findRepeated, recognize } from './recognize.ts';
+import { findParkedCopies, recognize } from './recognize.ts';
 
 type Transaction = { query: Query; atCommit: AtCommit };
 
@@ -85,24 +85,24 @@ export async function processBatch(
 ): Promise<ProcessedBatch> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
-  const unlinked = await linkTeams(query, events);
+  const refusedLinks = await linkTeams(query, events);
   const [available, storedBefore] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
-  const linkable = events.filter((event) => !unlinked.has(event));
+  const linkable = events.filter((event) => !refusedLinks.has(event));
   const linked = await linkByMetadata(query, linkable, available, options);
   const teams = [...available.teams, ...linked.teams];
-  const lockedCustomerIds = new Set([...available.lockedCustomerIds, ...linked.lockedCustomerIds]);
+  const lockedElsewhere = new Set([...available.lockedElsewhere, ...linked.lockedElsewhere]);
   // Another transaction can have linked the same customers, and committed, since the state was read.
   const stored =
     linked.teams.length === 0 ? storedBefore : await readStored(query, events, customerIds);
   const undecided = events.map((event): IngestResult | 'locked' | null => {
-    const refusal = unlinked.get(event);
+    const refusal = refusedLinks.get(event);
     if (refusal === 'locked') return 'locked';
     if (refusal !== undefined) return { outcome: 'stale', teamIds: [], linkRefusal: refusal };
     if (event.kind === 'unreadable') return null;
-    return lockedCustomerIds.has(event.subscription.customerId) ? 'locked' : null;
+    return lockedElsewhere.has(event.subscription.customerId) ? 'locked' : null;
   });
   const received = events.filter((_, index) => undecided[index] === null);
   const { decision, writes } = await decideAndWrite(teams, stored, transaction, received, options);
@@ -116,13 +116,13 @@ async function linkTeams(
   query: Query,
   events: readonly ReceivedEvent[],
 ): Promise<ReadonlyMap<ReceivedEvent, LinkRefusal | 'locked'>> {
-  const unlinked = new Map<ReceivedEvent, LinkRefusal | 'locked'>();
+  const refusedLinks = new Map<ReceivedEvent, LinkRefusal | 'locked'>();
   for (const event of events) {
     if (event.linkTo === undefined || event.kind === 'unreadable') continue;
     const result = await linkAvailableTeam(query, event.linkTo, event.subscription.customerId);
-    if (result !== 'linked') unlinked.set(event, result);
+    if (result !== 'linked') refusedLinks.set(event, result);
   }
-  return unlinked;
+  return refusedLinks;
 }
 
 /**
@@ -135,10 +135,10 @@ async function linkByMetadata(
   available: AvailableTeams,
   { linkByMetadata: key }: ProcessOptions,
 ): Promise<AvailableTeams> {
-  if (!key) return { teams: [], lockedCustomerIds: new Set() };
+  if (!key) return { teams: [], lockedElsewhere: new Set() };
   const known = new Set(available.teams.map(({ customerId }) => customerId));
   const namedTeams = [...teamsNamedIn(events, key)].filter(
-    ([customerId]) => !known.has(customerId) && !available.lockedCustomerIds.has(customerId),
+    ([customerId]) => !known.has(customerId) && !available.lockedElsewhere.has(customerId),
   );
   const linked: string[] = [];
   const locked: string[] = [];
@@ -150,9 +150,9 @@ async function linkByMetadata(
       if (result === 'locked') locked.push(customerId);
     });
   }
-  if (linked.length === 0) return { teams: [], lockedCustomerIds: new Set(locked) };
-  const { teams, lockedCustomerIds } = await lockAvailableTeams(query, linked);
-  return { teams, lockedCustomerIds: new Set([...locked, ...lockedCustomerIds]) };
+  if (linked.length === 0) return { teams: [], lockedElsewhere: new Set(locked) };
+  const { teams, lockedElsewhere } = await lockAvailableTeams(query, linked);
+  return { teams, lockedElsewhere: new Set([...locked, ...lockedElsewhere]) };
 }
 
 /**
@@ -196,7 +196,7 @@ async function decideAndWrite(
   { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
-  const { events, repeated, grants } = decision;
+  const { events, copies, grants } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
   const { decidingEvents, latestStates } =
     namesWritten === 'nowhere' ? withoutNames(decision) : decision;
@@ -204,9 +204,9 @@ async function decideAndWrite(
   const nameless = productsWithoutName(plans);
   const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
   if (entries.length > 0) atCommit(logEvents(query, entries));
-  if (repeated.size > 0) {
-    const lockedCustomerIds = teams.map(({ customerId }) => customerId);
-    atCommit(deleteRepeated(query, repeated, lockedCustomerIds));
+  if (copies.size > 0) {
+    const heldCustomerIds = teams.map(({ customerId }) => customerId);
+    atCommit(deleteParkedCopies(query, copies, heldCustomerIds));
   }
   if (decidingEvents.length > 0 || latestStates.length > 0) {
     atCommit(writeSubscriptions(query, decidingEvents, latestStates));
@@ -230,11 +230,11 @@ async function decideWithEvidence(
   planSelection: PlanSelection,
 ) {
   function decideWith(rows: readonly Row[], grants = NO_GRANTS) {
-    const repeated = findRepeated(rows);
+    const copies = findParkedCopies(rows);
     const events = recognize(received, rows);
-    const logged = rows.filter(({ key }) => !repeated.has(key));
+    const logged = rows.filter(({ key }) => !copies.has(key));
     const stored = { ...subscriptions, teams, logged, grants };
-    return { repeated, events, grants, ...decide(events, stored, planSelection) };
+    return { copies, events, grants, ...decide(events, stored, planSelection) };
   }
 
   let rows: readonly Row[] = log;

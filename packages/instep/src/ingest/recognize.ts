@@ -31,17 +31,17 @@ export function recognize<Event extends ReceivedEvent>(
 }
 
 /**
- * The keys of parked events that the log has twice, and the keys of the events that they repeat. Without
+ * The keys of parked events that the log has twice, and the keys of the events of which they are copies. Without
  * a team there is no lock, so two instances can park one event in two API versions at the same time.
  */
-export function findRepeated(logged: readonly LoggedEvent[]): ReadonlyMap<string, string> {
+export function findParkedCopies(logged: readonly LoggedEvent[]): ReadonlyMap<string, string> {
   const keyOf = createKeyLookup();
-  const repeated = new Map<string, string>();
+  const copies = new Map<string, string>();
   for (const one of decidedFirst(logged)) {
     const key = keyOf(one);
-    if (isParked(one) && key !== one.key) repeated.set(one.key, key);
+    if (isParked(one) && key !== one.key) copies.set(one.key, key);
   }
-  return repeated;
+  return copies;
 }
 
 /** An event that was decided comes first, then the first parked one. */

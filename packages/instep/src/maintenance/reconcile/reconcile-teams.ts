@@ -334,7 +334,10 @@ export async function findDrifts(
   ): Promise<LockedComparison> {
     const foundIds = new Set(found.map(({ team }) => team.id));
     const customerIds = found.map(({ team }) => team.customerId);
-    const { teams, lockedCustomerIds } = await lockAvailableTeams(query, customerIds);
+    const { teams, lockedElsewhere: lockedCustomerIds } = await lockAvailableTeams(
+      query,
+      customerIds,
+    );
     const drifts = await compare(
       query,
       teams.filter(({ id }) => foundIds.has(id)),

@@ -216,21 +216,21 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
 }
 
 /**
- * Deletes parked events of these customers that repeat others, and counts their deliveries as those
+ * Deletes parked events of these customers that are copies of others, and counts their deliveries as those
  * of the others.
  */
-export async function deleteRepeated(
+export async function deleteParkedCopies(
   query: Query,
-  repeated: ReadonlyMap<string, string>,
+  copies: ReadonlyMap<string, string>,
   customerIds: readonly string[],
 ): Promise<void> {
   await query({
-    name: 'delete_repeated',
+    name: 'delete_parked_copies',
     text: `
       with deleted as (
         delete from instep.events as event
-         using unnest($1::uuid[], $2::uuid[]) as repeated (key, kept_key)
-         where event.key = repeated.key
+         using unnest($1::uuid[], $2::uuid[]) as copy (key, kept_key)
+         where event.key = copy.key
            and event.outcome = 'parked'
            and event.customer_id = any ($3::text[])
         returning kept_key, deliveries
@@ -243,7 +243,7 @@ export async function deleteRepeated(
          set deliveries = event.deliveries + sums.deliveries
         from sums
        where event.key = sums.kept_key`,
-    values: [[...repeated.keys()], [...repeated.values()], customerIds],
+    values: [[...copies.keys()], [...copies.values()], customerIds],
   });
 }
 

@@ -82,7 +82,7 @@ export async function lockTeams(
 export type AvailableTeams = {
   readonly teams: readonly LinkedTeam[];
   /** The customers with a team that another transaction has locked. */
-  readonly lockedCustomerIds: ReadonlySet<string>;
+  readonly lockedElsewhere: ReadonlySet<string>;
 };
 
 /**
@@ -99,10 +99,10 @@ export async function lockAvailableTeams(
     text: LOCK_AVAILABLE_TEAMS,
     values: [customerIds],
   });
-  const unlocked = rows.filter(({ id }) => id === null);
-  const lockedCustomerIds = new Set(unlocked.map(({ askedCustomerId }) => askedCustomerId));
-  if (unlocked.some(({ canBeHidden }) => canBeHidden)) {
-    for (const customerId of lockedCustomerIds) {
+  const notLocked = rows.filter(({ id }) => id === null);
+  const lockedElsewhere = new Set(notLocked.map(({ askedCustomerId }) => askedCustomerId));
+  if (notLocked.some(({ canBeHidden }) => canBeHidden)) {
+    for (const customerId of lockedElsewhere) {
       const lockAtOnce = { name: 'lock_teams_at_once', text: LOCK_TEAMS_AT_ONCE };
       const locking = { ...lockAtOnce, values: [[customerId]] };
       await refuseHidden<LockedRow>(query, locking, (rows) => rows.some(({ id }) => id === null));
@@ -110,8 +110,8 @@ export async function lockAvailableTeams(
   }
   const teams = rows
     .flatMap(toLockedTeam)
-    .filter(({ customerId }) => !lockedCustomerIds.has(customerId));
-  return { teams, lockedCustomerIds };
+    .filter(({ customerId }) => !lockedElsewhere.has(customerId));
+  return { teams, lockedElsewhere };
 }
 
 const LOCK_TEAM = ({ teams }: ApplicationTables) => `
