@@ -1,7 +1,7 @@
 import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
 import type { SubscriptionState } from './subscription-event.ts';
-import type { DecidingEvent } from './tie-group.ts';
+import { type DecidingEvent, isSameDecidingEvent } from './tie-group.ts';
 import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
@@ -11,6 +11,14 @@ import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 export type DecidingEvents = ReadonlyMap<string | null, DecidingEvent>;
 
 export const NO_DECIDING_EVENTS: DecidingEvents = new Map();
+
+/** The deciding events of a customer that were not the same before. */
+export function changedDecidingEvents(after: DecidingEvents, before: DecidingEvents) {
+  if (after === before) return [];
+  return [...after.values()].filter(
+    (one) => !isSameDecidingEvent(one, before.get(one.subscription.subscriptionId)),
+  );
+}
 
 /**
  * Which of a customer's subscriptions decides the team's plan (docs/contract.md, rule 5): the one with the newest

@@ -8,6 +8,7 @@ import {
 } from '../core/latest-state.ts';
 import { decidingEventsAfter } from '../core/ordering-rule.ts';
 import {
+  changedDecidingEvents,
   type DecidingEvents,
   grantOf,
   isGrantedPlan,
@@ -17,7 +18,6 @@ import {
   teamPlan,
 } from '../core/plan-selection.ts';
 import { isSameState, type ParsedEvent } from '../core/subscription-event.ts';
-import { isSameDecidingEvent } from '../core/tie-group.ts';
 import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
@@ -114,7 +114,12 @@ async function rebuildCustomer(
   const stored = await readSubscriptions(query, [customerId]);
   const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
-  const latestStates = outdatedStates(events, decidingEvents, known, await readPrunedBefore(query));
+  const latestStates = differingLatestStates(
+    events,
+    decidingEvents,
+    known,
+    await readPrunedBefore(query),
+  );
   if (!isDryRun && latestStates.length > 0) {
     await writeSubscriptions(query, [], latestStates);
     await noteDoubleBilled(query, [customerId]);
@@ -126,9 +131,7 @@ async function rebuildCustomer(
   const names = new Map([...stored.names, ...(await readProductNames(query, productIds))]);
   const planOf = ({ id }: LinkedTeam) =>
     teamPlan(decidingEvents, planSelection, names, grantOf(grants, id));
-  const changed = [...decidingEvents.values()].filter(
-    (one) => !isSameDecidingEvent(one, before.get(one.subscription.subscriptionId)),
-  );
+  const changed = changedDecidingEvents(decidingEvents, before);
   const dismissable = teams.map((team) => {
     return { teamId: team.id, plan: team.plan, shouldBe: planOf(team) };
   });
@@ -175,7 +178,7 @@ function difference(
  * The latest states that a customer's decided events yield and that differ from the stored ones. Events received before
  * `prunedBeforeMs` may have been pruned; `null`: none were. Pure.
  */
-function outdatedStates(
+function differingLatestStates(
   events: readonly ParsedEvent[],
   decidingEvents: DecidingEvents,
   stored: LatestStates,

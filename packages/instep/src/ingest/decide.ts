@@ -8,6 +8,7 @@ import {
 } from '../core/latest-state.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
+  changedDecidingEvents,
   type DecidingEvents,
   type Grants,
   grantOf,
@@ -25,7 +26,7 @@ import {
   type ParsedEvent,
   type SubscriptionState,
 } from '../core/subscription-event.ts';
-import { type DecidingEvent, isSameDecidingEvent } from '../core/tie-group.ts';
+import type { DecidingEvent } from '../core/tie-group.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
@@ -157,7 +158,9 @@ export function decide(
         : results.map((result) => markApplicationPlans(result, withApplicationPlan)),
     outcomes,
     plans,
-    decidingEvents: changedDecidingEvents(decidingEvents, stored.decidingEvents),
+    decidingEvents: [...decidingEvents].flatMap(([customerId, after]) =>
+      changedDecidingEvents(after, stored.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS),
+    ),
     latestStates: [...latestStates.values()].flatMap((states) =>
       [...states.values()].filter(({ object }) => object !== null),
     ),
@@ -249,17 +252,4 @@ function groupTeamIds(teams: readonly LinkedTeam[]): Map<string, ApplicationId[]
     teamIdsByCustomer.set(customerId, [...(teamIdsByCustomer.get(customerId) ?? []), id]);
   }
   return teamIdsByCustomer;
-}
-
-function changedDecidingEvents(
-  decidingEvents: StoredState['decidingEvents'],
-  before: StoredState['decidingEvents'],
-): DecidingEvent[] {
-  return [...decidingEvents].flatMap(([customerId, ofCustomer]) => {
-    const former = before.get(customerId) ?? NO_DECIDING_EVENTS;
-    if (ofCustomer === former) return [];
-    return [...ofCustomer.values()].filter(
-      (one) => !isSameDecidingEvent(one, former.get(one.subscription.subscriptionId)),
-    );
-  });
 }

@@ -223,7 +223,7 @@ export type ReconciliationIssue =
     };
 
 /** Whether the team has the right plan, so that only the log lacks something. */
-export function isRight({ team, shouldBe }: Drift): boolean {
+export function hasRightPlan({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
 
@@ -235,7 +235,7 @@ export function issueOf(
   const { team, toIngest: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
   const { subscriptionIds } = found;
-  if (isRight(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
+  if (hasRightPlan(drift)) return { kind: 'unrecorded', teamId, customerId, subscriptionIds };
   return { kind: 'drift', teamId, customerId, ...found, is, isRepaired, isDismissed };
 }
 

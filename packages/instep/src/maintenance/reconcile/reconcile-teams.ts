@@ -33,7 +33,7 @@ import {
   type Drift,
   driftOf,
   foundIssueOf,
-  isRight,
+  hasRightPlan,
   issueOf,
 } from './drift.ts';
 import { listCustomer } from './listed-subscriptions.ts';
@@ -55,7 +55,7 @@ export async function reconcileTeams(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
-  const found = (await findCertain(teams, listed, options, signal)).certain;
+  const found = (await confirmDrifts(teams, listed, options, signal)).confirmed;
   if (!options.isDryRun) {
     // Before a repair takes them away.
     const teamIds = teams.map(({ id }) => id);
@@ -73,15 +73,15 @@ export async function reconcileTeams(
   const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
   for (const drift of drifts)
     options.onIssue(issueOf(drift, isRepaired(drift), isDismissed(drift)));
-  const wrong = drifts.filter((drift) => !isRight(drift));
-  const left = wrong.filter((drift) => !isRepaired(drift));
-  const leftIds = new Set(left.map(({ team }) => team.id));
-  const others = teams.filter(({ id }) => !leftIds.has(id));
+  const wrong = drifts.filter((drift) => !hasRightPlan(drift));
+  const unrepaired = wrong.filter((drift) => !isRepaired(drift));
+  const unrepairedIds = new Set(unrepaired.map(({ team }) => team.id));
+  const others = teams.filter(({ id }) => !unrepairedIds.has(id));
   await storeIssues(
     options.database.query,
     teams.map(({ customerId }) => customerId),
     [
-      ...left.map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
+      ...unrepaired.map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
       ...(await findOtherTeamsNamed(options.database.query, others, options.linkByMetadata)),
     ],
     // Only a repair shows whether the database still refuses a plan.
@@ -100,10 +100,10 @@ const isOfTeam = (issue: FoundIssue): issue is FoundIssue & { readonly teamId: A
 
 /**
  * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not
- * take the plan. `left`: anything else, such as a team that stays locked. `gone`: the team was deleted, or has
+ * take the plan. `failed`: anything else, such as a team that stays locked. `gone`: the team was deleted, or has
  * another customer now.
  */
-type RepairResult = 'repaired' | 'refused' | 'left' | 'gone';
+type RepairResult = 'repaired' | 'refused' | 'failed' | 'gone';
 
 async function repairAll(
   drifts: readonly Drift[],
@@ -117,22 +117,22 @@ async function repairAll(
     await Promise.all(
       open.map(async (drift) => {
         const isRefused = await repair(drift, options);
-        results.set(drift.team.id, isRefused ? 'refused' : 'left');
+        results.set(drift.team.id, isRefused ? 'refused' : 'failed');
       }),
     );
     const teams = await readAgain(open, options);
-    const { certain, inSync } = await findCertain(teams, listed, options, signal);
+    const { confirmed, inSync } = await confirmDrifts(teams, listed, options, signal);
     const teamIds = new Set(teams.map(({ id }) => id));
     for (const { team } of open) if (!teamIds.has(team.id)) results.set(team.id, 'gone');
     for (const { id } of inSync) results.set(id, 'repaired');
-    open = certain;
+    open = confirmed;
   }
   return results;
 }
 
 type Comparison = {
-  readonly certain: readonly Drift[];
-  /** Teams whose customer Stripe does not know or can't describe are neither here nor in `certain`. */
+  readonly confirmed: readonly Drift[];
+  /** Teams whose customer Stripe does not know or can't describe are neither here nor in `confirmed`. */
   readonly inSync: readonly LinkedTeam[];
 };
 
@@ -142,20 +142,20 @@ type Comparison = {
  * listed, and about one that seems to have none, because its customer can be unknown where the key belongs to
  * another account.
  */
-async function findCertain(
+async function confirmDrifts(
   teams: readonly LinkedTeam[],
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Comparison> {
   const listedIds = new Set(listed.map(({ subscriptionId }) => subscriptionId));
-  const certain: Drift[] = [];
+  const confirmed: Drift[] = [];
   const unclear = new Set<ApplicationId>();
   for (const drift of await findDrifts(teams, listed, options)) {
     const { id, customerId, plan } = drift.team;
     const rowId = plan.providerSubscriptionId;
     if (drift.cause !== 'no subscription' && (rowId === null || listedIds.has(rowId))) {
-      certain.push(drift);
+      confirmed.push(drift);
       continue;
     }
     const now = await listCustomer(customerId, options, signal).catch((err: unknown) => {
@@ -165,11 +165,11 @@ async function findCertain(
       return null;
     });
     if (now === null || now.unreadable > 0) unclear.add(id);
-    else certain.push(...(await findDrifts([drift.team], now.subscriptions, options)));
+    else confirmed.push(...(await findDrifts([drift.team], now.subscriptions, options)));
   }
-  const driftIds = new Set(certain.map(({ team }) => team.id));
+  const driftIds = new Set(confirmed.map(({ team }) => team.id));
   const inSync = teams.filter(({ id }) => !driftIds.has(id) && !unclear.has(id));
-  return { certain, inSync };
+  return { confirmed, inSync };
 }
 
 async function readAgain(
