@@ -27,8 +27,8 @@ const onConnectionError = (error: Error) =>
 export async function withServer<Result>(
   work: (server: DatabaseServer) => Promise<Result>,
 ): Promise<Result> {
-  const config = readDatabaseConfig(process.env);
-  const server = await connectToServer({ ...config, notice: printMessage });
+  const database = readDatabaseConfig(process.env);
+  const server = await connectToServer({ ...database, notice: printMessage });
   try {
     return await work(server);
   } finally {

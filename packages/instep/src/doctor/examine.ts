@@ -1,6 +1,7 @@
 import {
   ConfigInvalid,
   type ConfigProblem,
+  type DatabaseConfig,
   type Environment,
   readAccessPolicy,
   readApiConfig,
@@ -13,11 +14,27 @@ import {
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
-import { counted } from '../runtime/amounts.ts';
-import { keyKindOf } from '../stripe/key-kind.ts';
-import { type Check, failure, ok, warning } from './check.ts';
-import type { ClockReading } from './clock.ts';
-import { checkDatabase } from './database.ts';
+import { ADVICE, issueText } from '../health/issue-text.ts';
+import type { Issue } from '../health/issues.ts';
+import { type HealthReport, reportHealth } from '../operate/health.ts';
+import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import type { Query } from '../postgres/database.ts';
+import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
+import { CHECK_CONNECTION } from '../postgres/errors.ts';
+import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
+import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
+import { counted, durationText } from '../runtime/amounts.ts';
+import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
+import { type Check, failure, ok, safely, warning } from './check.ts';
+import { checkDatabaseServer, checkHosts } from './database-server.ts';
+import {
+  checkAccess,
+  checkOwnSchema,
+  checkPrivileges,
+  checkRowSecurity,
+  checkSchemaVersion,
+  checkTables,
+} from './schema.ts';
 import { checkStripeApi } from './stripe-api.ts';
 
 type ExamineOptions = {
@@ -32,33 +49,18 @@ const CONFIGURE_FIRST = 'correct the configuration first';
 
 /** Checks everything that Instep needs, and changes nothing. Every wait has a deadline. */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
-  const { environment, url, notice, now } = options;
+  const { environment, url, now } = options;
   const settings = readSettings(environment);
-  const { api, database, linkByMetadata } = settings;
+  const { api } = settings;
   yield* checkConfiguration(settings);
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
-  let newestEventSeconds: number | null = null;
-  let stripeClock: ClockReading | null = null;
-  if (api === null) yield warning("Stripe's API", 'not checked', CONFIGURE_FIRST);
-  else {
-    const stripe = await checkStripeApi({ api, expected: { url, mode: keyMode }, now });
-    yield* stripe.checks;
-    newestEventSeconds = stripe.newestEventSeconds;
-    stripeClock = stripe.clock;
-  }
+  const stripe =
+    api === null ? null : await checkStripeApi({ api, expected: { url, mode: keyMode }, now });
+  yield* stripe?.checks ?? [warning("Stripe's API", 'not checked', CONFIGURE_FIRST)];
 
-  if (database === null) yield warning('database', 'not checked', CONFIGURE_FIRST);
-  else
-    yield* checkDatabase({
-      config: database,
-      use: { linksTeams: linkByMetadata !== null },
-      accessPolicy: settings.accessPolicy,
-      notice,
-      now,
-      stripeClock,
-      log: { keyMode, linkByMetadata, newestEventSeconds },
-    });
+  if (settings.database === null) yield warning('database', 'not checked', CONFIGURE_FIRST);
+  else yield* checkDatabase(settings.database, { ...options, settings, keyMode, stripe });
 }
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */
@@ -136,4 +138,156 @@ function checkOperations({ host, port, tokens }: NonNullable<Settings['operation
   const access =
     tokens.length === 0 ? 'open to every user of this machine' : `protected by OPS_TOKEN${count}`;
   return ok('operators', `at ${host}:${port}, ${access}`);
+}
+
+type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
+  settings: Settings;
+  /** The mode of the API key; `null` when unknown. */
+  keyMode: Mode | null;
+  /** `null`: not asked. */
+  stripe: Awaited<ReturnType<typeof checkStripeApi>> | null;
+};
+
+const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';
+const SEE_PRIVILEGES = 'see the line about privileges';
+
+const STATEMENT_TIMEOUT_MS = 5_000;
+
+/** Checks the configured database, and changes nothing in it. */
+async function* checkDatabase(
+  database: DatabaseConfig,
+  options: DatabaseOptions,
+): AsyncGenerator<Check> {
+  const { notice, now, stripe } = options;
+  const { databaseUrls, dataFolder } = database;
+  const isEmbedded = databaseUrls.length === 0;
+  if (isEmbedded) {
+    const checks = await checkDataFolder(dataFolder);
+    yield* checks;
+    if (checks.length > 0) return;
+  }
+  yield* await checkHosts(databaseUrls);
+  const advice = isEmbedded ? READ_LOG : CHECK_CONNECTION;
+  let server: DatabaseServer | undefined;
+  yield* await safely('database', advice, async () => {
+    server = await connectToServer({ ...database, notice });
+    return [];
+  });
+  if (server === undefined) return;
+  const opened = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
+    // The statement on this connection fails with the same error.
+    onConnectionError: () => undefined,
+  });
+  try {
+    const freeBytes = isEmbedded
+      ? await (await importEmbeddedPostgres()).freeBytesOf(dataFolder)
+      : null;
+    const { query } = opened;
+    const stripeClock = stripe?.clock ?? null;
+    const answering = await safely('database', advice, () =>
+      checkDatabaseServer({ query, now, freeBytes, stripeClock }),
+    );
+    yield* answering;
+    if (answering.length > 1) yield* checkContents(query, server.tables, options);
+  } finally {
+    await opened.close();
+    await server.release();
+  }
+}
+
+/** What keeps the embedded database from being opened without being created. */
+function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
+  return safely('database', READ_LOG, async () => {
+    const { hasDataDirectory } = await importEmbeddedPostgres();
+    if (await hasDataDirectory(dataFolder)) return [];
+    const result = `the embedded database in ${dataFolder} does not exist yet`;
+    return [warning('database', result, 'start the server, which creates it, or set DATABASE_URL')];
+  });
+}
+
+/** Checks the tables, and their contents if the schema is the one of this program. */
+async function* checkContents(
+  query: Query,
+  declared: DeclaredTables,
+  options: DatabaseOptions,
+): AsyncGenerator<Check> {
+  const { accessPolicy, linkByMetadata } = options.settings;
+  const use = { linksTeams: linkByMetadata !== null };
+  let recognition: Recognition | undefined;
+  yield* await safely('users and teams', CHECK_CONNECTION, async () => {
+    recognition = await recognizeTables(query, declared);
+    return [];
+  });
+  if (recognition === undefined) return;
+  const tables = recognition;
+  yield* await safely('privileges', CHECK_CONNECTION, () => checkPrivileges(query, tables, use));
+  yield* await safely('row security', CHECK_CONNECTION, () => checkRowSecurity(query, tables));
+  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
+  const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
+  yield* schema;
+  if (schema.some(({ state }) => state !== 'ok')) {
+    const result = 'not checked, because the schema does not match this version of Instep';
+    yield warning('event log', result, 'correct the schema first');
+    return;
+  }
+  yield* await safely('schema instep', SEE_PRIVILEGES, () => checkOwnSchema(query));
+  if (tables.unfit !== null) {
+    yield warning(
+      'event log',
+      "not checked, because the tables can't be used",
+      'correct the tables first',
+    );
+    return;
+  }
+  yield* await safely('access', SEE_PRIVILEGES, () => checkAccess(query, tables, accessPolicy));
+  yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(query, options));
+}
+
+/** Whether events arrive, and what is out of sync: all issues, each by its code. */
+async function checkEventLog(query: Query, options: DatabaseOptions): Promise<Check[]> {
+  const { now, keyMode, settings, stripe } = options;
+  const nowMs = now();
+  const { linkByMetadata } = settings;
+  const known = { keyMode, linkByMetadata, nowMs, areWritesCommitted: null };
+  const report = await reportHealth(query, known);
+  const { issues, eventMode } = report;
+  return [
+    checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),
+    ...(eventMode === null ? [] : [ok('event mode', eventMode)]),
+    ...issues.map((issue) => checkOf(issue, nowMs)),
+    ...(issues.length > 0 ? [] : [ok('event log', 'no issues')]),
+  ];
+}
+
+function checkOf(issue: Issue, nowMs: number): Check {
+  const { severity, code } = issue;
+  const common = { name: code.replaceAll('-', ' '), code, result: issueText(issue, nowMs) };
+  if (severity === 'notice') return { ...common, state: 'ok', advice: null };
+  return { ...common, state: severity, advice: ADVICE[code] };
+}
+
+/** A younger event can still be in transit. */
+const IN_TRANSIT_MS = 10 * 60_000;
+
+function checkLastEvent(
+  { figures: { lastDeliveredMs, newestCreatedSeconds } }: HealthReport,
+  newestEventSeconds: number | null,
+  nowMs: number,
+): Check {
+  const name = 'last event';
+  const ago = (ms: number) => `${durationText(nowMs - ms)} ago`;
+  const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
+  const newestMs = (newestEventSeconds ?? 0) * 1_000;
+  const isKnown = newestMs <= (newestCreatedSeconds ?? 0) * 1_000;
+  if (!isKnown && nowMs - newestMs > IN_TRANSIT_MS) {
+    return warning(
+      name,
+      `${last}; an event that Stripe created ${ago(newestMs)} is not in the log`,
+      'see the lines about the webhook endpoint, and check that the server is running',
+    );
+  }
+  if (lastDeliveredMs !== null) return ok(name, last);
+  return warning(name, last, 'change a subscription in the same mode, so that Stripe sends one');
 }
