@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { isComplete } from './tests/support/test-length.ts';
 
 /** These run in `npm run test:all` only. */
@@ -14,6 +15,19 @@ const WATCHERS = [
   'tests/console/async-storage.test.ts',
 ];
 
+/**
+ * Vitest begins with the files that took longest in the last run, or, in a new clone, with the largest. These are small
+ * and take long: at the end they would leave processors idle.
+ */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) =>
+      /[/]tests[/](faults|simulation)[/]/.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
+
 export default defineConfig({
   // The packages by name, from their sources.
   resolve: { tsconfigPaths: true },
@@ -27,6 +41,7 @@ export default defineConfig({
     hookTimeout: 60_000,
     // Each worker imports the sources once: importing them for each file took a sixth of the time.
     isolate: false,
+    sequence: { sequencer: LongestFirst },
     projects: [
       // They mostly wait for processes that they started, so several fit on a core.
       {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { openAccount } from '../../support/stripe/reconciled-account.ts';
+import { someOf } from '../../support/test-length.ts';
 
 const account = await openAccount();
 
@@ -61,7 +62,7 @@ test.each([
 ])('an event from the far future of %s outranks no comparison', async (_, testClockId) => {
   const { teamId, happen } = await arrange();
   await happen({ testClockId, createdSeconds: NOW_SECONDS + YEAR_SECONDS });
-  for (const status of ['canceled', 'active', 'unpaid', 'trialing', 'canceled']) {
+  for (const status of someOf(3, ['canceled', 'active', 'canceled', 'unpaid', 'trialing'])) {
     await happen({ testClockId, createdSeconds: NOW_SECONDS, status }, 'missed');
     await account.reconcile();
     expect(await statusOf(teamId)).toBe(status);
