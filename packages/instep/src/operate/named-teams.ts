@@ -77,59 +77,41 @@ export function toNamedTeam(row: NamedTeamRow): NamedTeam {
   return { id, name, customerId, plan, lostPlan, dueSinceMs };
 }
 
-const READ_NAMED_TEAM = (tables: ApplicationTables) => `
+/** A function that reads teams, in the order of their ids; `condition` is SQL with the value as `$1`. */
+function readerOf<Value>(name: string, condition: (tables: ApplicationTables) => string) {
+  const text = (tables: ApplicationTables) => `
       select ${NAMED_TEAM}
         from ${teamsWithLostPlans(tables)}
-       where id = ${idFrom(tables.teams.idType, '$1::text')}`;
-
-/** The team with this id, or `null`. */
-export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
-  const values = [id];
-  const name = 'read_named_team';
-  const [row] = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAM, values });
-  return row === undefined ? null : toNamedTeam(row);
-}
-
-const READ_TEAMS_WITH_NAME = (tables: ApplicationTables) => `
-      select ${NAMED_TEAM}
-        from ${teamsWithLostPlans(tables)}
-       where name = $1
+       where ${condition(tables)}
        order by id
        limit $2`;
-
-/** The first teams with exactly this name. */
-export async function readTeamsWithName(
-  query: Query,
-  teamName: string,
-  limit: number,
-): Promise<NamedTeam[]> {
-  const name = 'read_teams_with_name';
-  const values = [teamName, limit];
-  const rows = await query<NamedTeamRow>({ name, text: READ_TEAMS_WITH_NAME, values });
-  return rows.map(toNamedTeam);
+  return async (query: Query, value: Value, limit = MAX_TEAMS): Promise<NamedTeam[]> => {
+    const rows = await query<NamedTeamRow>({ name, text, values: [value, limit] });
+    return rows.map(toNamedTeam);
+  };
 }
-
-const READ_NAMED_TEAMS_OF = (tables: ApplicationTables) => `
-      select ${NAMED_TEAM}
-        from ${teamsWithLostPlans(tables)}
-       where provider_customer_id = any ($1::text[])
-       order by id
-       limit $2`;
 
 /** A customer has more than one team only by accident. */
 const MAX_TEAMS = 1_000;
 
-/** The first teams of these customers, in the order of their ids. */
-export async function readNamedTeamsOf(
-  query: Query,
-  customerIds: readonly string[],
-  limit = MAX_TEAMS,
-): Promise<NamedTeam[]> {
-  const values = [customerIds, limit];
-  const name = 'read_named_teams_of';
-  const rows = await query<NamedTeamRow>({ name, text: READ_NAMED_TEAMS_OF, values });
-  return rows.map(toNamedTeam);
+const readTeamsWithId = readerOf<ApplicationId>(
+  'read_named_team',
+  ({ teams }) => `id = ${idFrom(teams.idType, '$1::text')}`,
+);
+
+/** The team with this id, or `null`. */
+export async function readNamedTeam(query: Query, id: ApplicationId): Promise<NamedTeam | null> {
+  return (await readTeamsWithId(query, id))[0] ?? null;
 }
+
+/** The first teams with exactly this name. */
+export const readTeamsWithName = readerOf<string>('read_teams_with_name', () => 'name = $1');
+
+/** The first teams of these customers. */
+export const readNamedTeamsOf = readerOf<readonly string[]>(
+  'read_named_teams_of',
+  () => 'provider_customer_id = any ($1::text[])',
+);
 
 const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
       select asked.text as "askedText",
