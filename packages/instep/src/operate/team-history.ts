@@ -228,13 +228,17 @@ const READ_FORMER_CUSTOMERS = `
                ) then first.at
                else 'epoch'
              end) * 1000)::bigint as "sinceMs",
-             (extract(epoch from coalesce((
-               select min(evidence.at)
-                 from evidence
-                where evidence.customer_id is distinct from last.customer_id
-                  and evidence.at > last.at
-                  and not last.is_end
-             ), last.at)) * 1000)::bigint as "untilMs"
+             coalesce(
+               floor(extract(epoch from (
+                 select min(evidence.at)
+                   from evidence
+                  where evidence.customer_id is distinct from last.customer_id
+                    and evidence.at > last.at
+                    and not last.is_end
+               )) * 1000),
+               -- The event that changed the team can have been received in the same millisecond.
+               floor(extract(epoch from last.at) * 1000) + case when last.is_end then 0 else 1 end
+             )::bigint as "untilMs"
         from last
        cross join lateral (
                select min(evidence.at) as at
