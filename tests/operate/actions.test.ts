@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type ActionRequest,
-  type ActOptions,
   type ApplicationId,
   acknowledgeChanges,
   compareTeam,
@@ -11,6 +10,7 @@ import {
   findEvents,
   type Operator,
   openContext,
+  type PerformOptions,
   perform,
   type Replayed,
   readPlanChanges,
@@ -44,7 +44,7 @@ const planOf = async (id: Awaited<ReturnType<typeof newTeam>>) =>
   (await readTeam(context, id))?.plan;
 
 /** The result of one action. */
-async function actOn(request: ActionRequest, options?: ActOptions) {
+async function actOn(request: ActionRequest, options?: PerformOptions) {
   const { results } = await perform(context, operator, [request], options);
   expect(results).toHaveLength(1);
   return results[0];

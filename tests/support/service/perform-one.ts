@@ -1,8 +1,8 @@
 import {
   type ActionRequest,
-  type ActOptions,
   type OperateContext,
   type Operator,
+  type PerformOptions,
   perform,
   type Task,
 } from 'instep/operate';
@@ -12,7 +12,7 @@ export async function performOne(
   context: OperateContext,
   operator: Operator,
   request: ActionRequest | Task,
-  options?: ActOptions,
+  options?: PerformOptions,
 ) {
   const [performed] = (await perform(context, operator, [request], options)).results;
   if (performed?.error !== undefined) throw performed.error;

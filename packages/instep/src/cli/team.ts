@@ -3,7 +3,7 @@ import { linkTeam } from '../access/current-plan.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import type { ActionRequest, ActOptions } from '../operate/actions.ts';
+import type { ActionRequest, PerformOptions } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams, MembersUnknown, readTeam } from '../operate/find-teams.ts';
@@ -150,7 +150,7 @@ async function actOn(
   operator: Operator,
   id: ApplicationId,
   request: Omit<ActionRequest, 'subject'>,
-  options: ActOptions = {},
+  options: PerformOptions = {},
 ): Promise<ActionResult | undefined> {
   await requireTeam(context, id);
   const subject = teamSubject(id);

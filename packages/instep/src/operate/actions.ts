@@ -53,7 +53,7 @@ export type ActionRequest = {
   readonly grant?: Pick<GrantRequest, 'planName' | 'productId'>;
 };
 
-export type ActOptions = {
+export type PerformOptions = {
   /**
    * When dismissals end, whatever is found until then, or when grants end. By default, a dismissal ends when the issue
    * changes, and a grant when it is revoked.
@@ -84,7 +84,7 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   'remove-note': EVERYTHING,
 };
 
-export function applies({ action, subject }: ActionRequest, { note }: ActOptions): boolean {
+export function applies({ action, subject }: ActionRequest, { note }: PerformOptions): boolean {
   const isEmpty = action === 'note' && (note ?? '').trim() === '';
   return SUBJECTS[action].includes(subject.kind) && !isEmpty;
 }
@@ -96,7 +96,7 @@ export type ActionContext = ActingContext & { readonly inTransaction: InTransact
 export async function act(
   request: ActionRequest,
   context: ActionContext,
-  { note = null, until = null }: ActOptions,
+  { note = null, until = null }: PerformOptions,
 ): Promise<Outcome> {
   const { action, subject } = request;
   const { inTransaction } = context;
@@ -277,7 +277,7 @@ async function changeGrant(
   query: Query,
   { action, subject: { id }, grant }: ActionRequest,
   context: ActingContext,
-  { note, until = null }: ActOptions,
+  { note, until = null }: PerformOptions,
 ): Promise<Outcome> {
   const isKept = action === 'keep-as-grant';
   const reason = note ?? (isKept ? 'it was written by hand' : '');

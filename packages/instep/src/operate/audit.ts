@@ -287,6 +287,8 @@ export async function recordActions(
   { formId, operator, note: given, until = null, afterChange = null }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
+  // Such as a dry run's.
+  if (actions.length === 0) return;
   const note = given ?? operator.reason ?? null;
   const rows = new Map<string, RecordedRow>();
   for (const { result, subject: given, action, isDone } of actions) {

@@ -3,7 +3,7 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
-import type { ActionRequest, ActOptions } from './actions.ts';
+import type { ActionRequest, PerformOptions } from './actions.ts';
 import {
   type Action,
   BULK,
@@ -18,7 +18,7 @@ import { findIssues } from './find-issues.ts';
 import { perform } from './perform.ts';
 
 /** What is done about every issue that matches. */
-export type BulkRequest = ActOptions & {
+export type BulkRequest = PerformOptions & {
   readonly action: Action;
   readonly code: SubjectIssueCode | null;
   /** Instead, to take back what a bulk action did: its id. */

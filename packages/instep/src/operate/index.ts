@@ -96,7 +96,7 @@ export {
   LOGGED_TYPES,
   SNAPSHOT_TYPE,
 } from '../stripe/parse-event.ts';
-export type { ActionRequest, ActOptions } from './actions.ts';
+export type { ActionRequest, PerformOptions } from './actions.ts';
 export {
   ACTIONS,
   type Action,

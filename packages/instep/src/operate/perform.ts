@@ -22,9 +22,9 @@ import type { InstepError } from '../runtime/errors.ts';
 import {
   type ActionContext,
   type ActionRequest,
-  type ActOptions,
   act,
   applies,
+  type PerformOptions,
 } from './actions.ts';
 import {
   type ActionResult,
@@ -147,7 +147,7 @@ export async function perform(
   context: OperateContext,
   operator: Operator,
   requests: readonly (ActionRequest | Task)[],
-  options: ActOptions = {},
+  options: PerformOptions = {},
 ): Promise<Performed> {
   const { formId = context.nonce(), note = null, until = null } = options;
   const { database, logger } = context;
@@ -309,7 +309,7 @@ export async function performOne<Code extends ActionResult['code']>(
   operator: Operator,
   request: ActionRequest | Task,
   expected: Code,
-  options?: ActOptions,
+  options?: PerformOptions,
 ): Promise<ResultOf<Code>> {
   const [performed] = (await perform(context, operator, [request], options)).results;
   if (performed?.error !== undefined) throw performed.error;
@@ -323,7 +323,7 @@ export async function performForTeam(
   context: OperateContext,
   operator: Operator,
   request: (ActionRequest | Task) & { readonly action: keyof typeof RESULTS },
-  options?: ActOptions,
+  options?: PerformOptions,
 ): Promise<TeamAccess> {
   const expected = RESULTS[request.action];
   const { teamId } = await performOne(context, operator, request, expected, options);
