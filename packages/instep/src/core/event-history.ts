@@ -6,15 +6,15 @@ type Events = readonly ParsedEvent[];
 
 /** The events of one subscription in one second, and what helps to put them in order. */
 export type TieGroup = {
-  /** Those with `created`, in the order of arrival. */
+  /** The dated ones, in the order of arrival. */
   readonly events: Events;
   /**
-   * The last arrival with an effect, if it has no `created`. Such an event belongs to the second of its receipt,
-   * and only its arrival shows its place in the order.
+   * The last arrival with an effect, if it is undated. Such an event belongs to the second of its receipt, and only
+   * its arrival shows its place in the order.
    */
   readonly lastUndated: SubscriptionState | null;
   neighbors(): Neighbors;
-  /** Whether a search for the order has been given up before; shared by all that ask for this tie group. */
+  /** Shared by all that ask for this tie group, so that a search for its order is given up only once. */
   readonly search: { isGivenUp: boolean };
 };
 
@@ -84,7 +84,7 @@ export class EventHistory {
   }
 }
 
-/** Whether an event has a `created` of its own. */
+/** Whether Stripe said when the event was created. An undated event has the second of its receipt instead. */
 export function isDated({ key }: ParsedEvent): boolean {
   return isDatedKey(key);
 }

@@ -10,7 +10,10 @@ export type LatestState = {
   readonly object: JsonObject | null;
   /** When the events with this status began that no event with another status has interrupted. */
   readonly sinceSeconds: number;
-  /** Whether no event of another second can show that another event of its tie group is the latest. */
+  /**
+   * Whether the events of its own second show which of them is the latest, and have one status. Events of other seconds
+   * then change this state only if they are newer, or move the time when the status began.
+   */
   readonly isSettled: boolean;
 };
 
@@ -44,17 +47,20 @@ export function latestAfter(
 ): LatestStep {
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
+  // Two kinds of events say how they change a settled state, or none, without the history:
   if (stored?.isSettled !== false) {
     const latestSeconds = stored?.subscription.createdSeconds ?? -1;
     const isOfSameStatus = stored?.subscription.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
+    // one that is newer, and alone in its second;
     if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsNeighbors: false };
     }
-    const isWithin = createdSeconds >= sinceSeconds;
-    if (stored !== undefined && createdSeconds < latestSeconds && isWithin === isOfSameStatus) {
+    // an older one that does not move the begin of the status: it has the status after that, or another one before it.
+    const isAfterBegin = createdSeconds >= sinceSeconds;
+    if (stored !== undefined && createdSeconds < latestSeconds && isAfterBegin === isOfSameStatus) {
       return { state: stored, needsNeighbors: false };
     }
   }

@@ -59,6 +59,7 @@ export function decideEvent(
   const next = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
   const before = selectedSubscription(decidingEvents, planSelection);
   const after = selectedSubscription(next, planSelection);
+  // The event itself decides, even if it says the same as the one before it; or it showed that another one does.
   if (after === subscription || !isSameState(after, before)) {
     return { outcome: 'applied', decidingEvents: next };
   }
@@ -69,7 +70,10 @@ export function decideEvent(
   };
 }
 
-/** The deciding event of a subscription after one more event; `null`: it stays the same. */
+/**
+ * The deciding event of a subscription after one more event; `null`: the stored one, because the event has no effect or is
+ * older, and `history` has no events of the stored one's second.
+ */
 function nextDecidingEvent(
   current: DecidingEvent | undefined,
   subscription: SubscriptionState,

@@ -29,8 +29,14 @@ const MAX_ORDERED = 30;
 /** Limits all searches for one last event together, when the events give little evidence. */
 const MAX_STEPS = 10_000;
 
-/** What is left of `MAX_STEPS`. Once it is used up, no search finds anything. */
+/** The steps of a search that are left. Without any, it is given up: no order is found. */
 type Budget = { steps: number };
+
+const budgetOf = ({ isGivenUp }: TieGroup['search']): Budget => ({
+  steps: isGivenUp ? 0 : MAX_STEPS,
+});
+
+const isUsedUp = ({ steps }: Budget) => steps <= 0;
 
 /**
  * Puts the events of a tie group in order (docs/contract.md, rule 3) and returns the last one with an effect; `null`:
@@ -40,8 +46,8 @@ type Budget = { steps: number };
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
  */
 export function decidingEventOf(group: TieGroup): DecidingEvent | null {
-  const { events, lastUndated: lastWithoutTime, neighbors, search } = group;
-  if (lastWithoutTime !== null) return { subscription: lastWithoutTime, order: 'known' };
+  const { events, lastUndated, neighbors, search } = group;
+  if (lastUndated !== null) return { subscription: lastUndated, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
     .filter((subscription) => planAfter(subscription) !== null);
@@ -54,7 +60,7 @@ export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
     return { subscription: snapshot.subscription, order: 'known' };
   }
-  const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
+  const budget = budgetOf(search);
   const possible = possibleOrders(withoutSnapshots(events), budget);
   const last = lastIfSamePlan(possible);
   if (last !== null) return { subscription: last, order: 'known' };
@@ -62,7 +68,7 @@ export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
   if (inferred !== null) return { subscription: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
-  if (budget.steps < 0) search.isGivenUp = true;
+  if (isUsedUp(budget)) search.isGivenUp = true;
   if (snapshot === undefined) return { subscription: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
   const shown = lastShownBy(snapshot, possible, changedNames(events));
@@ -87,18 +93,18 @@ const hasOneStatus = (events: Events) =>
 
 /** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
 function latestOrders({ events, neighbors, search }: TieGroup) {
-  const budget = { steps: search.isGivenUp ? -1 : MAX_STEPS };
+  const budget = budgetOf(search);
   const own = possibleOrders(withoutSnapshots(events), budget);
   const isKnown = new Set(own.map(({ last }) => last)).size === 1;
   const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
-  if (budget.steps < 0) search.isGivenUp = true;
+  if (isUsedUp(budget)) search.isGivenUp = true;
   return { orders: inferred.length > 0 ? inferred : own, isKnown };
 }
 
 /** The latest event of a tie group, whatever its status. */
 type LatestEvent = {
   readonly latest: ParsedEvent;
-  /** Whether its own events show it, or a snapshot, and all have one status. */
+  /** Whether the group's own events or a snapshot show it, and all have one status. */
   readonly isSettled: boolean;
 };
 
@@ -113,12 +119,16 @@ export function latestEventOf(group: TieGroup, deciding: SubscriptionState | nul
   const { orders, isKnown } = latestOrders(group);
 
   const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
-  const decides = (event: SubscriptionState | null) => isSameState(event, isIn ? deciding : null);
-  const lastOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
+  // If the deciding event is in another group, no event of this one has an effect.
+  const decidingHere = isIn ? deciding : null;
+  const endsOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
+  // The first of these that is not empty has the latest event.
   const possible = [
-    lastOf(orders.filter(({ lastWithEffect }) => decides(lastWithEffect))),
-    events.filter(({ subscription }) => decides(subscription)),
-    lastOf(orders),
+    endsOf(orders.filter(({ lastWithEffect }) => isSameState(lastWithEffect, decidingHere))),
+    // No order is possible in which that event decides: another one decided, such as a snapshot or the last arrival.
+    events.filter(({ subscription }) => isSameState(subscription, decidingHere)),
+    // It is not in the history any more.
+    endsOf(orders),
     events,
   ];
   const [latest] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
@@ -171,7 +181,7 @@ function ordersBetween(
   const fitting = orders.filter(
     ({ last }) => possibleOrders(nextChanges, budget, [last]).length > 0,
   );
-  if (budget.steps < 0) return [];
+  if (isUsedUp(budget)) return [];
   return fitting.length > 0 ? fitting : orders;
 }
 
@@ -186,13 +196,16 @@ function ordersAfter(before: Events, events: Events, budget: Budget): readonly E
 type EventOrder = {
   readonly last: ParsedEvent;
   readonly lastWithEffect: SubscriptionState | null;
-  /** The events that have no place yet: a bit for each. */
-  readonly left: number;
+  /** The events that have no place in it yet: a bit for each. */
+  readonly unplaced: number;
   /** The events that can come next: a bit for each. */
   readonly successors: number;
 };
 
-/** The last event with an effect, if all these orders mean the same for the team. */
+/**
+ * The last event with an effect, if all these orders mean the same for the team; `null`: they differ, there is none, or no
+ * event has an effect.
+ */
 function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null {
   const first = orders[0]?.lastWithEffect ?? null;
   const isOnePlan = orders.every(({ lastWithEffect }) => isSamePlanAfter(lastWithEffect, first));
@@ -204,7 +217,7 @@ function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null
  * events `before`, the first event follows one of them.
  */
 function possibleOrders(events: Events, budget: Budget, before: Events = []): EventOrder[] {
-  if (events.length > MAX_ORDERED || budget.steps < 0) return [];
+  if (events.length > MAX_ORDERED || isUsedUp(budget)) return [];
   const names = changedNames(events);
   const steps = events.map((event, index) => ({
     event,
@@ -213,32 +226,33 @@ function possibleOrders(events: Events, budget: Budget, before: Events = []): Ev
   }));
   const orders = new Map<string, EventOrder>();
 
-  function extend({ lastWithEffect, left, successors }: Omit<EventOrder, 'last'>): void {
+  function extend({ lastWithEffect, unplaced, successors }: Omit<EventOrder, 'last'>): void {
     for (const step of steps) {
-      if ((left & successors & step.bit) === 0) continue;
+      if ((unplaced & successors & step.bit) === 0) continue;
       budget.steps -= 1;
       const { subscription } = step.event;
       const longer = {
         last: step.event,
         lastWithEffect: planAfter(subscription) === null ? lastWithEffect : subscription,
-        left: left & ~step.bit,
+        unplaced: unplaced & ~step.bit,
         successors: step.successors,
       };
+      // Two orders of the same events with these ends can be continued in the same ways, so one of them is enough.
       const index = events.findIndex((event) => event.subscription === longer.lastWithEffect);
-      orders.set(`${longer.left} ${step.bit} ${index}`, longer);
+      orders.set(`${longer.unplaced} ${step.bit} ${index}`, longer);
     }
   }
 
   const canStart = (event: ParsedEvent) =>
     before.length === 0 || before.some((one) => canFollow(event, one, names));
-  const left = bitsWhere(events, () => true);
-  extend({ lastWithEffect: null, left, successors: bitsWhere(events, canStart) });
-  // The loop also visits the orders that it adds.
+  const unplaced = bitsWhere(events, () => true);
+  extend({ lastWithEffect: null, unplaced, successors: bitsWhere(events, canStart) });
+  // A map's loop also visits the orders that it adds, until all events have a place.
   for (const order of orders.values()) {
-    if (budget.steps < 0) return [];
+    if (isUsedUp(budget)) return [];
     extend(order);
   }
-  return [...orders.values()].filter(({ left }) => left === 0);
+  return [...orders.values()].filter(({ unplaced }) => unplaced === 0);
 }
 
 /** A number with a bit for each of the events that match. */
