@@ -9,7 +9,6 @@ const HEALTH: Health = {
   parkedSinceMs: 0,
   namelessProducts: 0,
   unresolvedProducts: 0,
-  unreadableEvents: 0,
   lastReceivedMs: null,
   lastDeliveredMs: null,
   undeliveredSinceMs: null,

@@ -13,7 +13,6 @@ export type Health = {
   readonly namelessProducts: number;
   /** Those whose name was looked up without a result. */
   readonly unresolvedProducts: number;
-  readonly unreadableEvents: number;
   readonly lastReceivedMs: number | null;
   /** When Stripe last delivered an event. */
   readonly lastDeliveredMs: number | null;
@@ -30,7 +29,7 @@ export const MAX_COUNTED_PARKED = 10_000;
 
 const READ_HEALTH = `
       with newest as materialized (
-        select position, outcome, created_at, received_at, deliveries
+        select position, created_at, received_at, deliveries
           from (
                  select *
                    from instep.events
@@ -57,8 +56,7 @@ const READ_HEALTH = `
           from instep.products
          where name is null
       ), arrival as (
-        select count(*) filter (where outcome = 'unreadable') as "unreadableEvents",
-               max(received_at)                               as last_received,
+        select max(received_at)                               as last_received,
                max(received_at) filter (where deliveries > 0) as last_delivered,
                min(received_at) filter (
                  where position > (
@@ -73,7 +71,6 @@ const READ_HEALTH = `
              (extract(epoch from since) * 1000)::bigint             as "parkedSinceMs",
              "namelessProducts",
              "unresolvedProducts",
-             "unreadableEvents",
              (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
