@@ -16,7 +16,6 @@ export default {
   intentionallyNotExported: [
     'AccessPolicy',
     'CODE_OF_CAUSE',
-    'CompleteCheckout',
     'DatabaseContext',
     'Decided',
     'Effect',
