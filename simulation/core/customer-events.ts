@@ -1,4 +1,4 @@
-import { isDatedKey, tieGroupKeysOf } from 'instep/src/core/event-key-layout.ts';
+import { isDatedKey, tieGroupRangeOf } from 'instep/src/core/event-key-layout.ts';
 import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
 import type { SnapshotEvent } from 'instep/src/stripe/subscription-snapshot.ts';
 import type { History, TrueEvent } from '../lifecycle/history.ts';
@@ -64,6 +64,6 @@ export function toArrival(
       isSnapshot,
       seenKeys,
     },
-    second: tieGroupKeysOf(event.key).low,
+    second: tieGroupRangeOf(event.key).low,
   };
 }

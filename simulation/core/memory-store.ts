@@ -25,7 +25,7 @@ import { isSamePlan, NO_PLAN, type TeamPlan } from 'instep/src/core/transition.t
 import { decide } from 'instep/src/ingest/decide.ts';
 import type { IngestResult, ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import type { LinkedTeam } from 'instep/src/postgres/statements/teams.ts';
-import { tieGroupKeys } from 'instep/src/stripe/event-key.ts';
+import { tieGroupRangeAt } from 'instep/src/stripe/event-key.ts';
 
 /** An event on its way to the store. */
 export type Arrival = {
@@ -237,7 +237,7 @@ export class MemoryStore {
 
   tieGroupKeysOf({ subscription: deciding }: DecidingEvent): ReadonlySet<string> {
     const { subscriptionId, createdSeconds } = deciding;
-    const { low } = tieGroupKeys(createdSeconds, subscriptionId ?? '');
+    const { low } = tieGroupRangeAt(createdSeconds, subscriptionId ?? '');
     return new Set((this.#seconds.get(low) ?? []).map(({ key }) => key));
   }
 

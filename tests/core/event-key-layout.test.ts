@@ -1,7 +1,7 @@
 import {
   FIRST_DATED_KEY,
   formatEventKey,
-  tieGroupKeysOf,
+  tieGroupRangeOf,
   tieGroupRanges,
 } from 'instep/src/core/event-key-layout.ts';
 import { expect, test } from 'vitest';
@@ -21,7 +21,7 @@ test('a key contains the time, the subscription and the content', () => {
 test.each([0, 2 ** 32, 2 ** 33])('an event with the time %d has a second', (createdSeconds) => {
   const key = formatEventKey({ ...PARTS, createdSeconds });
   expect(key >= FIRST_DATED_KEY).toBe(true);
-  expect(tieGroupKeysOf(key).low < tieGroupKeysOf(key).high).toBe(true);
+  expect(tieGroupRangeOf(key).low < tieGroupRangeOf(key).high).toBe(true);
 });
 
 test('the key of an event without a time is below every dated key', () => {
@@ -32,16 +32,16 @@ test('the key of an event without a time is below every dated key', () => {
 });
 
 test('the range of a second includes any content of the same time and subscription', () => {
-  expect(tieGroupKeysOf(formatEventKey(PARTS))).toEqual({
+  expect(tieGroupRangeOf(formatEventKey(PARTS))).toEqual({
     low: '6553f100-0123-4567-0000-000000000000',
     high: '6553f100-0123-4567-ffff-ffffffffffff',
   });
-  expect(tieGroupKeysOf(FIRST_DATED_KEY).high).toBe('00000001-0000-0000-ffff-ffffffffffff');
+  expect(tieGroupRangeOf(FIRST_DATED_KEY).high).toBe('00000001-0000-0000-ffff-ffffffffffff');
 });
 
 test('an event without a time is alone in its range', () => {
   const key = formatEventKey({ ...PARTS, createdSeconds: null });
-  expect(tieGroupKeysOf(key)).toEqual({ low: key, high: key });
+  expect(tieGroupRangeOf(key)).toEqual({ low: key, high: key });
 });
 
 test('the ranges of several keys include each second once', () => {
@@ -49,7 +49,7 @@ test('the ranges of several keys include each second once', () => {
   const sameSecond = formatEventKey({ ...PARTS, contentHash: '00000000000000000001' });
   const later = formatEventKey({ ...PARTS, createdSeconds: PARTS.createdSeconds + 1 });
   expect(tieGroupRanges([first, later, sameSecond])).toEqual([
-    tieGroupKeysOf(first),
-    tieGroupKeysOf(later),
+    tieGroupRangeOf(first),
+    tieGroupRangeOf(later),
   ]);
 });

@@ -1,7 +1,7 @@
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { readEventIds } from 'instep/src/postgres/statements/events.ts';
-import { tieGroupKeys } from 'instep/src/stripe/event-key.ts';
+import { tieGroupRangeAt } from 'instep/src/stripe/event-key.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -36,7 +36,7 @@ test('a late event decides an order that a snapshot without an effect left open'
 
 /** A snapshot from the API after the second, as the job for ambiguous orders ingests it. */
 async function snapshotOf(customer: string, status: string): Promise<ReceivedEvent> {
-  const known = await readEventIds(store.database.query, [tieGroupKeys(SECOND, 'sub_1')]);
+  const known = await readEventIds(store.database.query, [tieGroupRangeAt(SECOND, 'sub_1')]);
   const takenAtMs = (SECOND + 10) * 1_000;
   const snapshot = makeSnapshot(
     { id: 'sub_1', customer, status, items: { data: [] } },

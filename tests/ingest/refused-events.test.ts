@@ -274,7 +274,7 @@ test('many refused plans are stored by one statement at a time, and a failed sta
     shouldBe: plan,
     changedBy: { cause: 'event' } as const,
   }));
-  refused.note(changes, 1_000, null);
+  refused.add(changes, 1_000, null);
   expect(statements).toBe(1);
 });
 

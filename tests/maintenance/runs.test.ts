@@ -1,5 +1,5 @@
 import { readRunningPolicies } from 'instep/src/access/team-access.ts';
-import { noteRun, readRuns } from 'instep/src/maintenance/runs.ts';
+import { readRuns, storeRun } from 'instep/src/maintenance/runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -7,7 +7,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const note = (runId: string | null, version = '1.0.0') =>
-    noteRun(store.database.query, { runId, version, accessPolicy: 'one' });
+    storeRun(store.database.query, { runId, version, accessPolicy: 'one' });
   const age = (interval: string) =>
     store.database.query(
       `update instep.runs
@@ -38,7 +38,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('on demand, the processes of a version have one run, which lasts until now', async () => {
     const noteOnDemand = () =>
-      noteRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
+      storeRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
     await noteOnDemand();
     await age('2 days');
     await noteOnDemand();

@@ -9,7 +9,7 @@ import {
   readTeam,
 } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { noteRun } from 'instep/src/maintenance/runs.ts';
+import { storeRun } from 'instep/src/maintenance/runs.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -250,7 +250,7 @@ test('a catch-up that has been running for hours is an issue', async () => {
 
 test('two instances with different access policies are an issue while both are running', async () => {
   const run = (accessPolicy: string) =>
-    noteRun(query, { runId: null, version: '1.0.0', accessPolicy });
+    storeRun(query, { runId: null, version: '1.0.0', accessPolicy });
   await run('one');
   await run('one');
   expect(await codes()).toEqual([]);

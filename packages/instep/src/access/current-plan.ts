@@ -17,7 +17,7 @@ import {
   notLinked,
   setCustomer,
 } from '../postgres/statements/lock-teams.ts';
-import { noteNamelessProducts } from '../postgres/statements/products.ts';
+import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type Team, writePlans } from '../postgres/statements/teams.ts';
 
@@ -54,7 +54,7 @@ export async function writeCurrentPlan(
   if (!isReplaced && !isForced) return { isChanged: false, isGranted };
   // What a comparison found about the plan was about the former row.
   await query({
-    name: 'forget_issues_about_plan',
+    name: 'delete_issues_about_plan',
     text: 'delete from instep.findings where team_id = $1 and plan is not null',
     values: [String(id)],
   });
@@ -72,7 +72,7 @@ export async function writeCurrentPlan(
   }
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
-    await noteNamelessProducts(query, [providerProductId]);
+    await storeNamelessProducts(query, [providerProductId]);
   }
   return { isChanged: true, isGranted };
 }

@@ -49,7 +49,7 @@ export function isDatedKey(key: string): boolean {
 const PREFIX_LENGTH = 'cccccccc-ssss-ssss'.length;
 
 /** The keys that events of the same tie group can have. */
-export function tieGroupKeysOf(key: string): KeyRange {
+export function tieGroupRangeOf(key: string): KeyRange {
   if (!isDatedKey(key)) return { low: key, high: key };
   const prefix = key.slice(0, PREFIX_LENGTH);
   return { low: `${prefix}-0000-000000000000`, high: `${prefix}-ffff-ffffffffffff` };
@@ -57,6 +57,6 @@ export function tieGroupKeysOf(key: string): KeyRange {
 
 /** The ranges of keys in the tie groups of these keys, each once, so that they do not overlap. */
 export function tieGroupRanges(keys: readonly string[]): KeyRange[] {
-  const ranges = keys.map(tieGroupKeysOf);
+  const ranges = keys.map(tieGroupRangeOf);
   return [...new Map(ranges.map((range) => [range.low, range])).values()];
 }

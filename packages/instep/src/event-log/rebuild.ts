@@ -22,7 +22,7 @@ import { hasPlan, isSamePlan, NO_PLAN, type TeamPlan } from '../core/transition.
 import type { Database, Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
 import { type Examined, pagesOf } from '../postgres/examine.ts';
-import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
+import { storeDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
@@ -122,7 +122,7 @@ async function rebuildCustomer(
   );
   if (!isDryRun && latestStates.length > 0) {
     await writeSubscriptions(query, [], latestStates);
-    await noteDoubleBilled(query, [customerId]);
+    await storeDoubleBilled(query, [customerId]);
   }
   const before = stored.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
   const productIds = [...decidingEvents.values()].flatMap(

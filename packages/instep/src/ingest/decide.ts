@@ -94,11 +94,11 @@ export function decide(
     const step = decideEvent(before, event, history, planSelection);
     decidingEvents.set(customerId, step.decidingEvents);
     if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
-    noteLatest(event);
+    updateLatest(event);
     return step.outcome;
   }
 
-  function noteLatest(event: ParsedEvent): void {
+  function updateLatest(event: ParsedEvent): void {
     const { customerId, subscriptionId } = event.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);

@@ -223,8 +223,8 @@ export class IngestPipeline {
     );
   }
 
-  /** Notes whether the event of a transaction of its own was slow. */
-  #noteTime(event: ReceivedEvent | undefined, isSlow: boolean): void {
+  /** Learns whether the customer of an event in a transaction of its own is slow. */
+  #learnTime(event: ReceivedEvent | undefined, isSlow: boolean): void {
     if (event === undefined || event.kind === 'unreadable') return;
     const { customerId } = event.subscription;
     if (isSlow) this.#slowCustomers.set(customerId, true);
@@ -258,11 +258,11 @@ export class IngestPipeline {
       const endedAtMs = performance.now();
       if (results.some((result) => result !== 'locked')) this.#lastCommitMs = endedAtMs;
       const isFast = endedAtMs - startedAtMs <= this.#timeoutMs * FAST_SHARE;
-      if (maxBatch === 1 && isFast) this.#noteTime(events[0], false);
+      if (maxBatch === 1 && isFast) this.#learnTime(events[0], false);
       return results;
     } catch (error) {
       if (error instanceof DatabaseBusy && timeShare !== null) {
-        if (queue === 'suspected') this.#noteTime(events[0], true);
+        if (queue === 'suspected') this.#learnTime(events[0], true);
         return events.map(() => 'timed out');
       }
       // Halves are tried in the blocked queue, because each of them can time out.
@@ -309,7 +309,7 @@ export class IngestPipeline {
       // A timeout is final only for an event that had all the time.
       if (canOthersSucceed(error) && !(error instanceof DatabaseBusy && timeoutMs !== undefined)) {
         const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
-        this.#refusedPlans.note(batch.writes, event.subscription.createdSeconds, refusedBy);
+        this.#refusedPlans.add(batch.writes, event.subscription.createdSeconds, refusedBy);
       }
       throw error;
     }
@@ -376,8 +376,8 @@ export class RefusedPlans {
     });
   }
 
-  /** Returns immediately. A plan that can't be stored is noted again when Stripe sends its event again. */
-  note(
+  /** Returns immediately. A plan that can't be stored is added again when Stripe sends its event again. */
+  add(
     writes: readonly PlanWrite<LinkedTeam>[],
     beganSeconds: number,
     refusedBy: string | null,

@@ -10,7 +10,7 @@ import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type AtCommit, type Query, unlessRefused } from '../postgres/database.ts';
-import { noteDoubleBilled } from '../postgres/statements/double-billing.ts';
+import { storeDoubleBilled } from '../postgres/statements/double-billing.ts';
 import {
   deleteParkedCopies,
   type LogEntry,
@@ -26,7 +26,7 @@ import {
   lockAvailableTeams,
 } from '../postgres/statements/lock-teams.ts';
 import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
-import { noteNamelessProducts, readProductNames } from '../postgres/statements/products.ts';
+import { readProductNames, storeNamelessProducts } from '../postgres/statements/products.ts';
 import {
   readSubscriptions,
   type StoredSubscriptions,
@@ -212,12 +212,12 @@ async function decideAndWrite(
     atCommit(writeSubscriptions(query, decidingEvents, latestStates));
   }
   if (decision.withOtherCharges.length > 0) {
-    atCommit(noteDoubleBilled(query, decision.withOtherCharges));
+    atCommit(storeDoubleBilled(query, decision.withOtherCharges));
   }
   if (writes.length > 0) {
     atCommit(writePlans(query, namesWritten === 'everywhere' ? writes : writes.map(withoutName)));
   }
-  if (nameless.length > 0) atCommit(noteNamelessProducts(query, nameless));
+  if (nameless.length > 0) atCommit(storeNamelessProducts(query, nameless));
   return { decision, writes };
 }
 

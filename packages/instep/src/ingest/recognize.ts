@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { tieGroupKeysOf } from '../core/event-key-layout.ts';
+import { tieGroupRangeOf } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import type { ReceivedEvent } from './received-event.ts';
 
@@ -90,7 +90,7 @@ function createKeyLookup(): (event: ComparedEvent) => string {
 
 /** The tie group of an event, and its id. */
 function idInTieGroup({ key, eventId }: ComparedEvent): string {
-  return `${tieGroupKeysOf(key).low} ${eventId}`;
+  return `${tieGroupRangeOf(key).low} ${eventId}`;
 }
 
 const shape = v.object({

@@ -9,7 +9,7 @@ import {
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { isRefusedByStripe } from '../stripe/api-failure.ts';
-import { tieGroupKeys } from '../stripe/event-key.ts';
+import { tieGroupRangeAt } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
@@ -45,7 +45,7 @@ export async function takeSnapshot(
   { query, ingest, retrieveSubscription, now, nonce }: AmbiguousOrderOptions,
   signal: AbortSignal,
 ): Promise<SnapshotResult> {
-  const seen = await readEventIds(query, [tieGroupKeys(createdSeconds, subscriptionId)]);
+  const seen = await readEventIds(query, [tieGroupRangeAt(createdSeconds, subscriptionId)]);
   const seenKeys = new Set(seen.map(({ key }) => key));
   const takenAtMs = now();
   const startedAtMs = performance.now();

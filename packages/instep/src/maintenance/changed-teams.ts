@@ -16,7 +16,7 @@ import {
   type StoredSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
-import { noteWritten } from './first-subscriptions.ts';
+import { storeWritten } from './first-subscriptions.ts';
 import { sweep, withLease } from './lease.ts';
 import type { Job } from './worker.ts';
 
@@ -53,7 +53,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     const withUnknown = teams.filter(({ customerId, plan: { providerSubscriptionId: id } }) => {
       return id !== null && known.decidingEvents.get(customerId)?.has(id) !== true;
     });
-    await noteWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
+    await storeWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
     const found = teams.flatMap((team) =>
       issueOf(team, { ...known, grants }, applied, planSelection),
     );

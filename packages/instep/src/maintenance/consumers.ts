@@ -210,7 +210,7 @@ export async function readPlanChanges(
 }
 
 /**
- * Notes that a consumer has handled all changes up to this one.
+ * Stores that a consumer has handled all changes up to this one.
  *
  * @throws InstepError: `CONSUMER_UNKNOWN`, or `CHANGE_UNKNOWN` for an id that no change has yet
  * @example

@@ -37,7 +37,7 @@ export class FailedJobs {
   async succeeded(job: string): Promise<void> {
     if (this.#fine.has(job)) return;
     const text = 'delete from instep.failed_jobs where job = $1';
-    if (await this.#store({ name: 'forget_failed_job', text, values: [job] })) this.#fine.add(job);
+    if (await this.#store({ name: 'delete_failed_job', text, values: [job] })) this.#fine.add(job);
   }
 
   /** A report must not stop the job that it is about. */

@@ -30,7 +30,7 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
     const listed = await listCustomer(customerId, services, signal);
-    await query({ name: 'note_answered', text: NOTE_ANSWERED, values: [customerId] });
+    await query({ name: 'store_answered', text: STORE_ANSWERED, values: [customerId] });
     // Only a complete reconciliation clears a plan that the application wrote.
     if (listed === null || listed.subscriptions.length === 0) return;
     const teams = await readTeamsOf(query, [customerId]);
@@ -147,7 +147,7 @@ async function takeNewCustomers(
   return { found: found.map(({ customerId }) => customerId), examinedTo };
 }
 
-const NOTE_WRITTEN = ({ teams }: ApplicationTables) => `
+const STORE_WRITTEN = ({ teams }: ApplicationTables) => `
       update instep.new_customers as known
          set subscription_id = written.subscription_id,
              first_asked_at  = now(),
@@ -165,9 +165,9 @@ const NOTE_WRITTEN = ({ teams }: ApplicationTables) => `
  * Lets the job ask for these customers at once, if the application has written a subscription to their team since it
  * last asked.
  */
-export async function noteWritten(query: Query, customerIds: readonly string[]): Promise<void> {
+export async function storeWritten(query: Query, customerIds: readonly string[]): Promise<void> {
   if (customerIds.length === 0) return;
-  await query({ name: 'note_written', text: NOTE_WRITTEN, values: [customerIds] });
+  await query({ name: 'store_written', text: STORE_WRITTEN, values: [customerIds] });
 }
 
 /** How many customers one statement examines whom to ask for again is due. */
@@ -237,7 +237,7 @@ async function takeAgain(query: Query, limit: number): Promise<string[]> {
   return rows.map(({ customerId }) => customerId);
 }
 
-const NOTE_ANSWERED = `
+const STORE_ANSWERED = `
       update instep.new_customers
          set is_requested = false
        where customer_id = $1
@@ -262,10 +262,10 @@ export async function requestSubscriptions(
   });
 }
 
-/** Notes that Stripe was just asked for the subscriptions of these customers. */
-export async function noteAsked(query: Query, customerIds: readonly string[]): Promise<void> {
+/** Stores that Stripe was just asked for the subscriptions of these customers. */
+export async function storeAsked(query: Query, customerIds: readonly string[]): Promise<void> {
   await query({
-    name: 'note_asked',
+    name: 'store_asked',
     text: `
       insert into instep.new_customers as known (customer_id, due_at)
       select distinct customer_id,

@@ -4,10 +4,10 @@ import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
-  noteAppliedName,
   readProductsToLookUp,
   readTeamsToName,
   readUnappliedNames,
+  storeAppliedName,
   type UnappliedName,
   writeProductName,
 } from '../postgres/statements/products.ts';
@@ -86,7 +86,7 @@ export async function lookUpProductNames(
       afterId = page.examinedTo;
       if (afterId !== null) await throttle({ startedAtMs, share: SHARE }, signal);
     } while (afterId !== null);
-    if (left === 0 && product.isSettled) await noteAppliedName(query, product);
+    if (left === 0 && product.isSettled) await storeAppliedName(query, product);
   }
 
   async function lookUp(productId: string): Promise<string | null> {

@@ -21,7 +21,7 @@ const KEPT = `interval '15 days'`;
 /** More runs are a crash loop, of which the newest runs are enough. */
 const MAX_RUNS = 1_000;
 
-type NotedRun = {
+type StoredRun = {
   /** `null` at first. */
   readonly runId: string | null;
   readonly version: string;
@@ -36,9 +36,9 @@ type NotedRun = {
  * Records that the instance of this run is running, and returns the run: a new one if there is none yet, or
  * if the instance could not reach the database for too long.
  */
-export async function noteRun(query: Query, run: NotedRun): Promise<string | null> {
+export async function storeRun(query: Query, run: StoredRun): Promise<string | null> {
   const [row] = await query<{ runId: string }>({
-    name: 'note_run',
+    name: 'store_run',
     text: `
       with seen as (
         update instep.runs
@@ -102,7 +102,7 @@ export function createRunsJob(query: Query, policy: AccessPolicy | null): Job {
     name: 'runs',
     intervalMs: INTERVAL_MS,
     run: async () => {
-      runId = await noteRun(query, { runId, version: VERSION, accessPolicy });
+      runId = await storeRun(query, { runId, version: VERSION, accessPolicy });
     },
   };
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { formatEventKey, type KeyRange, tieGroupKeysOf } from '../core/event-key-layout.ts';
+import { formatEventKey, type KeyRange, tieGroupRangeOf } from '../core/event-key-layout.ts';
 
 /** The identity of an event: its id and its content (docs/contract.md, rule 2). */
 type EventIdentity = {
@@ -28,10 +28,10 @@ export function eventKey(identity: EventIdentity, nonce: () => string): string {
 }
 
 /** The keys that events of this tie group can have. */
-export function tieGroupKeys(createdSeconds: number, subscriptionId: string): KeyRange {
+export function tieGroupRangeAt(createdSeconds: number, subscriptionId: string): KeyRange {
   const subscriptionHash = sha256(subscriptionId);
   const anyContent = '0'.repeat(16);
-  return tieGroupKeysOf(
+  return tieGroupRangeOf(
     formatEventKey({ createdSeconds, subscriptionHash, contentHash: anyContent }),
   );
 }

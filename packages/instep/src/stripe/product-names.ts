@@ -17,7 +17,7 @@ const MAX_CACHED = 10_000;
 
 /**
  * How long the result of a lookup is remembered: a name, because another instance can learn a newer one; and a
- * missing one, so that events don't wait for Stripe again. `noteAppliedName` in
+ * missing one, so that events don't wait for Stripe again. `storeAppliedName` in
  * postgres/statements/products.ts relies on it.
  */
 const LIFETIME_MS = 30 * 1_000;

@@ -12,17 +12,17 @@ import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { type ListPage, lastShownSecond, readPages } from '../stripe-calls.ts';
 import type { ReconcileServices } from './progress.ts';
 
-export async function forgetListed(query: Query): Promise<void> {
-  await query({ name: 'forget_listed', text: 'truncate instep.listed_subscriptions' });
+export async function deleteListed(query: Query): Promise<void> {
+  await query({ name: 'delete_listed', text: 'truncate instep.listed_subscriptions' });
 }
 
 /** Stores listed subscriptions; a subscription that is listed again is replaced. Returns how many are new. */
-export async function rememberListed(
+export async function storeListed(
   query: Query,
   listed: readonly ListedSubscription[],
 ): Promise<number> {
   const rows = await query<{ isNew: boolean }>({
-    name: 'remember_listed',
+    name: 'store_listed',
     text: `
       insert into instep.listed_subscriptions
              (customer_id, subscription_id, status, product_id, plan_name, began_at, ended_at,
@@ -59,7 +59,7 @@ export async function rememberListed(
   return rows.filter(({ isNew }) => isNew).length;
 }
 
-const REMEMBER_CUSTOMERS = ({ teams }: ApplicationTables) => `
+const STORE_LISTED_CUSTOMERS = ({ teams }: ApplicationTables) => `
       insert into instep.listed_subscriptions (customer_id, subscription_id)
       select customer.customer_id, ''
         from unnest($1::text[]) as customer (customer_id)
@@ -80,13 +80,13 @@ const REMEMBER_CUSTOMERS = ({ teams }: ApplicationTables) => `
  * Stores those of these customers who have a team but no listed subscription, because Stripe knows them.
  * Returns their number.
  */
-export async function rememberCustomers(
+export async function storeListedCustomers(
   query: Query,
   customerIds: readonly string[],
 ): Promise<number> {
   const rows = await query({
-    name: 'remember_customers',
-    text: REMEMBER_CUSTOMERS,
+    name: 'store_listed_customers',
+    text: STORE_LISTED_CUSTOMERS,
     values: [customerIds],
   });
   return rows.length;

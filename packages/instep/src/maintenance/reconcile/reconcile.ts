@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
-import { type FoundIssue, forgetOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
+import { deleteOldIssues, type FoundIssue, storeIssues } from '../../postgres/statements/issues.ts';
 import {
   countLinkedTeams,
   type LinkedTeam,
@@ -12,20 +12,20 @@ import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
-import { noteAsked } from '../first-subscriptions.ts';
+import { storeAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
 import { type ReconciliationIssue, unmatched } from './drift.ts';
 import {
-  forgetListed,
+  deleteListed,
   listCustomer,
   readListed,
   readListings,
   readTeamlessCustomers,
   readUnlistedTeams,
-  rememberCustomers,
-  rememberListed,
+  storeListed,
+  storeListedCustomers,
 } from './listed-subscriptions.ts';
 import {
   added,
@@ -123,9 +123,9 @@ export async function reconcileAll(
   await save({}, {});
   if (progress.phase === 'listing') {
     const { cursor } = progress;
-    if (cursor === null) await forgetListed(query);
+    if (cursor === null) await deleteListed(query);
     for await (const page of readListings({ listSubscriptions, cursor, now, signal })) {
-      const subscriptions = await rememberListed(query, page.subscriptions);
+      const subscriptions = await storeListed(query, page.subscriptions);
       const phase = page.cursor === null ? 'comparing' : 'listing';
       await save({ cursor: page.cursor, phase }, { subscriptions, unreadable: page.unreadable });
       report('subscriptions', progress.counts.subscriptions);
@@ -144,7 +144,7 @@ export async function reconcileAll(
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
     const found = await reconcileTeams(teams, listed, { ...options, onIssue }, signal);
-    await noteAsked(query, customerIds);
+    await storeAsked(query, customerIds);
     // After the last page, only the teams that were added meanwhile are left.
     await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
     report('teams', progress.counts.teams);
@@ -162,8 +162,8 @@ export async function reconcileAll(
   const { startedAtMs } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
   await run.complete({ ...progress, counts, completed, phase: 'done' });
-  await forgetListed(query);
-  await forgetOldIssues(query);
+  await deleteListed(query);
+  await deleteOldIssues(query);
   return counts;
 }
 
@@ -206,7 +206,7 @@ async function findUnmatchedSubscriptions(
     customersWithoutTeam += found.length;
   }
 
-  await rememberUnlisted(options, onPage, signal);
+  await storeUnlistedCustomers(options, onPage, signal);
   let counts: Counts = { ...NOTHING_COUNTED, customersWithoutTeam };
   let toAsk = MAX_ASKED;
   for await (const page of unlistedTeams(query)) {
@@ -257,7 +257,7 @@ async function compareUnlisted(
 }
 
 /** Reads the list of customers until every customer of a team is found. */
-async function rememberUnlisted(
+async function storeUnlistedCustomers(
   { database, api }: ReconcileOptions,
   onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
@@ -273,7 +273,7 @@ async function rememberUnlisted(
     api.listCustomers({ cursor }, signal);
   for await (const { objects } of readPages({ list, cursor: null, signal })) {
     const ids = objects.flatMap((object) => idOf(object) ?? []);
-    unlisted -= await rememberCustomers(query, ids);
+    unlisted -= await storeListedCustomers(query, ids);
     read += objects.length;
     await onPage(read);
     if (unlisted <= 0) return;

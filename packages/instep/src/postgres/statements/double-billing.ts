@@ -8,15 +8,15 @@ const IS_CHARGED = `
   and latest_status in (${CHARGED_STATUSES.map((status) => `'${status}'`).join(', ')})`;
 
 /**
- * Notes which of these customers have several subscriptions that Stripe charges, after their latest states were written
+ * Stores which of these customers have several subscriptions that Stripe charges, after their latest states were written
  * in the same transaction. Their lock guards it.
  */
-export async function noteDoubleBilled(
+export async function storeDoubleBilled(
   query: Query,
   customerIds: readonly string[],
 ): Promise<void> {
   await query({
-    name: 'note_double_billed',
+    name: 'store_double_billed',
     text: `
       with charged as (
         select asked.customer_id,

@@ -124,9 +124,9 @@ export async function storeIssues(
  * Deletes the issues that the reconciliation that is ending has not found again, except those that other jobs
  * find as well. A dry run can't find again that the database refuses a plan.
  */
-export async function forgetOldIssues(query: Query): Promise<void> {
+export async function deleteOldIssues(query: Query): Promise<void> {
   await query({
-    name: 'forget_old_issues',
+    name: 'delete_old_issues',
     text: `
       delete from instep.findings
        where problem not in ('changed by hand', 'plan refused')

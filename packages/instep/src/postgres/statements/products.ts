@@ -66,12 +66,12 @@ const WRITE_PRODUCT_NAME = `
                             and product.name = coalesce(excluded.name, product.name)`;
 
 /** Stores products without a name, for maintenance to look up. */
-export async function noteNamelessProducts(
+export async function storeNamelessProducts(
   query: Query,
   productIds: readonly string[],
 ): Promise<void> {
   await query({
-    name: 'note_nameless_products',
+    name: 'store_nameless_products',
     text: 'insert into instep.products (product_id) select unnest($1::text[]) on conflict do nothing',
     values: [[...productIds].sort()],
   });
@@ -207,12 +207,12 @@ export async function applyProductName(
  * Marks a product's name as applied: the teams that lack it keep theirs, because the database refuses it. Another name that
  * was looked up meanwhile is not.
  */
-export async function noteAppliedName(
+export async function storeAppliedName(
   query: Query,
   { productId, name }: Pick<UnappliedName, 'productId' | 'name'>,
 ): Promise<void> {
   await query({
-    name: 'note_applied_name',
+    name: 'store_applied_name',
     text: `
       update instep.products
          set is_applied   = true,
