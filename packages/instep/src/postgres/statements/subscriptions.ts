@@ -13,7 +13,7 @@ export type StoredSubscriptions = {
   readonly names: ReadonlyMap<string, string>;
 };
 
-// Read customer by customer, so that table statistics can't make the planner read the whole table.
+// Read customer by customer (`offset 0` keeps the planner from joining), so that table statistics can't make the planner read the whole table.
 const READ_CUSTOMERS = forEachCount(
   (count) => `
       select asked.customer_id as "customerId",
@@ -60,10 +60,10 @@ export async function readSubscriptions(
   for (const row of rows) {
     const { customerId, subscriptionId, productId, productName } = row;
     if (productId !== null && productName !== null) names.set(productId, productName);
-    const deciding = decidingEventOf(row);
+    const deciding = decidingEventIn(row);
     if (deciding !== null)
       subscriptionsOf(decidingEvents, customerId).set(subscriptionId, deciding);
-    subscriptionsOf(latestStates, customerId).set(subscriptionId, latestStateOf(row));
+    subscriptionsOf(latestStates, customerId).set(subscriptionId, latestStateIn(row));
   }
   return { decidingEvents, latestStates, names };
 }
@@ -84,7 +84,7 @@ type CustomerRow = Pick<
     productName: string | null;
   };
 
-function decidingEventOf(row: CustomerRow): DecidingEvent | null {
+function decidingEventIn(row: CustomerRow): DecidingEvent | null {
   const { customerId, subscriptionId, status, productId, planName, createdSeconds, order } = row;
   if (status === null) return null;
   return {
@@ -93,7 +93,7 @@ function decidingEventOf(row: CustomerRow): DecidingEvent | null {
   };
 }
 
-function latestStateOf(row: CustomerRow): LatestState {
+function latestStateIn(row: CustomerRow): LatestState {
   const { customerId, subscriptionId, latestStatus: status, latestSeconds: createdSeconds } = row;
   const { latestProductId: productId, latestPlanName: planName } = row;
   const subscription = { customerId, subscriptionId, status, productId, planName, createdSeconds };
@@ -187,12 +187,14 @@ const LATEST_COLUMNS = {
 
 const WRITTEN_COLUMNS = { ...DECIDING_COLUMNS, ...LATEST_COLUMNS };
 
-/** Keeps what is stored if a row lacks these columns, which none does if all are complete. */
-const setColumns = (columns: object, given: string, areComplete: boolean) =>
+/**
+ * Assigns these columns. If some rows have only the others, as `required` then shows, they keep what is stored in these.
+ */
+const setColumns = (columns: object, required: string, areComplete: boolean) =>
   Object.keys(columns).map((column) =>
     areComplete
       ? `${column} = excluded.${column}`
-      : `${column} = case when excluded.${given} is null then stored.${column} else excluded.${column} end`,
+      : `${column} = case when excluded.${required} is null then stored.${column} else excluded.${column} end`,
   );
 
 const writeSubscriptionsIf = (areComplete: boolean) =>
@@ -285,8 +287,8 @@ export async function readAmbiguousSubscriptions(
   });
 }
 
-/** Whether a team possibly lost a plan. */
-const HAS_NONE = `
+/** SQL: whether a team has no plan, but the status of a subscription that it possibly had one from. */
+const HAS_LOST_PLAN = `
   (teams.provider_subscription_id is null
    and teams.provider_product_id is null
    and teams.plan_name is null
@@ -302,7 +304,7 @@ export const LOST_PLAN = `
                       coalesce(state.plan_name, product.name) as lost_plan_name
                  from instep.subscriptions as state
                  left join instep.products as product on product.product_id = state.product_id
-                where ${HAS_NONE}
+                where ${HAS_LOST_PLAN}
                   and state.customer_id = teams.provider_customer_id
                   and state.status = teams.subscription_status::text
                 order by state.created_at desc
@@ -319,10 +321,10 @@ export function allTeamsWithLostPlans({ teams }: ApplicationTables): string {
         (
           select teams.*, null as lost_product_id, null as lost_plan_name
             from ${teams.rows} as teams
-           where not ${HAS_NONE}
+           where not ${HAS_LOST_PLAN}
            union all
           select teams.*, lost_product_id, lost_plan_name
             from ${teams.rows} as teams ${LOST_PLAN}
-           where ${HAS_NONE}
+           where ${HAS_LOST_PLAN}
         ) as teams`;
 }

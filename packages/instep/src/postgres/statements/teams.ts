@@ -96,7 +96,7 @@ const IS_WRITTEN = [
   ),
 ].join(' and ');
 
-/** Records the changes of rows that were written by `plan`. */
+/** Records the changes of the rows that `written` has, and fails if one does not have its plan. */
 const recordWritten = (
   count: Count,
   { teams: { name, idType } }: ApplicationTables,
@@ -129,7 +129,8 @@ const WRITE_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
   return updatePlans(tables, rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count));
 });
 
-const CHECK_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
+/** Where an update returns nothing, such as for a view with a rule: reads the rows back. */
+const RECORD_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
   const written = `
         select ${writtenColumns((field) => (field === 'id' ? field : contractColumn(field)))}
           from plan
@@ -149,8 +150,8 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
   await Promise.all([
     query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
     query({
-      name: 'check_plans',
-      text: CHECK_PLANS[count],
+      name: 'record_plans',
+      text: RECORD_PLANS[count],
       values,
       isNeeded: ({ teams }) => !teams.returnsUpdates,
     }),
@@ -183,11 +184,12 @@ export async function readEmptyTeams(
   return { found: found.map(({ teamId }) => teamId), examinedTo };
 }
 
-/** Which of those that a job has to repair to read next. */
+/** Which teams or customers a job reads next, of those that it has to repair. */
 export type DuePage = {
   /** `null`: the first page. */
   readonly afterId: ApplicationId | null;
   readonly limit: number;
+  /** Those whose repair failed lately. */
   readonly exceptIds: readonly string[];
 };
 
