@@ -13,7 +13,8 @@ export type StoredSubscriptions = {
   readonly names: ReadonlyMap<string, string>;
 };
 
-// Read customer by customer (`offset 0` keeps the planner from joining), so that table statistics can't make the planner read the whole table.
+// Read customer by customer (`offset 0` keeps the planner from joining), so that table statistics can't make it read the
+// whole table.
 const READ_CUSTOMERS = forEachCount(
   (count) => `
       select asked.customer_id as "customerId",
