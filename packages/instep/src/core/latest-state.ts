@@ -29,22 +29,16 @@ type Evidence = {
   readonly deciding: SubscriptionState | null;
 };
 
-/** A subscription's latest state after one more event. */
-export type LatestStep = {
-  readonly state: LatestState;
-  /** Whether the state counts only if `history` has the tie groups beside this one. */
-  readonly needsNeighbors: boolean;
-};
-
 /**
  * A subscription's latest state after one more event. The result is the same for every order of arrival: an event
- * that is newer than all others counts by itself, and for most others the history is looked at.
+ * that is newer than all others counts by itself, and for most others the history is looked at. If the state needs
+ * neighbors, it counts only if `history` has the tie groups beside this one.
  */
 export function latestAfter(
   stored: LatestState | undefined,
   event: ParsedEvent,
   { history, deciding }: Evidence,
-): LatestStep {
+): { state: LatestState; needsNeighbors: boolean } {
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
   // Two kinds of events say how they change a settled state, or none, without the history:

@@ -64,10 +64,8 @@ export function decideEvent(
     return { outcome: 'applied', decidingEvents: next };
   }
   const isOfLesserSubscription = deciding.subscription === subscription && planSelection === 'best';
-  return {
-    outcome: hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale',
-    decidingEvents: next,
-  };
+  const outcome = hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale';
+  return { outcome, decidingEvents: next };
 }
 
 /**

@@ -23,16 +23,6 @@ import type { IngestResult, ReceivedEvent } from './received-event.ts';
 
 export type Ingest = IngestPipeline['ingest'];
 
-type QueueName = 'ready' | 'blocked' | 'suspected' | 'slow';
-
-type QueueOptions = {
-  maxBatch: number;
-  /** How many batches run at the same time. */
-  atOnce: number;
-  /** The share of `timeoutMs` after which PostgreSQL ends a statement; `null`: it has all the time. */
-  timeShare: number | null;
-};
-
 const MAX_BATCH = 500;
 
 /** The share of `timeoutMs` that an event behind the ready queue has before it is slow. */
@@ -40,7 +30,7 @@ const FAST_SHARE = 1 / 16;
 
 /**
  * The queues that an event passes through until it is stored, in this order. In each, it can no longer delay the
- * events of the queues before it.
+ * events of the queues before it. `timeShare` of `timeoutMs` is the time for a statement; `null`: it has all the time.
  *
  * - `ready`: all events, except those of a customer whose last event was slow.
  * - `blocked`: its batch was split, or another transaction has locked its team: every few milliseconds.
@@ -48,12 +38,14 @@ const FAST_SHARE = 1 / 16;
  *   that a few slow ones leave the innocent enough time.
  * - `slow`: it timed out there, because a trigger of the application waits.
  */
-const QUEUES: Readonly<Record<QueueName, QueueOptions>> = {
+const QUEUES = {
   ready: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: 1 / 2 },
   blocked: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: FAST_SHARE },
   suspected: { maxBatch: 1, atOnce: 3, timeShare: FAST_SHARE },
   slow: { maxBatch: 1, atOnce: 1, timeShare: null },
 };
+
+type QueueName = keyof typeof QUEUES;
 
 /**
  * What an attempt to store an event leads to: its result, or why it has to be tried again. `locked`: another transaction
@@ -232,14 +224,13 @@ export class IngestPipeline {
   }
 
   #openQueue(queue: QueueName): EventQueue {
-    const { maxQueued } = this.#options;
     const { maxBatch, atOnce } = QUEUES[queue];
     return new Batcher({
       name: queue === 'ready' ? 'process events' : `process ${queue} events`,
       run: (events) => this.#attempt(queue, events),
       maxBatch,
       atOnce,
-      maxQueued,
+      maxQueued: this.#options.maxQueued,
       timeoutMs: this.#timeoutMs,
       isWorthSplitting: canOthersSucceed,
       startsNextFirst: true,

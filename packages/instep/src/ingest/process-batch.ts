@@ -196,10 +196,8 @@ async function decideAndWrite(
   { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
-  const { events, copies, grants } = decision;
+  const { events, copies, grants, decidingEvents, latestStates } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
-  const { decidingEvents, latestStates } =
-    namesWritten === 'nowhere' ? withoutNames(decision) : decision;
   const plans = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(plans);
   const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
@@ -209,7 +207,9 @@ async function decideAndWrite(
     atCommit(deleteParkedCopies(query, copies, heldCustomerIds));
   }
   if (decidingEvents.length > 0 || latestStates.length > 0) {
-    atCommit(writeSubscriptions(query, decidingEvents, latestStates));
+    const named = <One extends { subscription: SubscriptionState }>(some: readonly One[]) =>
+      namesWritten === 'nowhere' ? some.map(withoutPlanName) : some;
+    atCommit(writeSubscriptions(query, named(decidingEvents), named(latestStates)));
   }
   if (decision.withOtherCharges.length > 0) {
     atCommit(storeDoubleBilled(query, decision.withOtherCharges));
@@ -279,16 +279,10 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-function withoutNames({ decidingEvents, latestStates }: BatchDecision) {
-  const nameless = <State extends { subscription: SubscriptionState }>(state: State): State => ({
-    ...state,
-    subscription: { ...state.subscription, planName: null },
-  });
-  return {
-    decidingEvents: decidingEvents.map(nameless),
-    latestStates: latestStates.map(nameless),
-  };
-}
+const withoutPlanName = <One extends { subscription: SubscriptionState }>(one: One): One => ({
+  ...one,
+  subscription: { ...one.subscription, planName: null },
+});
 
 function writesOf(
   teams: readonly LinkedTeam[],
