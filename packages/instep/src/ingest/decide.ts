@@ -58,12 +58,12 @@ export type StoredState = {
 /** The result of each event in a batch, and everything to write. */
 export type BatchDecision = {
   readonly results: readonly IngestResult[];
-  /** The outcomes to log, by key. An outdated snapshot has none. */
+  /** The outcomes by key, also of what was logged before. An outdated snapshot has none, so it is not logged. */
   readonly outcomes: ReadonlyMap<string, LoggedOutcome>;
-  /** Those that have changed, as the latest states. */
+  /** Only those that have changed, like the latest states. */
   readonly decidingEvents: readonly DecidingEvent[];
   readonly latestStates: readonly LatestState[];
-  /** The customers with several subscriptions, of which Stripe charges others than before. */
+  /** The customers of whose subscriptions Stripe charges others than before, so that it possibly charges twice. */
   readonly withOtherCharges: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /**
@@ -132,11 +132,12 @@ export function decide(
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isOutdated(event)) return { outcome: 'stale', teamIds };
-    // A parked event has changed nothing yet, so it is decided now, in the API version of the log.
+    // A parked event has changed nothing yet, so it is decided now.
     if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
-    const first = logged.get(event.key) ?? event;
-    history.add(first);
-    const outcome = teamIds.length === 0 ? 'parked' : decideOn(first);
+    // This delivery can be in another API version, but what is logged stays, and must decide the same in a rebuild.
+    const asLogged = logged.get(event.key) ?? event;
+    history.add(asLogged);
+    const outcome = teamIds.length === 0 ? 'parked' : decideOn(asLogged);
     outcomes.set(event.key, outcome);
     return { outcome, teamIds };
   });
@@ -209,7 +210,8 @@ function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]
 
 /**
  * The deciding events whose order is not known from their own tie group, before or after the batch; and those of a
- * tie group that now has another last event, because that event possibly has no `created`.
+ * tie group that now has another last event. That one possibly arrived after an undated event, whose key is outside the
+ * group's, so that only the statement that reads the neighbors finds it.
  */
 function uncertainOf(
   events: readonly ReceivedEvent[],
