@@ -107,9 +107,10 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
   if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
-  const unreadable = (problem: string, content: Json = data): UnreadableEvent => {
-    const identity = { eventId, type, createdSeconds: null, subscriptionId: null, data: content };
-    const key = eventKey(identity, nonce);
+  // `identifying`: what the key is made of, because most of such an event can't be read.
+  const unreadable = (problem: string, identifying: Json = data): UnreadableEvent => {
+    const nothing = { createdSeconds: null, subscriptionId: null };
+    const key = eventKey({ eventId, type, ...nothing, data: identifying }, nonce);
     return { kind: 'unreadable', key, eventId, type, origin, problem };
   };
 
@@ -117,10 +118,10 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
     const parsed = v.safeParse(subscriptionEventShape, event);
     if (!parsed.success) return unreadable(why(parsed.issues[0]));
     const createdSeconds = parsed.output.created ?? null;
-    const content = toParsedEvent(event, parsed.output, receivedAtMs);
-    const { subscriptionId } = content.subscription;
+    const keyless = toParsedEvent(event, parsed.output, receivedAtMs);
+    const { subscriptionId } = keyless.subscription;
     const key = eventKey({ eventId, type, createdSeconds, subscriptionId, data }, nonce);
-    return { kind: 'readable', key, eventId, type, origin, ...content };
+    return { kind: 'readable', key, eventId, type, origin, ...keyless };
   } catch (error) {
     if (error instanceof RangeError) return unreadable('data is nested too deeply', text);
     throw error;
@@ -199,7 +200,7 @@ const MAX_ID_LENGTH = 255;
 /** Longer than any product name at Stripe (250). */
 const MAX_NAME_LENGTH = 1_000;
 
-/** The last second of the year 9999. Later values are milliseconds. */
+/** The last second of the year 9999. A later value is in milliseconds, and the event is unreadable. */
 const MAX_CREATED_SECONDS = 253_402_300_799;
 
 /** PostgreSQL's `text` rejects NUL and lone surrogates. */
