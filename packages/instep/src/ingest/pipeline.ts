@@ -33,14 +33,14 @@ const FAST_SHARE = 1 / 16;
  * events of the queues before it. `timeShare` of `timeoutMs` is the time for a statement; `null`: it has all the time.
  *
  * - `ready`: all events, except those of a customer whose last event was slow.
- * - `blocked`: its batch was split, or another transaction has locked its team: every few milliseconds.
+ * - `retried`: its batch was split, or another transaction has locked its team: every few milliseconds.
  * - `suspected`: its batch timed out, so it has a transaction of its own, with little time. Several are tried at once, so
  *   that a few slow ones leave the innocent enough time.
  * - `slow`: it timed out there, because a trigger of the application waits.
  */
 const QUEUES = {
   ready: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: 1 / 2 },
-  blocked: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: FAST_SHARE },
+  retried: { maxBatch: MAX_BATCH, atOnce: 1, timeShare: FAST_SHARE },
   suspected: { maxBatch: 1, atOnce: 3, timeShare: FAST_SHARE },
   slow: { maxBatch: 1, atOnce: 1, timeShare: null },
 };
@@ -55,7 +55,7 @@ type Attempt = IngestResult | 'locked' | 'split' | 'timed out';
 
 type EventQueue = Batcher<ReceivedEvent, Attempt>;
 
-/** The number of events in the ready queue, in the three others together, and the limit of the ready one. */
+/** The number of events in the ready queue, in the three others together (`blocked`), and the limit of the ready one. */
 export type Queued = Readonly<Record<'ready' | 'blocked' | 'limit', number>>;
 
 export type IngestPipelineOptions = {
@@ -121,7 +121,7 @@ export class IngestPipeline {
     this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
     this.#queues = {
       ready: this.#openQueue('ready'),
-      blocked: this.#openQueue('blocked'),
+      retried: this.#openQueue('retried'),
       suspected: this.#openQueue('suspected'),
       slow: this.#openQueue('slow'),
     };
@@ -192,12 +192,12 @@ export class IngestPipeline {
       let afterTimeout: QueueName | null = hasTimedOut ? 'suspected' : null;
       for (let pauseMs = LOCK_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_LOCK_PAUSE_MS)) {
         await pause(pauseMs);
-        // A customer whose last event was slow is not behind those who still are.
+        // If the customer's last event was slow, this one may be fast: it must not wait behind those that are slow.
         const queue: QueueName =
-          afterTimeout ?? (this.#hasSlowCustomer(event) ? 'suspected' : 'blocked');
+          afterTimeout ?? (this.#hasSlowCustomer(event) ? 'suspected' : 'retried');
         const attempt: Attempt = await this.#queues[queue].add(event, startedAtMs);
         if (typeof attempt !== 'string') return attempt;
-        if (attempt === 'timed out') afterTimeout = queue === 'blocked' ? 'suspected' : 'slow';
+        if (attempt === 'timed out') afterTimeout = queue === 'retried' ? 'suspected' : 'slow';
       }
     } catch (error) {
       if (!(error instanceof DeadlineExceeded)) throw error;
@@ -256,7 +256,7 @@ export class IngestPipeline {
         if (queue === 'suspected') this.#learnTime(events[0], true);
         return events.map(() => 'timed out');
       }
-      // Halves are tried in the blocked queue, because each of them can time out.
+      // Halves are tried in the retried queue, because each of them can time out.
       if (queue === 'ready' && events.length > 1 && canOthersSucceed(error)) {
         return events.map(() => 'split');
       }
