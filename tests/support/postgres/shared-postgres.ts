@@ -58,6 +58,11 @@ function installedVersion(): string | null {
   }
 }
 
+/** Ends the server at once when standard input is closed: by `stop`, or because the tests were killed. */
+const UNTIL_CLOSED = 'trap "" INT TERM; "$@" & read _; kill -QUIT $!; wait';
+
+const START_DEADLINE_MS = 30_000;
+
 async function start(
   name: string,
   { initdb, postgres }: Binaries,
@@ -65,16 +70,20 @@ async function start(
   folder: string,
 ): Promise<SharedPostgres> {
   if (user.isSwitched) chownSync(folder, user.uid, user.gid);
-  const options = { ...spawnOptions(user), stdio: 'ignore' } as const;
+  const options = spawnOptions(user);
   const data = join(folder, 'data');
   const cluster = ['-D', data, '-U', 'instep', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
-  execFileSync(initdb, cluster, options);
+  execFileSync(initdb, cluster, { ...options, stdio: 'ignore' });
   const settings = [...SETTINGS, 'listen_addresses=', `unix_socket_directories=${folder}`];
-  const parameters = settings.flatMap((setting) => ['-c', setting]);
-  const server = spawn(postgres, ['-D', data, ...parameters], options);
+  const parameters = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
+  const server = spawn('/bin/sh', ['-c', UNTIL_CLOSED, 'sh', postgres, ...parameters], {
+    ...options,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   const url = `postgres:///postgres?host=${encodeURIComponent(folder)}&user=instep`;
+  const giveUpAtMs = Date.now() + START_DEADLINE_MS;
   while (!(await answers(url))) {
-    if (server.exitCode !== null) throw new Error(`${name} exited with ${server.exitCode}`);
+    if (Date.now() > giveUpAtMs) throw new Error(`${name} does not start`);
     await sleep(20);
   }
   return {
@@ -82,8 +91,7 @@ async function start(
     url,
     async stop() {
       const exited = once(server, 'exit');
-      // At once, without writing the data to disk.
-      server.kill('SIGQUIT');
+      server.stdin?.end();
       await exited;
       rmSync(folder, { recursive: true, force: true });
     },
