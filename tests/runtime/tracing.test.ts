@@ -219,13 +219,13 @@ describe('a batch', () => {
     const events = [1, 2, 3, 4].map((number) => `evt_together${number}`);
     await whileHeld(database, lockTeam(teamId), async () => {
       const first = post(eventBody({ customerId, eventId: 'evt_first' }));
-      await spans.find('process blocked events');
+      await spans.find('process retried events');
       const before = itemsIn('process events');
       const rest = events.map((eventId) => post(eventBody({ customerId, eventId })));
       void Promise.allSettled([first, ...rest]);
       await vi.waitFor(() => expect(itemsIn('process events')).toBe(before + events.length));
     });
-    const batch = await spans.find('process blocked events', (span) => itemsOf(span) > 1);
+    const batch = await spans.find('process retried events', (span) => itemsOf(span) > 1);
     expect(batch.parentSpanContext).toBeUndefined();
     await vi.waitFor(() => {
       const requests = spans.linkedWith(batch).filter(({ name }) => name === WEBHOOK);
