@@ -106,10 +106,10 @@ export async function readTimelineOf(
   const history = await withFormerCustomers(query, { id, former, own }, page);
   const { entries, prunedBeforeMs } = history;
   const shows = (one: TimelinePart) => part === null || part === one;
-  const most = part === null ? 2 * limit : MAX_PLAN_CHANGES;
   const eventIds = shows('events') ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
   const [changes, changesOfEvents] = await Promise.all([
-    readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: most }),
+    // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
+    readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
     readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
   ]);
   const others = former.map((one) => one.customerId);
@@ -136,7 +136,8 @@ export async function readTimelineOf(
     others: rest.slice(Math.max(0, rest.length - cursor.others)),
   };
   const { items, next, isLast } = merge(sources, { cursor, part, limit });
-  const hasMore = changes.length === most || (shows('events') && history.before !== null);
+  const hasMore =
+    changes.length === MAX_PLAN_CHANGES || (shows('events') && history.before !== null);
   const timeline: Timeline = {
     items,
     next: isLast && !hasMore ? null : textOf(next),
