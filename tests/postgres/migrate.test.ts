@@ -51,6 +51,33 @@ test('migrations are numbered without a gap, and compatible with a version up to
 });
 
 describe.each(postgresServers)('$name', (server) => {
+  test('a database of a version before 0.1.0 keeps its subscriptions, and those charged twice', async () => {
+    const [database] = (await openNew(server)) as [Database];
+    await migrate(database, { migrations: MIGRATIONS.slice(0, 1) });
+    const { query } = database;
+    await query(`
+      insert into instep.subscriptions
+             (customer_id, subscription_id, status, created_at, is_order_ambiguous, latest_status,
+              latest_created_at, latest_since, is_settled)
+      values ('cus_two', 'sub_1', 'active', '2026-01-01', false, 'past_due', '2026-02-01', '2026-02-01', true),
+             ('cus_two', 'sub_2', 'active', '2026-01-02', false, null, null, null, null),
+             ('cus_one', 'sub_3', 'active', '2026-01-03', false, 'active', '2026-01-03', '2026-01-03', true)`);
+    await query(`insert into instep.double_billed (customer_id) values ('cus_former')`);
+    await migrate(database);
+    const latest = await query<{ id: string; status: string }>(
+      'select subscription_id as id, latest_status as status from instep.subscriptions order by 1',
+    );
+    expect(latest.map(({ id, status }) => `${id} ${status}`)).toEqual([
+      'sub_1 past_due',
+      'sub_2 active',
+      'sub_3 active',
+    ]);
+    const charged = await query(
+      'select customer_id as "customerId", subscription_ids as ids from instep.double_billed',
+    );
+    expect(charged).toEqual([{ customerId: 'cus_two', ids: ['sub_1', 'sub_2'] }]);
+  });
+
   test('all migrations run once, in order', async () => {
     const [database] = (await openNew(server)) as [Database];
     expect(await migrate(database)).toEqual(NAMES);
