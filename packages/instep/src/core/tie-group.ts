@@ -44,6 +44,11 @@ const isUsedUp = ({ steps }: Budget) => steps <= 0;
  * An event comes after the one whose values it replaced. If several orders are possible and differ for the
  * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
+ *
+ * @example
+ * Three events of one second arrive as C, A, B. In brackets is what they replaced:
+ * A: active (incomplete), B: unpaid (active), C: active (unpaid). Only B fits after A, and only C after B, so C decides.
+ * Without A, both B C and C B are possible. If the tie group before left `active`, only B C is: C decides again, inferred.
  */
 export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   const { events, lastUndated, neighbors, search } = group;
