@@ -1,6 +1,6 @@
 import { linkTeam } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { createJobs, createSettleJob } from 'instep/src/maintenance/jobs.ts';
+import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -183,38 +184,16 @@ test('a turn ends before the plans are written, so that a slow write delays no o
       return store.database.transaction(work);
     },
   };
-  const unused = () => Promise.reject(new Error('unused'));
-  const jobs = createJobs(
-    {
-      database: {
-        ...database,
-        query(statement, values) {
-          if (typeof statement !== 'string') steps.push(statement.name);
-          return store.database.query(statement, values);
-        },
+  const jobs = createJobsWithoutStripe({
+    database: {
+      ...database,
+      query(statement, values) {
+        if (typeof statement !== 'string') steps.push(statement.name);
+        return store.database.query(statement, values);
       },
-      ingest: unused,
-      api: {
-        retrieveProductName: unused,
-        retrieveSubscription: unused,
-        retrieveCheckoutSession: unused,
-        listEvents: unused,
-        listSubscriptions: unused,
-        listCustomers: unused,
-      },
-      nameOf: unused,
-      planSelection: 'newest',
-      logger,
-      now: Date.now,
-      nonce: () => 'nonce',
     },
-    {
-      catchUpIntervalMs: null,
-      reconcileIntervalMs: null,
-      eventRetentionMs: null,
-      planHistoryRetentionMs: null,
-    },
-  );
+    logger,
+  });
   await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
   expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
   expect(steps).toEqual([

@@ -1,7 +1,6 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { countParkedOfKnownCustomers, readHealth } from 'instep/src/health/health.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
@@ -11,6 +10,7 @@ import { expect, onTestFinished, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -162,29 +162,8 @@ test.each([
 
 /** Runs the job for a retention of 50 seconds. */
 async function pruneExpired(now: () => number): Promise<void> {
-  const refuse = () => Promise.reject(new Error('the job does not ask Stripe'));
-  const jobs = createJobs(
-    {
-      ...{ database: store.database, ingest: openPipeline(store.database), logger, now },
-      api: {
-        retrieveProductName: refuse,
-        retrieveSubscription: refuse,
-        retrieveCheckoutSession: refuse,
-        listEvents: refuse,
-        listSubscriptions: refuse,
-        listCustomers: refuse,
-      },
-      nameOf: refuse,
-      planSelection: 'newest',
-      nonce: () => 'one',
-    },
-    {
-      catchUpIntervalMs: null,
-      reconcileIntervalMs: null,
-      eventRetentionMs: 50_000,
-      planHistoryRetentionMs: null,
-    },
-  );
+  const services = { database: store.database, ingest: openPipeline(store.database), logger, now };
+  const jobs = createJobsWithoutStripe(services, { eventRetentionMs: 50_000 });
   await jobs.find(({ name }) => name === 'retention')?.run(signal);
 }
 

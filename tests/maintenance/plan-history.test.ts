@@ -1,40 +1,15 @@
-import { createJobs } from 'instep/src/maintenance/jobs.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 
 const store = useDatabase(embeddedServer);
 const DAY_MS = 86_400_000;
 
 /** Runs the job that deletes old changes; returns whether there is one. */
 async function prune({ now = Date.now, retentionMs = (730 * DAY_MS) as number | null } = {}) {
-  const unused = () => Promise.reject(new Error('unused'));
-  const jobs = createJobs(
-    {
-      database: store.database,
-      ingest: unused,
-      api: {
-        retrieveProductName: unused,
-        retrieveSubscription: unused,
-        retrieveCheckoutSession: unused,
-        listEvents: unused,
-        listSubscriptions: unused,
-        listCustomers: unused,
-      },
-      nameOf: unused,
-      planSelection: 'newest',
-      logger: createLogger('silent'),
-      now,
-      nonce: () => 'nonce',
-    },
-    {
-      catchUpIntervalMs: null,
-      reconcileIntervalMs: null,
-      eventRetentionMs: null,
-      planHistoryRetentionMs: retentionMs,
-    },
-  );
+  const services = { database: store.database, now };
+  const jobs = createJobsWithoutStripe(services, { planHistoryRetentionMs: retentionMs });
   const job = jobs.find(({ name }) => name === 'plan-history');
   await job?.run(new AbortController().signal);
   return job !== undefined;

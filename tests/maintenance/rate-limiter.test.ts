@@ -3,17 +3,9 @@ import type { StripeApi } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { REFUSING_API } from '../support/service/jobs-without-stripe.ts';
 
-const unused = () => Promise.reject(new Error('unused'));
-
-const api: StripeApi = {
-  retrieveProductName: async () => 'Gold',
-  retrieveSubscription: unused,
-  retrieveCheckoutSession: unused,
-  listEvents: unused,
-  listSubscriptions: unused,
-  listCustomers: unused,
-};
+const api: StripeApi = { ...REFUSING_API, retrieveProductName: async () => 'Gold' };
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);

@@ -1,0 +1,43 @@
+import { createJobs } from 'instep/src/maintenance/jobs.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import type { StripeApi } from 'instep/src/stripe/api.ts';
+
+const refuse = () => Promise.reject(new Error('the job asks Stripe, or stores an event'));
+
+export const REFUSING_API: StripeApi = {
+  retrieveProductName: refuse,
+  retrieveSubscription: refuse,
+  retrieveCheckoutSession: refuse,
+  listEvents: refuse,
+  listSubscriptions: refuse,
+  listCustomers: refuse,
+};
+
+type Services = Parameters<typeof createJobs>[0];
+type Settings = Parameters<typeof createJobs>[1];
+
+/** Jobs that neither ask Stripe nor store events. Those with a setting run only if it is given. */
+export function createJobsWithoutStripe(
+  services: Pick<Services, 'database'> & Partial<Services>,
+  settings: Partial<Settings> = {},
+) {
+  return createJobs(
+    {
+      ingest: refuse,
+      api: REFUSING_API,
+      nameOf: refuse,
+      planSelection: 'newest',
+      logger: createLogger('silent'),
+      now: Date.now,
+      nonce: () => 'holder',
+      ...services,
+    },
+    {
+      catchUpIntervalMs: null,
+      reconcileIntervalMs: null,
+      eventRetentionMs: null,
+      planHistoryRetentionMs: null,
+      ...settings,
+    },
+  );
+}
