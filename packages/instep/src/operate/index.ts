@@ -160,7 +160,6 @@ export {
   findTeams,
   type OneOf,
   type PageOfTeams,
-  readPeople,
   readTeam,
   type TeamFilter,
   type TeamOrder,
@@ -169,6 +168,7 @@ export {
   type TeamsStart,
 } from './find-teams.ts';
 export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
+export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
