@@ -23,12 +23,12 @@ import { type Team, writePlans } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
-  /** Whose change it is; nobody's by default. */
+  /** The operator who makes the change; none by default. */
   readonly operator?: string | null;
 };
 
 type WriteOptions = CurrentPlanOptions & {
-  /** Whether any plan is replaced, whoever wrote it. */
+  /** Whether to replace the plan even if the application wrote it. */
   readonly isForced?: boolean;
   /** The customer that the team had, if it has just been linked or unlinked. */
   readonly former?: string | null;

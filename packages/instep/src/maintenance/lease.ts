@@ -180,7 +180,7 @@ type Key = number | string;
 const BUDGET_MS = 100;
 
 type SweepOptions = {
-  /** A run also ends when it has found so many; there can be more among the rows that it examined last. */
+  /** A run also ends once it has found this many. It can have left out some of the rows that it examined last. */
   readonly limit?: number;
   readonly clockMs?: () => number;
 };
