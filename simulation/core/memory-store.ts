@@ -3,7 +3,7 @@ import { EventHistory } from 'instep/src/core/event-history.ts';
 import {
   type LatestState,
   type LatestStates,
-  latestOf,
+  latestStateOf,
   NO_LATEST_STATES,
 } from 'instep/src/core/latest-state.ts';
 import { decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
@@ -198,7 +198,7 @@ export class MemoryStore {
         const history = new EventHistory(entries.map(({ parsed }) => parsed));
         const known = this.#decidingEvents.get(customerId)?.get(latest.subscriptionId);
         const deciding = known?.subscription ?? null;
-        const replayed = latestOf(history.eventsOf(latest), {
+        const replayed = latestStateOf(history.eventsOf(latest), {
           history,
           deciding,
           stored: undefined,

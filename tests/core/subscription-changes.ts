@@ -1,7 +1,7 @@
 import type { Neighbors } from 'instep/src/core/event-history.ts';
 import type { JsonObject } from 'instep/src/core/json.ts';
 import type { ParsedEvent, SubscriptionState } from 'instep/src/core/subscription-event.ts';
-import { type DecidingEvent, decidingEventOf } from 'instep/src/core/tie-group.ts';
+import { type DecidingEvent, lastEventWithEffect } from 'instep/src/core/tie-group.ts';
 
 /** An event, for tests that change some of its fields. */
 export const example: SubscriptionState = {
@@ -63,7 +63,7 @@ export function lastOf(
   events: readonly ParsedEvent[],
   { earlier = [], next = [] }: Partial<Neighbors> = {},
 ): DecidingEvent | null {
-  return decidingEventOf({
+  return lastEventWithEffect({
     events,
     lastUndated: null,
     search: { isGivenUp: false },

@@ -6,11 +6,11 @@ type Events = readonly ParsedEvent[];
 
 /** The events of one subscription in one second, and what helps to put them in order. */
 export type TieGroup = {
-  /** The dated ones, in the order of arrival. */
+  /** Those with `created`, in the order of arrival. */
   readonly events: Events;
   /**
-   * The last arrival with an effect, if it is undated. Such an event belongs to the second of its receipt, and only
-   * its arrival shows its place in the order.
+   * The last arrival with an effect, if it is undated: it has no `created`. Such an event belongs to the second of its
+   * receipt, and only its arrival shows its place in the order.
    */
   readonly lastUndated: SubscriptionState | null;
   neighbors(): Neighbors;
@@ -30,9 +30,10 @@ const MAX_EARLIER = 5;
 
 /** The known events of subscriptions, in tie groups. */
 export class EventHistory {
-  /** For each subscription, its events by `createdSeconds`. */
+  /** For each subscription, by `idOf`, its events by `createdSeconds`. */
   #subscriptions = new Map<string, Map<number, ParsedEvent[]>>();
 
+  /** By subscription and second. */
   #searches = new Map<string, TieGroup['search']>();
 
   constructor(events: Iterable<ParsedEvent> = []) {
@@ -43,12 +44,12 @@ export class EventHistory {
   add(event: ParsedEvent): void {
     const { createdSeconds } = event.subscription;
     const id = idOf(event.subscription);
-    const seconds = this.#subscriptions.get(id) ?? new Map<number, ParsedEvent[]>();
-    const events = seconds.get(createdSeconds) ?? [];
+    const bySecond = this.#subscriptions.get(id) ?? new Map<number, ParsedEvent[]>();
+    const events = bySecond.get(createdSeconds) ?? [];
     const index = events.findIndex(({ key }) => key === event.key);
     if (index === -1) events.push(event);
     else events[index] = event;
-    this.#subscriptions.set(id, seconds.set(createdSeconds, events));
+    this.#subscriptions.set(id, bySecond.set(createdSeconds, events));
   }
 
   /** All known events of a subscription, those of a tie group in the order of arrival. */
@@ -58,21 +59,22 @@ export class EventHistory {
 
   /** The tie group of the event that reports this. */
   tieGroupOf(subscription: SubscriptionState): TieGroup {
-    const seconds = this.#subscriptions.get(idOf(subscription)) ?? new Map<number, ParsedEvent[]>();
-    const arrivals = seconds.get(subscription.createdSeconds) ?? [];
+    const subscriptionKey = idOf(subscription);
+    const bySecond = this.#subscriptions.get(subscriptionKey) ?? new Map<number, ParsedEvent[]>();
+    const arrivals = bySecond.get(subscription.createdSeconds) ?? [];
     const last = arrivals.findLast(({ subscription }) => planAfter(subscription) !== null);
-    const place = `${idOf(subscription)} ${subscription.createdSeconds}`;
-    const search = this.#searches.get(place) ?? { isGivenUp: false };
-    this.#searches.set(place, search);
+    const groupKey = `${subscriptionKey} ${subscription.createdSeconds}`;
+    const search = this.#searches.get(groupKey) ?? { isGivenUp: false };
+    this.#searches.set(groupKey, search);
     return {
       search,
       events: arrivals.filter(isDated),
       lastUndated: last === undefined || isDated(last) ? null : last.subscription,
       neighbors() {
-        const inOrder = [...seconds]
+        const inOrder = [...bySecond]
           .map(([second, events]) => [second, events.filter(isDated)] as const)
           .filter(([, events]) => events.length > 0)
-          .sort(([one], [other]) => one - other);
+          .sort(([a], [b]) => a - b);
         const earlier = inOrder.filter(([second]) => second < subscription.createdSeconds);
         const next = inOrder.find(([second]) => second > subscription.createdSeconds);
         return {

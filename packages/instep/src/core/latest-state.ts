@@ -1,17 +1,20 @@
 import { type EventHistory, isDated } from './event-history.ts';
 import type { JsonObject } from './json.ts';
 import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';
-import { latestEventOf } from './tie-group.ts';
+import { lastEventOf } from './tie-group.ts';
 
-/** What a subscription's latest event says, whatever its status. */
+/**
+ * What a subscription's newest event says, whatever its status. Whether a team has access, and whether Stripe charges a
+ * customer twice, follow from it (postgres/access-view.ts, postgres/statements/double-billing.ts).
+ */
 export type LatestState = {
   readonly subscription: SubscriptionState;
   /** The whole subscription after the event; `null` for a stored state that has not changed. */
   readonly object: JsonObject | null;
-  /** When the events with this status began that no event with another status has interrupted. */
+  /** When the subscription got this status: the first of its newest events that all have it. */
   readonly sinceSeconds: number;
   /**
-   * Whether the events of its own second show which of them is the latest, and have one status. Events of other seconds
+   * Whether the events of its own second show which of them is the last, and have one status. Events of other seconds
    * then change this state only if they are newer, or move the time when the status began.
    */
   readonly isSettled: boolean;
@@ -34,7 +37,7 @@ type Evidence = {
  * that is newer than all others counts by itself, and for most others the history is looked at. If the state needs
  * neighbors, it counts only if `history` has the tie groups beside this one.
  */
-export function latestAfter(
+export function latestStateAfter(
   stored: LatestState | undefined,
   event: ParsedEvent,
   { history, deciding }: Evidence,
@@ -43,35 +46,35 @@ export function latestAfter(
   const { createdSeconds, status } = subscription;
   // Two kinds of events say how they change a settled state, or none, without the history:
   if (stored?.isSettled !== false) {
-    const latestSeconds = stored?.subscription.createdSeconds ?? -1;
+    const storedSeconds = stored?.subscription.createdSeconds ?? -1;
     const isOfSameStatus = stored?.subscription.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
     // one that is newer, and alone in its second;
-    if (createdSeconds > latestSeconds && history.tieGroupOf(subscription).events.length <= 1) {
+    if (createdSeconds > storedSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsNeighbors: false };
     }
     // an older one that does not move the begin of the status: it has the status after that, or another one before it.
     const isAfterBegin = createdSeconds >= sinceSeconds;
-    if (stored !== undefined && createdSeconds < latestSeconds && isAfterBegin === isOfSameStatus) {
+    if (stored !== undefined && createdSeconds < storedSeconds && isAfterBegin === isOfSameStatus) {
       return { state: stored, needsNeighbors: false };
     }
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
   if (stored?.isSettled && createdSeconds === stored.subscription.createdSeconds) {
-    const state = latestOf(group, { history, deciding, stored });
+    const state = latestStateOf(group, { history, deciding, stored });
     if (state.isSettled) return { state, needsNeighbors: false };
   }
-  return { state: latestOf(events, { history, deciding, stored }), needsNeighbors: true };
+  return { state: latestStateOf(events, { history, deciding, stored }), needsNeighbors: true };
 }
 
 /**
  * A subscription's latest state according to these of its events, which are all of a tie group or all that are known.
  * `stored` stands for those that were pruned.
  */
-export function latestOf(
+export function latestStateOf(
   events: readonly ParsedEvent[],
   { history, deciding, stored }: Evidence & { readonly stored: LatestState | undefined },
 ): LatestState {
@@ -82,27 +85,30 @@ export function latestOf(
   );
   if (lastArrival === undefined) throw new RangeError('the history lacks the event');
   // Only the arrival of an event without `created` shows its place.
-  const { latest, isSettled } = isDated(lastArrival)
-    ? latestEventOf(history.tieGroupOf(lastArrival.subscription), deciding)
-    : { latest: lastArrival, isSettled: true };
-  const sinceSeconds = beginOf(latest.subscription, events, stored);
-  const { subscription, object } = latest;
+  const { event, isSettled } = isDated(lastArrival)
+    ? lastEventOf(history.tieGroupOf(lastArrival.subscription), deciding)
+    : { event: lastArrival, isSettled: true };
+  const { subscription, object } = event;
+  const sinceSeconds = beginOfStatus(subscription, events, stored);
   return { subscription, object, sinceSeconds, isSettled };
 }
 
-/** When the status of the latest event began. */
-function beginOf(
+/** When the status of the newest event began. */
+function beginOfStatus(
   { status, createdSeconds }: SubscriptionState,
   events: readonly ParsedEvent[],
   stored: LatestState | undefined,
 ): number {
-  let lastOtherSeconds = -1;
-  const times: number[] = [];
-  function note(one: string, seconds: number): void {
-    if (one === status) times.push(seconds);
-    else lastOtherSeconds = Math.max(lastOtherSeconds, seconds);
+  let otherStatusSeconds = -1;
+  const withStatusSeconds: number[] = [];
+  function add(reportedStatus: string, seconds: number): void {
+    if (reportedStatus === status) withStatusSeconds.push(seconds);
+    else otherStatusSeconds = Math.max(otherStatusSeconds, seconds);
   }
-  for (const { subscription } of events) note(subscription.status, subscription.createdSeconds);
-  if (stored !== undefined) note(stored.subscription.status, stored.sinceSeconds);
-  return Math.min(createdSeconds, ...times.filter((seconds) => seconds > lastOtherSeconds));
+  for (const { subscription } of events) add(subscription.status, subscription.createdSeconds);
+  if (stored !== undefined) add(stored.subscription.status, stored.sinceSeconds);
+  return Math.min(
+    createdSeconds,
+    ...withStatusSeconds.filter((seconds) => seconds > otherStatusSeconds),
+  );
 }

@@ -11,7 +11,7 @@ import {
   type ParsedEvent,
   type SubscriptionState,
 } from './subscription-event.ts';
-import { type DecidingEvent, decidingEventOf } from './tie-group.ts';
+import { type DecidingEvent, lastEventWithEffect } from './tie-group.ts';
 import { planAfter } from './transition.ts';
 
 /** A customer's deciding events after one more event, and the outcome of that event. */
@@ -52,35 +52,35 @@ export function decideEvent(
 ): EventDecision {
   const { subscription } = event;
   const hasNoEffect = planAfter(subscription) === null;
-  const current = decidingEvents.get(subscription.subscriptionId);
-  const deciding = nextDecidingEvent(current, subscription, history);
+  const stored = decidingEvents.get(subscription.subscriptionId);
+  const deciding = decidingEventAfter(stored, subscription, history);
   if (deciding === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', decidingEvents };
 
-  const next = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
-  const before = selectedSubscription(decidingEvents, planSelection);
-  const after = selectedSubscription(next, planSelection);
+  const changed = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
+  const selectedBefore = selectedSubscription(decidingEvents, planSelection);
+  const selected = selectedSubscription(changed, planSelection);
   // The event itself decides, even if it says the same as the one before it; or it showed that another one does.
-  if (after === subscription || !isSameState(after, before)) {
-    return { outcome: 'applied', decidingEvents: next };
+  if (selected === subscription || !isSameState(selected, selectedBefore)) {
+    return { outcome: 'applied', decidingEvents: changed };
   }
   const isOfLesserSubscription = deciding.subscription === subscription && planSelection === 'best';
   const outcome = hasNoEffect || isOfLesserSubscription ? 'unchanged' : 'stale';
-  return { outcome, decidingEvents: next };
+  return { outcome, decidingEvents: changed };
 }
 
 /**
  * The deciding event of a subscription after one more event; `null`: the stored one, because the event has no effect or is
  * older, and `history` has no events of the stored one's second.
  */
-function nextDecidingEvent(
-  current: DecidingEvent | undefined,
+function decidingEventAfter(
+  stored: DecidingEvent | undefined,
   subscription: SubscriptionState,
   history: EventHistory,
 ): DecidingEvent | null {
-  const last = decidingEventOf(history.tieGroupOf(subscription));
-  if (current === undefined) return last;
-  const currentSeconds = current.subscription.createdSeconds;
-  if (last !== null && last.subscription.createdSeconds >= currentSeconds) return last;
+  const last = lastEventWithEffect(history.tieGroupOf(subscription));
+  if (stored === undefined) return last;
+  const storedSeconds = stored.subscription.createdSeconds;
+  if (last !== null && last.subscription.createdSeconds >= storedSeconds) return last;
   // The event belongs to another tie group, and can show the order of the newest one.
-  return decidingEventOf(history.tieGroupOf(current.subscription));
+  return lastEventWithEffect(history.tieGroupOf(stored.subscription));
 }

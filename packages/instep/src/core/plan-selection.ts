@@ -12,11 +12,11 @@ export type DecidingEvents = ReadonlyMap<string | null, DecidingEvent>;
 
 export const NO_DECIDING_EVENTS: DecidingEvents = new Map();
 
-/** The deciding events of a customer that were not the same before. */
-export function changedDecidingEvents(after: DecidingEvents, before: DecidingEvents) {
-  if (after === before) return [];
-  return [...after.values()].filter(
-    (one) => !isSameDecidingEvent(one, before.get(one.subscription.subscriptionId)),
+/** The deciding events of a customer that differ from the stored ones. */
+export function changedDecidingEvents(decidingEvents: DecidingEvents, stored: DecidingEvents) {
+  if (decidingEvents === stored) return [];
+  return [...decidingEvents.values()].filter(
+    (event) => !isSameDecidingEvent(event, stored.get(event.subscription.subscriptionId)),
   );
 }
 
@@ -94,12 +94,12 @@ export function isGrantedPlan(plan: TeamPlan, grant: Grant | null): boolean {
  * of the grant has come.
  */
 export function grantCauseOf(
-  before: TeamPlan,
-  after: TeamPlan,
+  oldPlan: TeamPlan,
+  newPlan: TeamPlan,
   grant: Grant | null,
 ): 'grant' | 'grant_ended' | null {
-  if (grant?.isOver) return isGrantedPlan(before, grant) ? 'grant_ended' : null;
-  return isGrantedPlan(after, grant) ? 'grant' : null;
+  if (grant?.isOver) return isGrantedPlan(oldPlan, grant) ? 'grant_ended' : null;
+  return isGrantedPlan(newPlan, grant) ? 'grant' : null;
 }
 
 /**
@@ -113,13 +113,15 @@ export function planWriterOf(
   decidingEvents: DecidingEvents,
   grant: Grant | null = null,
 ): 'instep' | 'unknown subscription' | 'by hand' {
-  const selected = (['newest', 'best'] as const).map((one) =>
-    selectedSubscription(decidingEvents, one),
+  const selected = (['newest', 'best'] as const).map((planSelection) =>
+    selectedSubscription(decidingEvents, planSelection),
   );
   const isFromInstep =
     isSamePlan(plan, NO_PLAN) ||
     isGrantedPlan(plan, grant) ||
-    selected.some((one) => isSamePlan(plan, one && planAfter(one, plan.planName)));
+    selected.some((subscription) =>
+      isSamePlan(plan, subscription && planAfter(subscription, plan.planName)),
+    );
   if (isFromInstep) return 'instep';
   const { providerSubscriptionId: id } = plan;
   return id !== null && !decidingEvents.has(id) ? 'unknown subscription' : 'by hand';
@@ -129,20 +131,20 @@ export function planWriterOf(
  * Sorts the later event last. Within one second, nothing shows which of two subscriptions changed last, so
  * the one that grants a plan comes last, then the one with the larger id.
  */
-function compareNewest(one: SubscriptionState, other: SubscriptionState): number {
+function compareNewest(a: SubscriptionState, b: SubscriptionState): number {
   return (
-    one.createdSeconds - other.createdSeconds ||
-    rankOf(one.status) - rankOf(other.status) ||
-    compareText(one.subscriptionId ?? '', other.subscriptionId ?? '')
+    a.createdSeconds - b.createdSeconds ||
+    rankOf(a.status) - rankOf(b.status) ||
+    compareText(a.subscriptionId ?? '', b.subscriptionId ?? '')
   );
 }
 
 /** Sorts the best subscription that grants a plan last, and of two equals the newer one. */
-function compareBest(one: SubscriptionState, other: SubscriptionState): number {
-  return rankOf(one.status) - rankOf(other.status) || compareNewest(one, other);
+function compareBest(a: SubscriptionState, b: SubscriptionState): number {
+  return rankOf(a.status) - rankOf(b.status) || compareNewest(a, b);
 }
 
 /** Never returns 0: no two subscriptions of a customer have the same id. */
-function compareText(one: string, other: string): number {
-  return one < other ? -1 : 1;
+function compareText(a: string, b: string): number {
+  return a < b ? -1 : 1;
 }

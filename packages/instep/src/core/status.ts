@@ -58,7 +58,7 @@ export function rankOf(status: string): number {
 /** The statuses that grant a plan, the best one first. */
 export const GRANTING_STATUSES: readonly string[] = Object.keys(STATUSES)
   .filter((status) => effectOf(status) === 'grants')
-  .sort((one, other) => rankOf(other) - rankOf(one));
+  .sort((a, b) => rankOf(b) - rankOf(a));
 
 const statusesThat = (matches: (meaning: StatusMeaning) => boolean): readonly string[] =>
   Object.entries(STATUSES).flatMap(([status, meaning]) => (matches(meaning) ? status : []));

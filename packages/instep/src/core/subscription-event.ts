@@ -1,8 +1,11 @@
 import type { JsonObject } from './json.ts';
 
-// An event reports the state of its subscription. Two events of each subscription count: the *deciding* one, which is
-// the newest with an effect (tie-group.ts), and the *latest* one, the newest of all (latest-state.ts). The newest is the
-// one that was created last; within one second, the order of its tie group tells which that is.
+// An event reports the state of its subscription. In this folder,
+// - the *newest* event is the one that Stripe created last; of several in one second, the last of their tie group;
+// - the *last* event is the one at the end of an order: that of a tie group, or that of arrival (the last arrival);
+// - the *deciding* event of a subscription is its newest one with an effect (tie-group.ts). A plan follows from it;
+// - the *latest state* of a subscription is what its newest event of all says (latest-state.ts). Access follows from it:
+//   a payment that is past due has no effect on the plan, but can end the access.
 
 /**
  * A subscription as an event reports it: the fields that the plan and the ordering rule depend on. A value that the
@@ -29,11 +32,8 @@ const FIELDS: readonly (keyof SubscriptionState)[] = [
 ];
 
 /** Whether two events report the same, even if one of them was read from the database. */
-export function isSameState(
-  one: SubscriptionState | null,
-  other: SubscriptionState | null,
-): boolean {
-  return FIELDS.every((field) => one?.[field] === other?.[field]);
+export function isSameState(a: SubscriptionState | null, b: SubscriptionState | null): boolean {
+  return FIELDS.every((field) => a?.[field] === b?.[field]);
 }
 
 /** An event after parsing: the subscription that it reports, and the evidence for its place among other events. */

@@ -10,15 +10,15 @@ import { isSamePlan, planAfter } from './transition.ts';
  */
 export type OrderCertainty = 'known' | 'inferred' | 'ambiguous';
 
-/** The last event with an effect of a subscription's newest tie group that has one. */
+/** A subscription's newest event with an effect: the last one of its newest tie group that has one. */
 export type DecidingEvent = {
   readonly subscription: SubscriptionState;
   readonly order: OrderCertainty;
 };
 
 /** Whether the same event decides, for the same reason. */
-export function isSameDecidingEvent(one: DecidingEvent, other: DecidingEvent | undefined): boolean {
-  return isSameState(one.subscription, other?.subscription ?? null) && one.order === other?.order;
+export function isSameDecidingEvent(a: DecidingEvent, b: DecidingEvent | undefined): boolean {
+  return isSameState(a.subscription, b?.subscription ?? null) && a.order === b?.order;
 }
 
 type Events = readonly ParsedEvent[];
@@ -50,7 +50,7 @@ const isUsedUp = ({ steps }: Budget) => steps <= 0;
  * A: active (incomplete), B: unpaid (active), C: active (unpaid). Only B fits after A, and only C after B, so C decides.
  * Without A, both B C and C B are possible. If the tie group before left `active`, only B C is: C decides again, inferred.
  */
-export function decidingEventOf(group: TieGroup): DecidingEvent | null {
+export function lastEventWithEffect(group: TieGroup): DecidingEvent | null {
   const { events, lastUndated, neighbors, search } = group;
   if (lastUndated !== null) return { subscription: lastUndated, order: 'known' };
   const withEffect = events
@@ -59,7 +59,7 @@ export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   const lastArrival = withEffect.at(-1);
   if (lastArrival === undefined) return null;
   const isOnePlan = withEffect.every((event) => isSamePlanAfter(event, lastArrival));
-  if (isOnePlan) return { subscription: lastArrival, order: orderOfLatest(group) };
+  if (isOnePlan) return { subscription: lastArrival, order: certaintyOfStatus(group) };
 
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
   if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {
@@ -76,18 +76,18 @@ export function decidingEventOf(group: TieGroup): DecidingEvent | null {
   if (isUsedUp(budget)) search.isGivenUp = true;
   if (snapshot === undefined) return { subscription: lastArrival, order: 'ambiguous' };
   // A snapshot is the last resort.
-  const shown = lastShownBy(snapshot, possible, changedNames(events));
+  const shown = lastShownBy(snapshot, possible, changedMembers(events));
   return { subscription: shown ?? lastArrival, order: 'inferred' };
 }
 
-/** How the latest status of a tie group was found, where all its events mean the same for the team. */
-function orderOfLatest(group: TieGroup): OrderCertainty {
+/** How the last status of a tie group was found, where all its events with an effect lead to the same plan. */
+function certaintyOfStatus(group: TieGroup): OrderCertainty {
   const { events } = group;
   if (hasOneStatus(events) || events.some((event) => isCompleteSnapshot(event, events))) {
     return 'known';
   }
-  const { orders, isKnown } = latestOrders(group);
-  if (isKnown) return 'known';
+  const { orders, isLastKnown } = ordersOf(group);
+  if (isLastKnown) return 'known';
   return new Set(orders.map(({ last }) => last.subscription.status)).size === 1
     ? 'inferred'
     : 'ambiguous';
@@ -97,52 +97,52 @@ const hasOneStatus = (events: Events) =>
   new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 
 /** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
-function latestOrders({ events, neighbors, search }: TieGroup) {
+function ordersOf({ events, neighbors, search }: TieGroup) {
   const budget = budgetOf(search);
   const own = possibleOrders(withoutSnapshots(events), budget);
-  const isKnown = new Set(own.map(({ last }) => last)).size === 1;
-  const inferred = isKnown ? [] : ordersBetween(events, neighbors(), budget);
+  const isLastKnown = new Set(own.map(({ last }) => last)).size === 1;
+  const inferred = isLastKnown ? [] : ordersBetween(events, neighbors(), budget);
   if (isUsedUp(budget)) search.isGivenUp = true;
-  return { orders: inferred.length > 0 ? inferred : own, isKnown };
+  return { orders: inferred.length > 0 ? inferred : own, isLastKnown };
 }
 
-/** The latest event of a tie group, whatever its status. */
-type LatestEvent = {
-  readonly latest: ParsedEvent;
+/** The last event of a tie group, whatever its status. */
+type LastEvent = {
+  readonly event: ParsedEvent;
   /** Whether the group's own events or a snapshot show it, and all have one status. */
   readonly isSettled: boolean;
 };
 
 /**
- * Returns the latest event of a tie group: the deciding event, or one without an effect after it. If several are
+ * Returns the last event of a tie group: the deciding event, or one without an effect after it. If several are
  * possible, the choice does not depend on their arrival.
  */
-export function latestEventOf(group: TieGroup, deciding: SubscriptionState | null): LatestEvent {
+export function lastEventOf(group: TieGroup, deciding: SubscriptionState | null): LastEvent {
   const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
-  if (snapshot !== undefined) return { latest: snapshot, isSettled: hasOneStatus(events) };
-  const { orders, isKnown } = latestOrders(group);
+  if (snapshot !== undefined) return { event: snapshot, isSettled: hasOneStatus(events) };
+  const { orders, isLastKnown } = ordersOf(group);
 
-  const isIn = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
+  const isInGroup = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
   // If the deciding event is in another group, no event of this one has an effect.
-  const decidingHere = isIn ? deciding : null;
-  const endsOf = (some: readonly EventOrder[]) => some.map(({ last }) => last);
-  // The first of these that is not empty has the latest event.
+  const decidingHere = isInGroup ? deciding : null;
+  const lastOf = (orders: readonly EventOrder[]) => orders.map(({ last }) => last);
+  // The first of these that is not empty has the last event.
   const possible = [
-    endsOf(orders.filter(({ lastWithEffect }) => isSameState(lastWithEffect, decidingHere))),
+    lastOf(orders.filter(({ lastWithEffect }) => isSameState(lastWithEffect, decidingHere))),
     // No order is possible in which that event decides: another one decided, such as a snapshot or the last arrival.
     events.filter(({ subscription }) => isSameState(subscription, decidingHere)),
     // It is not in the history any more.
-    endsOf(orders),
+    lastOf(orders),
     events,
   ];
-  const [latest] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
-  if (latest === undefined) throw new RangeError('a tie group has an event');
-  return { latest, isSettled: isKnown && hasOneStatus(events) };
+  const [event] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
+  if (event === undefined) throw new RangeError('a tie group has an event');
+  return { event, isSettled: isLastKnown && hasOneStatus(events) };
 }
 
-function byKey(one: ParsedEvent, other: ParsedEvent): number {
-  return one.key < other.key ? -1 : 1;
+function byKey(a: ParsedEvent, b: ParsedEvent): number {
+  return a.key < b.key ? -1 : 1;
 }
 
 /** An event that arrived after the snapshot was requested may be missing from it. */
@@ -179,9 +179,11 @@ function ordersBetween(
   { earlier, next }: Neighbors,
   budget: Budget,
 ): readonly EventOrder[] {
-  let before: Events = [];
-  for (const group of earlier) before = ordersAfter(before, group, budget).map(({ last }) => last);
-  const orders = ordersAfter(before, events, budget);
+  let predecessors: Events = [];
+  for (const group of earlier) {
+    predecessors = ordersAfter(predecessors, group, budget).map(({ last }) => last);
+  }
+  const orders = ordersAfter(predecessors, events, budget);
   const nextChanges = withoutSnapshots(next);
   const fitting = orders.filter(
     ({ last }) => possibleOrders(nextChanges, budget, [last]).length > 0,
@@ -190,10 +192,10 @@ function ordersBetween(
   return fitting.length > 0 ? fitting : orders;
 }
 
-/** The orders after one of the events `before`, or all orders if an event in between is missing. */
-function ordersAfter(before: Events, events: Events, budget: Budget): readonly EventOrder[] {
+/** The orders that follow one of the predecessors, or all orders if an event in between is missing. */
+function ordersAfter(predecessors: Events, events: Events, budget: Budget): readonly EventOrder[] {
   const changes = withoutSnapshots(events);
-  const orders = possibleOrders(changes, budget, before);
+  const orders = possibleOrders(changes, budget, predecessors);
   return orders.length > 0 ? orders : possibleOrders(changes, budget);
 }
 
@@ -219,12 +221,12 @@ function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null
 
 /**
  * The possible orders of all the events: one for each last event, and last event with an effect. If there are
- * events `before`, the first event follows one of them.
+ * predecessors, the first event follows one of them.
  */
-function possibleOrders(events: Events, budget: Budget, before: Events = []): EventOrder[] {
+function possibleOrders(events: Events, budget: Budget, predecessors: Events = []): EventOrder[] {
   if (events.length > MAX_ORDERED || isUsedUp(budget)) return [];
-  const names = changedNames(events);
-  const steps = events.map((event, index) => ({
+  const names = changedMembers(events);
+  const candidates = events.map((event, index) => ({
     event,
     bit: 1 << index,
     successors: bitsWhere(events, (next) => canFollow(next, event, names)),
@@ -232,24 +234,25 @@ function possibleOrders(events: Events, budget: Budget, before: Events = []): Ev
   const orders = new Map<string, EventOrder>();
 
   function extend({ lastWithEffect, unplaced, successors }: Omit<EventOrder, 'last'>): void {
-    for (const step of steps) {
-      if ((unplaced & successors & step.bit) === 0) continue;
+    for (const candidate of candidates) {
+      if ((unplaced & successors & candidate.bit) === 0) continue;
       budget.steps -= 1;
-      const { subscription } = step.event;
+      const { subscription } = candidate.event;
       const longer = {
-        last: step.event,
+        last: candidate.event,
         lastWithEffect: planAfter(subscription) === null ? lastWithEffect : subscription,
-        unplaced: unplaced & ~step.bit,
-        successors: step.successors,
+        unplaced: unplaced & ~candidate.bit,
+        successors: candidate.successors,
       };
       // Two orders of the same events with these ends can be continued in the same ways, so one of them is enough.
       const index = events.findIndex((event) => event.subscription === longer.lastWithEffect);
-      orders.set(`${longer.unplaced} ${step.bit} ${index}`, longer);
+      orders.set(`${longer.unplaced} ${candidate.bit} ${index}`, longer);
     }
   }
 
   const canStart = (event: ParsedEvent) =>
-    before.length === 0 || before.some((one) => canFollow(event, one, names));
+    predecessors.length === 0 ||
+    predecessors.some((predecessor) => canFollow(event, predecessor, names));
   const unplaced = bitsWhere(events, () => true);
   extend({ lastWithEffect: null, unplaced, successors: bitsWhere(events, canStart) });
   // A map's loop also visits the orders that it adds, until all events have a place.
@@ -266,7 +269,7 @@ function bitsWhere(events: Events, isMatch: (event: ParsedEvent) => boolean): nu
 }
 
 /** The names of members that changed: at least one event says what it replaced there. */
-function changedNames(events: Events): readonly string[] {
+function changedMembers(events: Events): readonly string[] {
   const replaced = events.flatMap((event) => Object.keys(event.previousAttributes ?? {}));
   return [...new Set(['status', ...replaced])];
 }
@@ -293,8 +296,8 @@ function canFollow(
 }
 
 /** Whether two values are the same; a missing one counts as null. */
-function isSame(one: Json | undefined, other: Json | undefined): boolean {
-  return holds(one, other ?? null) && holds(other, one ?? null);
+function isSame(a: Json | undefined, b: Json | undefined): boolean {
+  return holds(a, b ?? null) && holds(b, a ?? null);
 }
 
 /** Deeper than Stripe nests anything; deeper values are no evidence. */
@@ -309,7 +312,7 @@ function holds(value: Json | undefined, part: Json, depth = 0): boolean {
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false;
   if (isList(part)) {
     if (!isList(value) || value.length !== part.length) return false;
-    return part.every((entry, index) => holds(value[index], entry, depth + 1));
+    return part.every((element, index) => holds(value[index], element, depth + 1));
   }
   if (isList(value)) return false;
   return Object.keys(part).every((name) =>
@@ -323,6 +326,6 @@ function memberOf(value: JsonObject, name: string): Json {
 }
 
 /** Whether two events mean the same for the team. */
-function isSamePlanAfter(one: SubscriptionState | null, other: SubscriptionState | null): boolean {
-  return isSamePlan(one && planAfter(one), other && planAfter(other));
+function isSamePlanAfter(a: SubscriptionState | null, b: SubscriptionState | null): boolean {
+  return isSamePlan(a && planAfter(a), b && planAfter(b));
 }

@@ -27,8 +27,8 @@ export const PLAN_FIELDS: readonly (keyof TeamPlan)[] = [
 ];
 
 /** Whether two plans are the same, or both are missing. */
-export function isSamePlan(one: TeamPlan | null, other: TeamPlan | null): boolean {
-  return PLAN_FIELDS.every((field) => one?.[field] === other?.[field]);
+export function isSamePlan(a: TeamPlan | null, b: TeamPlan | null): boolean {
+  return PLAN_FIELDS.every((field) => a?.[field] === b?.[field]);
 }
 
 /** Whether a team has a plan now; a team whose plan was cleared has only a status. */

@@ -6,7 +6,7 @@ import {
   type PlanSelection,
 } from '../core/plan-selection.ts';
 import type { LoggedEvent, ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
-import { decidingEventOf } from '../core/tie-group.ts';
+import { lastEventWithEffect } from '../core/tie-group.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 
 /** A logged event and what its body says about a subscription. */
@@ -60,7 +60,7 @@ export function recomputeDecisions(
       const step = decideEvent(before, parsed, history, planSelection);
       if (step.outcome !== event.outcome) return true;
       const tieGroup = history.tieGroupOf(parsed.subscription);
-      const last = decidingEventOf(tieGroup)?.subscription ?? null;
+      const last = lastEventWithEffect(tieGroup)?.subscription ?? null;
       const eventCount = tieGroup.events.length;
       const isOnArrival = event === arrival.event;
       decisions.set(event.key, { parsed, before, step, eventCount, last, isOnArrival, rows });

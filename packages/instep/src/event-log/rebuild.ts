@@ -3,7 +3,7 @@ import { EventHistory } from '../core/event-history.ts';
 import {
   type LatestState,
   type LatestStates,
-  latestOf,
+  latestStateOf,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
 import { decidingEventsAfter } from '../core/ordering-rule.ts';
@@ -192,7 +192,7 @@ function differingLatestStates(
     const deciding = decidingEvents.get(subscriptionId)?.subscription ?? null;
     const known = stored.get(subscriptionId);
     const evidence = { history, deciding, stored: known };
-    const state = latestOf(history.eventsOf(subscription), evidence);
+    const state = latestStateOf(history.eventsOf(subscription), evidence);
     if (known === undefined || known.subscription.status !== state.subscription.status)
       return [state];
     // The event that the status followed can have been pruned, and an older one not.

@@ -3,7 +3,7 @@ import { EventHistory } from '../core/event-history.ts';
 import {
   type LatestState,
   type LatestStates,
-  latestAfter,
+  latestStateAfter,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
@@ -103,7 +103,7 @@ export function decide(
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const former = states.get(subscriptionId);
     const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
-    const { state, needsNeighbors } = latestAfter(former, event, { history, deciding });
+    const { state, needsNeighbors } = latestStateAfter(former, event, { history, deciding });
     if (needsNeighbors) needNeighborsForLatest.push(event.subscription, state.subscription);
     if (state === former) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
