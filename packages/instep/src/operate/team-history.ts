@@ -1,13 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
-import { PLAN_FIELDS } from '../core/transition.ts';
 import { parseLog, type ReadableRow } from '../event-log/decisions.ts';
 import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
-import { columnOfPlan } from '../postgres/statements/plan-changes.ts';
+import { IS_CLEARED } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import type { NamedTeam } from './named-teams.ts';
 
@@ -163,8 +162,6 @@ type FormerCustomer = {
   readonly untilMs: number;
 };
 
-const IS_CLEARED = `cause = 'link' and num_nonnulls(${PLAN_FIELDS.map((field) => columnOfPlan(field, 'after')).join(', ')}) = 0`;
-
 // The audit of links has an index of customers and teams, and the history of plans one of teams: no statement reads
 // more than the rows of this team and of its customers.
 const READ_FORMER_CUSTOMERS = `
@@ -193,7 +190,7 @@ const READ_FORMER_CUSTOMERS = `
          where linked_team_id is not null
            and linked_customer_id in (select customer_id from had)
       ), evidence as materialized (
-        select customer_id, changed_at as at, ${IS_CLEARED} as is_end
+        select customer_id, changed_at as at, cause = 'link' and ${IS_CLEARED} as is_end
           from instep.plan_changes
          where team_id = $1
          union all

@@ -300,12 +300,15 @@ class PooledDatabase implements Database {
         const { rows } = await this.#send<Row>('query', client, plain, values);
         return rows;
       }
-      const { values: given = [], isNeeded } = statement;
       const text = this.#statements.textOf(statement.text);
-      if (text === null) throw new TablesUnknown("the app's tables are not known yet");
-      const { tables } = this.#statements;
-      if (isNeeded && tables && !isNeeded(tables)) return [];
-      const { rows } = await this.#sendPrepared<Row>(statement.name, client, text, given, use);
+      if (text === null) return [];
+      const { rows } = await this.#sendPrepared<Row>(
+        statement.name,
+        client,
+        text,
+        statement.values,
+        use,
+      );
       // V8 treats a result's array as long-lived, together with everything that stays in it.
       return rows.splice(0);
     };

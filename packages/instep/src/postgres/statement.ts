@@ -1,16 +1,18 @@
 import { hash } from 'node:crypto';
+import { TablesUnknown } from './errors.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
-/** The text of a statement, or a function that builds it from the names of the application's tables. */
-type StatementText = string | ((tables: ApplicationTables) => string);
+/**
+ * The text of a statement, or a function that builds it from the names of the application's tables; `null` if these
+ * tables don't need it: then it is not sent, and has no rows.
+ */
+type StatementText = string | ((tables: ApplicationTables) => string | null);
 
 /** A statement that each connection prepares once, under a name that also names its span. */
 export type NamedStatement = {
   readonly name: string;
   readonly text: StatementText;
   readonly values?: readonly unknown[];
-  /** Whether these tables need it; if not, it is not sent, and has no rows. */
-  readonly isNeeded?: (tables: ApplicationTables) => boolean;
 };
 
 /** Runs one statement and returns its rows. A plain string is not prepared. */
@@ -31,7 +33,7 @@ export class Statements {
   #lookUp: () => Promise<ApplicationTables>;
   #tables: ApplicationTables | null = null;
   #finding: Promise<void> | null = null;
-  #texts = new WeakMap<Exclude<StatementText, string>, string>();
+  #texts = new WeakMap<Exclude<StatementText, string>, string | null>();
   #names: Record<Use, Map<string, string>> | null = { alone: new Map(), deciding: new Map() };
 
   /** `lookUp` finds the application's tables. */
@@ -44,11 +46,12 @@ export class Statements {
     return this.#tables;
   }
 
-  /** The text of a statement; `null` when the application's tables have to be looked up first. */
+  /** The text to send. @throws TablesUnknown when the application's tables have to be looked up first */
   textOf(text: StatementText): string | null {
     if (typeof text === 'string') return text;
     const known = this.#texts.get(text);
-    if (known !== undefined || this.#tables === null) return known ?? null;
+    if (known !== undefined) return known;
+    if (this.#tables === null) throw new TablesUnknown("the app's tables are not known yet");
     const made = text(this.#tables);
     this.#texts.set(text, made);
     return made;
@@ -107,20 +110,30 @@ export const ASKED_CUSTOMERS =
   'jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)';
 
 /** The types of a table's columns, by the names of properties. */
-export type Columns = Readonly<Record<string, string>>;
+type Columns = Readonly<Record<string, string>>;
 
-/** For how many rows a statement is. For one, an array for each column would take PostgreSQL twice the time. */
-export type Count = 'one' | 'many';
+/** How many rows a statement takes. For one, an array for each column would take PostgreSQL twice the time. */
+export type RowCount = 'one' | 'many';
 
-export const countOf = (rows: readonly unknown[]): Count => (rows.length === 1 ? 'one' : 'many');
-
-/** A text for each count. */
-export function forEachCount<Text>(textFor: (count: Count) => Text): Readonly<Record<Count, Text>> {
+/** The two texts of a statement that takes rows. */
+export function textsByRowCount<Text>(
+  textFor: (count: RowCount) => Text,
+): Readonly<Record<RowCount, Text>> {
   return { one: textFor('one'), many: textFor('many') };
 }
 
-/** SQL: the first parameters, which `valuesOf` makes of rows, as a table. */
-export function rowsAs(name: string, columns: Columns, count: Count): string {
+/**
+ * SQL: the rows of `parametersOf`, as a table.
+ *
+ * @example
+ * ```ts
+ * rowsAs('plan', { teamId: 'text', name: 'text' }, 'one');
+ * // (values ($1::text, $2::text)) as plan ("teamId", "name")
+ * rowsAs('plan', { teamId: 'text', name: 'text' }, 'many');
+ * // unnest($1::text[], $2::text[]) as plan ("teamId", "name")
+ * ```
+ */
+export function rowsAs(name: string, columns: Columns, count: RowCount): string {
   const names = Object.keys(columns).map((column) => `"${column}"`);
   const parameters = Object.values(columns).map(
     (type, index) => `$${index + 1}::${type}${count === 'one' ? '' : '[]'}`,
@@ -129,17 +142,18 @@ export function rowsAs(name: string, columns: Columns, count: Count): string {
   return `${count === 'one' ? `(values (${list}))` : `unnest(${list})`} as ${name} (${names.join(', ')})`;
 }
 
-/** The parameters for these rows. A missing property is null. */
-export function valuesOf<Column extends string>(
+/** The parameters of a statement that takes these rows, one for each column. A missing property is null. */
+export function parametersOf<Column extends string>(
   rows: readonly { readonly [Name in Column]?: unknown }[],
   columns: Readonly<Record<Column, string>>,
-): readonly unknown[] {
-  const isOne = countOf(rows) === 'one';
+): { count: RowCount; values: unknown[] } {
+  const [first] = rows;
+  const isOne = rows.length === 1;
   const values: unknown[] = [];
   for (const column in columns) {
-    values.push(isOne ? rows[0]?.[column] : rows.map((row) => row[column]));
+    values.push(isOne ? first?.[column] : rows.map((row) => row[column]));
   }
-  return values;
+  return { count: isOne ? 'one' : 'many', values };
 }
 
 /** The values of these properties, one list for each, as `unnest` expects them. */

@@ -5,7 +5,13 @@ import type {
   SubscriptionState,
 } from '../../core/subscription-event.ts';
 import type { Query } from '../database.ts';
-import { type Count, columnArrays, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
+import {
+  columnArrays,
+  parametersOf,
+  type RowCount,
+  rowsAs,
+  textsByRowCount,
+} from '../statement.ts';
 
 /** An event as it is written to the log. */
 export type LogEntry = {
@@ -44,7 +50,7 @@ const RANGE_COLUMNS = { low: 'uuid', high: 'uuid' };
  * group has. The order and the limit make the planner use the index: it expects any range to hold 0.5% of the
  * table, and would otherwise read the whole table rather than look up the ranges of a large batch.
  */
-const eventsInRanges = (count: Count) => `
+const eventsInRanges = (count: RowCount) => `
   ${rowsAs('range', RANGE_COLUMNS, count)}
   cross join lateral (
     select *
@@ -54,7 +60,7 @@ const eventsInRanges = (count: Count) => `
      limit 1000
   ) as event`;
 
-const READ_LOG = forEachCount(
+const READ_LOG = textsByRowCount(
   (count) => `
       select ${LOGGED_EVENT}
         from ${eventsInRanges(count)}
@@ -63,11 +69,8 @@ const READ_LOG = forEachCount(
 
 /** The logged events with keys in these ranges, in the order of arrival. Ranges must not overlap. */
 export async function readLog(query: Query, ranges: readonly KeyRange[]): Promise<LoggedEvent[]> {
-  return await query<LoggedEvent>({
-    name: 'read_log',
-    text: READ_LOG[countOf(ranges)],
-    values: valuesOf(ranges, RANGE_COLUMNS),
-  });
+  const { count, values } = parametersOf(ranges, RANGE_COLUMNS);
+  return await query<LoggedEvent>({ name: 'read_log', text: READ_LOG[count], values });
 }
 
 /** The tie groups of these events and those beside them, in arrival order. */
@@ -168,7 +171,7 @@ const ASSIGNED_POSITION = `coalesce(position, nextval('instep.events_position_se
 // transactions with the same events wait for each other and never deadlock. Bodies are sent as one binary
 // value: in an array, each would be written in hex, quoted, and parsed, which took more than a quarter of
 // PostgreSQL's time.
-const LOG_EVENTS = forEachCount((count) => {
+const LOG_EVENTS = textsByRowCount((count) => {
   const rows = rowsAs('event', ENTRY_COLUMNS, count);
   const inOrder = `
                (
@@ -206,13 +209,9 @@ export async function logEvents(query: Query, entries: readonly LogEntry[]): Pro
     bodyStart += body.byteLength;
     return row;
   });
-  const count = countOf(rows);
+  const { count, values } = parametersOf(rows, ENTRY_COLUMNS);
   const bodies = Buffer.concat(entries.map(({ body }) => body));
-  await query({
-    name: 'log_events',
-    text: LOG_EVENTS[count],
-    values: [...valuesOf(rows, ENTRY_COLUMNS), bodies],
-  });
+  await query({ name: 'log_events', text: LOG_EVENTS[count], values: [...values, bodies] });
 }
 
 /**

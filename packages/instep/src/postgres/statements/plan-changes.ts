@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import type { TeamPlan } from '../../core/transition.ts';
 import type { Database, Query } from '../database.ts';
-import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 
 /** What changed a team's plan: `app` is the application itself, which Instep noticed later. */
@@ -28,20 +28,19 @@ export type ChangedBy = {
   readonly operator?: string | null;
 };
 
-/** The column of `instep.plan_changes` for a field of a plan. */
-export const columnOfPlan = (field: keyof TeamPlan, when: 'before' | 'after') =>
-  `${contractColumn(field)}_${when}`;
+/** The plan before and after a change. */
+const BEFORE =
+  'subscription_status_before, plan_name_before, provider_product_id_before, provider_subscription_id_before';
+const AFTER =
+  'subscription_status_after, plan_name_after, provider_product_id_after, provider_subscription_id_after';
 
-/** The columns of a plan, in the order of `PLAN_FIELDS`. */
-export const columnsOfPlan = (when: 'before' | 'after') =>
-  PLAN_FIELDS.map((field) => columnOfPlan(field, when));
-
-const BEFORE = columnsOfPlan('before').join(', ');
-const AFTER = columnsOfPlan('after').join(', ');
 const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, ${BEFORE}, ${AFTER}`;
 
 /** SQL: whether the plan differs. One that is the same as before is no change. */
 export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;
+
+/** SQL: whether the team had no plan after a change. */
+export const IS_CLEARED = `num_nonnulls(${AFTER}) = 0`;
 
 /** The statement that records the changes of teams, which are rows of `source` with the same columns. */
 export const recordChanges = (source: string, condition: string) => `
@@ -73,8 +72,11 @@ export type PlanChange = {
 
 const planOf = (when: 'before' | 'after') => `
              case
-               when num_nonnulls(${columnsOfPlan(when).join(', ')}) > 0 then jsonb_build_object(
-                 ${PLAN_FIELDS.map((field) => `'${field}', ${columnOfPlan(field, when)}`).join(', ')}
+               when num_nonnulls(${when === 'before' ? BEFORE : AFTER}) > 0 then jsonb_build_object(
+                 'subscriptionStatus', subscription_status_${when},
+                 'planName', plan_name_${when},
+                 'providerProductId', provider_product_id_${when},
+                 'providerSubscriptionId', provider_subscription_id_${when}
                )
              end as ${when}`;
 
@@ -132,6 +134,11 @@ export async function readNewestChange(query: Query): Promise<number> {
   return row?.id ?? 0;
 }
 
+/** A team's plan now, in the order of `AFTER`. */
+const TEAM_PLAN = `
+               team.subscription_status::text, team.plan_name::text,
+               team.provider_product_id::text, team.provider_subscription_id::text`;
+
 /** The teams of `$1` that have another plan than the history says. */
 const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
           from ${rows} as team
@@ -143,8 +150,7 @@ const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
                   limit 1
                ) as last
          where team.id = any ($1::${idType}[])
-           and (${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}::text`).join(', ')})
-               is distinct from (${AFTER})`;
+           and (${TEAM_PLAN}) is distinct from (${AFTER})`;
 
 const LOCK_DIFFERING = (tables: ApplicationTables) =>
   `select team.id ${DIFFERING(tables)} order by team.id for no key update of team skip locked`;
@@ -153,8 +159,7 @@ const LOCK_DIFFERING = (tables: ApplicationTables) =>
 const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
         insert into instep.plan_changes
                (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
-        select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER},
-               ${PLAN_FIELDS.map((field) => `team.${contractColumn(field)}`).join(', ')}
+        select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER}, ${TEAM_PLAN}
         ${DIFFERING(tables)}`;
 
 /** Records what the application has changed in these teams. A team that is locked is next. */

@@ -4,7 +4,7 @@ import type { SubscriptionState } from '../../core/subscription-event.ts';
 import type { DecidingEvent, OrderCertainty } from '../../core/tie-group.ts';
 import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
-import { ASKED_CUSTOMERS, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
+import { ASKED_CUSTOMERS, parametersOf, rowsAs, textsByRowCount } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredSubscriptions = {
@@ -15,7 +15,7 @@ export type StoredSubscriptions = {
 
 // Read customer by customer (`offset 0` keeps the planner from joining), so that table statistics can't make it read the
 // whole table.
-const READ_CUSTOMERS = forEachCount(
+const READ_CUSTOMERS = textsByRowCount(
   (count) => `
       select asked.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -52,8 +52,9 @@ export async function readSubscriptions(
 ): Promise<StoredSubscriptions> {
   const rows = await query<CustomerRow>({
     name: 'read_customers',
-    text: READ_CUSTOMERS[countOf(customerIds)],
-    values: customerIds.length === 1 ? customerIds : [customerIds],
+    ...(customerIds.length === 1
+      ? { text: READ_CUSTOMERS.one, values: customerIds }
+      : { text: READ_CUSTOMERS.many, values: [customerIds] }),
   });
   const decidingEvents = new Map<string, Map<string | null, DecidingEvent>>();
   const latestStates = new Map<string, Map<string | null, LatestState>>();
@@ -159,7 +160,7 @@ const STATE_COLUMNS = {
 
 type StateRow = { [Column in keyof typeof STATE_COLUMNS]?: unknown };
 
-/** The columns of the deciding event, from a row. */
+/** The columns of the deciding event, each with SQL for its value in a row of `STATE_COLUMNS`. */
 const DECIDING_COLUMNS = {
   status: 'status',
   product_id: '"productId"',
@@ -169,7 +170,7 @@ const DECIDING_COLUMNS = {
   is_order_inferred: `coalesce("order" = 'inferred', false)`,
 };
 
-/** The columns of the latest state, from a row. */
+/** The columns of the latest state, likewise. */
 const LATEST_COLUMNS = {
   latest_status: '"latestStatus"',
   latest_product_id: '"latestProductId"',
@@ -189,27 +190,30 @@ const LATEST_COLUMNS = {
 const WRITTEN_COLUMNS = { ...DECIDING_COLUMNS, ...LATEST_COLUMNS };
 
 /**
- * Assigns these columns. If some rows have only the others, as `required` then shows, they keep what is stored in these.
+ * Assigns these columns: `status = excluded.status, product_id = excluded.product_id, …`. If some rows have only the
+ * others, as `required` then shows, they keep what is stored:
+ * `status = case when excluded.status is null then stored.status else excluded.status end, …`.
  */
-const setColumns = (columns: object, required: string, areComplete: boolean) =>
-  Object.keys(columns).map((column) =>
-    areComplete
-      ? `${column} = excluded.${column}`
-      : `${column} = case when excluded.${required} is null then stored.${column} else excluded.${column} end`,
-  );
+const assign = (columns: object, required: string, areComplete: boolean) =>
+  Object.keys(columns)
+    .map((column) =>
+      areComplete
+        ? `${column} = excluded.${column}`
+        : `${column} = case when excluded.${required} is null then stored.${column} else excluded.${column} end`,
+    )
+    .join(',\n             ');
 
+/** Writes rows of `STATE_COLUMNS`; complete ones have a deciding event as well as a latest state. */
 const writeSubscriptionsIf = (areComplete: boolean) =>
-  forEachCount(
+  textsByRowCount(
     (count) => `
       insert into instep.subscriptions as stored
              (customer_id, subscription_id, ${Object.keys(WRITTEN_COLUMNS).join(', ')})
       select "customerId", "subscriptionId", ${Object.values(WRITTEN_COLUMNS).join(', ')}
         from ${rowsAs('state', STATE_COLUMNS, count)}
           on conflict (customer_id, subscription_id) do update
-         set ${[
-           ...setColumns(DECIDING_COLUMNS, 'status', areComplete),
-           ...setColumns(LATEST_COLUMNS, 'latest_status', areComplete),
-         ].join(',\n             ')}`,
+         set ${assign(DECIDING_COLUMNS, 'status', areComplete)},
+             ${assign(LATEST_COLUMNS, 'latest_status', areComplete)}`,
   );
 
 const WRITE_SUBSCRIPTIONS = writeSubscriptionsIf(false);
@@ -248,11 +252,8 @@ export async function writeSubscriptions(
   const rows = [...states.values()];
   const areComplete = rows.every(({ status, latestStatus }) => status && latestStatus);
   const texts = areComplete ? WRITE_COMPLETE_SUBSCRIPTIONS : WRITE_SUBSCRIPTIONS;
-  await query({
-    name: 'write_subscriptions',
-    text: texts[countOf(rows)],
-    values: valuesOf(rows, STATE_COLUMNS),
-  });
+  const { count, values } = parametersOf(rows, STATE_COLUMNS);
+  await query({ name: 'write_subscriptions', text: texts[count], values });
 }
 
 /** A subscription with a tie group whose order is unknown. */

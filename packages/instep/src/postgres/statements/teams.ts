@@ -1,11 +1,11 @@
 import type { ApplicationId } from '../../core/application.ts';
-import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import type { TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { type Count, countOf, forEachCount, rowsAs, valuesOf } from '../statement.ts';
+import { parametersOf, type RowCount, rowsAs, textsByRowCount } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { type ChangedBy, columnOfPlan, IS_CHANGE, recordChanges } from './plan-changes.ts';
+import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
 
 /** A team as Instep sees it: its customer and its plan. */
 export type Team = {
@@ -37,68 +37,81 @@ export type PlanWrite<OfTeam extends Team = Team> = {
   readonly changedBy: ChangedBy;
 };
 
-const PLAN_COLUMNS = PLAN_FIELDS.map((field) => ({
-  field,
-  column: contractColumn(field),
-  before: columnOfPlan(field, 'before'),
-  after: columnOfPlan(field, 'after'),
-}));
-
+/** The parameters of `writePlans`: the plan that a team gets, the one that it has (`…_before`), and why it changes. */
 const WRITE_COLUMNS = {
   team_id: 'text',
   customer_id: 'text',
-  ...Object.fromEntries(
-    PLAN_COLUMNS.flatMap(({ column, before }) => [
-      [column, 'text'],
-      [before, 'text'],
-    ]),
-  ),
+  subscription_status: 'text',
+  subscription_status_before: 'text',
+  plan_name: 'text',
+  plan_name_before: 'text',
+  provider_product_id: 'text',
+  provider_product_id_before: 'text',
+  provider_subscription_id: 'text',
+  provider_subscription_id_before: 'text',
   cause: 'text',
   event_id: 'text',
   event_created_seconds: 'bigint',
   operator: 'text',
 };
 
-function rowOf({ team, shouldBe, changedBy }: PlanWrite) {
-  const plans: Record<string, string | null> = {};
-  for (const { field, column, before } of PLAN_COLUMNS) {
-    plans[column] = shouldBe[field];
-    plans[before] = team.plan[field];
-  }
-  const { cause, eventId, eventCreatedSeconds, operator } = changedBy;
-  const why = { cause, event_id: eventId, event_created_seconds: eventCreatedSeconds, operator };
-  return { team_id: team.id, customer_id: team.customerId, ...plans, ...why };
+function rowOf({
+  team,
+  shouldBe,
+  changedBy,
+}: PlanWrite): Record<keyof typeof WRITE_COLUMNS, unknown> {
+  return {
+    team_id: team.id,
+    customer_id: team.customerId,
+    subscription_status: shouldBe.subscriptionStatus,
+    subscription_status_before: team.plan.subscriptionStatus,
+    plan_name: shouldBe.planName,
+    plan_name_before: team.plan.planName,
+    provider_product_id: shouldBe.providerProductId,
+    provider_product_id_before: team.plan.providerProductId,
+    provider_subscription_id: shouldBe.providerSubscriptionId,
+    provider_subscription_id_before: team.plan.providerSubscriptionId,
+    cause: changedBy.cause,
+    event_id: changedBy.eventId,
+    event_created_seconds: changedBy.eventCreatedSeconds,
+    operator: changedBy.operator,
+  };
 }
 
+/** Updates the teams of the rows `plan`, which this SQL yields. */
 const updatePlans = (
   { teams: { name, column, setUpdatedAt } }: ApplicationTables,
-  plans: string,
+  plan: string,
 ) => `
       update ${name} as team
-         set ${PLAN_FIELDS.map((field) => `${column(field)} = plan.${contractColumn(field)}`).join(', ')}
+         set ${column('subscriptionStatus')} = plan.subscription_status,
+             ${column('planName')} = plan.plan_name,
+             ${column('providerProductId')} = plan.provider_product_id,
+             ${column('providerSubscriptionId')} = plan.provider_subscription_id
              ${setUpdatedAt}
-        from ${plans}
+        from ${plan}
        where team.${column('id')} = plan.team_id`;
 
-/** The columns of a row after its update. */
-const writtenColumns = (columnOf: (field: 'id' | keyof TeamPlan) => string) =>
-  `team.${columnOf('id')} as id, ${PLAN_FIELDS.map(
-    (field) => `team.${columnOf(field)}::text as ${columnOfPlan(field, 'after')}`,
-  ).join(', ')}`;
+/** The columns of `team` after its update. */
+const writtenColumns = (column: (field: 'id' | keyof TeamPlan) => string) => `
+          team.${column('id')} as id,
+          team.${column('subscriptionStatus')}::text as subscription_status_after,
+          team.${column('planName')}::text as plan_name_after,
+          team.${column('providerProductId')}::text as provider_product_id_after,
+          team.${column('providerSubscriptionId')}::text as provider_subscription_id_after`;
 
 // A trigger that returns null, a policy or a rewrite rule can skip the update of a row without an error. The commit is sent
 // together with this statement, so only the statement itself can prevent it. The application can shorten a name, so
 // names are not compared.
-const IS_WRITTEN = [
-  'written.id is not null',
-  ...PLAN_COLUMNS.filter(({ field }) => field !== 'planName').map(
-    ({ column, after }) => `written.${after} is not distinct from plan.${column}`,
-  ),
-].join(' and ');
+const IS_WRITTEN = `
+                        written.id is not null
+                        and written.subscription_status_after is not distinct from plan.subscription_status
+                        and written.provider_product_id_after is not distinct from plan.provider_product_id
+                        and written.provider_subscription_id_after is not distinct from plan.provider_subscription_id`;
 
-/** Records the changes of the rows that `written` has, and fails if one does not have its plan. */
+/** Records the changes of the rows that this SQL has `written`, and fails if one does not have its plan. */
 const recordWritten = (
-  count: Count,
+  count: RowCount,
   { teams: { name, idType } }: ApplicationTables,
   written: string,
 ) => `
@@ -112,7 +125,10 @@ const recordWritten = (
         `(
                  select plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
                         to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator,
-                        ${PLAN_COLUMNS.map(({ before, after }) => `plan.${before}, written.${after}`).join(', ')},
+                        plan.subscription_status_before, written.subscription_status_after,
+                        plan.plan_name_before, written.plan_name_after,
+                        plan.provider_product_id_before, written.provider_product_id_after,
+                        plan.provider_subscription_id_before, written.provider_subscription_id_after,
                         ${IS_WRITTEN} as is_written
                    from plan
                    left join written on written.id = plan.team_id
@@ -120,7 +136,7 @@ const recordWritten = (
         `case when is_written then ${IS_CHANGE} else instep.refuse_skipped_plan(${regclass(name)}) end`,
       )}`;
 
-const WRITE_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
+const WRITE_PLANS = textsByRowCount((count) => (tables: ApplicationTables) => {
   const { column, idType, returnsUpdates } = tables.teams;
   if (returnsUpdates) {
     const returning = `returning ${writtenColumns(column)}`;
@@ -130,7 +146,8 @@ const WRITE_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
 });
 
 /** Where an update returns nothing, such as for a view with a rule: reads the rows back. */
-const RECORD_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
+const RECORD_PLANS = textsByRowCount((count) => (tables: ApplicationTables) => {
+  if (tables.teams.returnsUpdates) return null;
   const written = `
         select ${writtenColumns((field) => (field === 'id' ? field : contractColumn(field)))}
           from plan
@@ -144,17 +161,10 @@ const RECORD_PLANS = forEachCount((count) => (tables: ApplicationTables) => {
  * @throws DatabaseRefused when the application skips the update of a row, or refuses it
  */
 export async function writePlans(query: Query, writes: readonly PlanWrite[]): Promise<void> {
-  const rows = writes.map(rowOf);
-  const count = countOf(rows);
-  const values = valuesOf(rows, WRITE_COLUMNS);
+  const { count, values } = parametersOf(writes.map(rowOf), WRITE_COLUMNS);
   await Promise.all([
     query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
-    query({
-      name: 'record_plans',
-      text: RECORD_PLANS[count],
-      values,
-      isNeeded: ({ teams }) => !teams.returnsUpdates,
-    }),
+    query({ name: 'record_plans', text: RECORD_PLANS[count], values }),
   ]);
 }
 
@@ -168,7 +178,10 @@ export async function readEmptyTeams(
     found: () => `found as (
         select id::text as "teamId"
           from examined
-         where ${PLAN_FIELDS.map((field) => `${contractColumn(field)} is null`).join(' and ')}
+         where subscription_status is null
+           and plan_name is null
+           and provider_product_id is null
+           and provider_subscription_id is null
            and exists (
                  select
                    from instep.subscriptions
