@@ -1,8 +1,8 @@
-import * as v from 'valibot';
+import type { ApplicationId } from '../core/application.ts';
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
-import { examineTeams } from '../postgres/examine.ts';
+import { examineTeams, pagesOf } from '../postgres/examine.ts';
 import { LOST_PLAN } from '../postgres/statements/subscriptions.ts';
 import type { DatabaseContext } from './consumers.ts';
 import { IS_COMPARED } from './first-subscriptions.ts';
@@ -67,29 +67,6 @@ const COUNT_TEAMS = `
          group by 1, 2, 3, 4
       )`;
 
-const text = v.nullable(v.string());
-
-/** A count that is not complete yet. */
-const countingShape = v.object({
-  startedAtMs: v.number(),
-  /** The teams up to this one are counted. */
-  afterTeamId: v.union([v.number(), v.string()]),
-  groups: v.array(
-    v.object({
-      status: v.string(),
-      plan: text,
-      product: text,
-      issues: v.array(v.picklist(TEAM_ISSUES)),
-      teams: v.number(),
-    }),
-  ),
-  linked: v.number(),
-  uncompared: v.number(),
-});
-
-/** An older part of a count would make it look newer than it is. */
-const RESUMABLE_MS = 60 * 60 * 1_000;
-
 type CountTeamsOptions = {
   readonly query: Query;
   readonly now: () => number;
@@ -97,45 +74,29 @@ type CountTeamsOptions = {
   readonly limit?: number;
 };
 
-/**
- * Counts the teams page by page, each once, and saves the result as the progress of the job `team-counts`. A count that
- * was interrupted goes on where it was.
- */
+/** Counts the teams page by page, each once, and saves the result as the progress of the job `team-counts`. */
 export async function countTeams(
-  run: LeasedRun,
+  run: Pick<LeasedRun, 'complete'>,
   { query, now, limit }: CountTeamsOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { counting, ...last } = v.parse(v.looseObject({}), run.progress ?? {});
-  const saved = v.safeParse(countingShape, counting);
-  const isResumed = saved.success && Math.abs(now() - saved.output.startedAtMs) < RESUMABLE_MS;
-  const begun = isResumed ? saved.output : null;
-  const startedAtMs = begun?.startedAtMs ?? now();
+  const countedAtMs = now();
   const groups = new Map<string, TeamGroup>();
-  for (const group of begun?.groups ?? []) add(groups, group);
-  let { linked, uncompared } = begun ?? { linked: 0, uncompared: 0 };
-  let afterTeamId = begun?.afterTeamId ?? null;
-  do {
-    const { found, examinedTo } = await examineTeams<CountedGroup>(query, {
-      name: 'count_teams',
-      found: () => COUNT_TEAMS,
-      afterId: afterTeamId,
-      limit,
-    });
-    for (const { linked: _, uncompared: __, ...group } of found) add(groups, group);
-    for (const group of found) {
-      linked += group.linked;
-      uncompared += group.uncompared;
+  let linked = 0;
+  let uncompared = 0;
+  const pages = pagesOf<CountedGroup, ApplicationId>((afterId) =>
+    examineTeams(query, { name: 'count_teams', found: () => COUNT_TEAMS, afterId, limit }),
+  );
+  for await (const page of pages) {
+    for (const { linked: ofLinked, uncompared: ofUncompared, ...group } of page) {
+      add(groups, group);
+      linked += ofLinked;
+      uncompared += ofUncompared;
     }
-    afterTeamId = examinedTo;
-    const sums = { groups: [...groups.values()], linked, uncompared };
-    if (afterTeamId !== null) {
-      await run.saveProgress({ ...last, counting: { startedAtMs, afterTeamId, ...sums } });
-    }
-  } while (afterTeamId !== null && !signal.aborted);
-  if (afterTeamId !== null) return;
+    if (signal.aborted) return;
+  }
   const byTeams = [...groups.values()].sort((one, other) => other.teams - one.teams);
-  await run.complete({ countedAtMs: startedAtMs, groups: byTeams, linked, uncompared });
+  await run.complete({ countedAtMs, groups: byTeams, linked, uncompared });
 }
 
 /** Adds to a group, or to one without a plan when there are too many. Once a group is there, it has all of its teams. */
@@ -165,11 +126,10 @@ export async function readTeamCounts({
   const [row] = await query<{ counts: TeamCounts }>({
     name: 'read_team_counts',
     text: `
-      select progress - 'counting' as counts
+      select progress as counts
         from instep.leased_jobs
        where name = 'team-counts'
-         -- Not before the first count has ended.
-         and progress ? 'uncompared'`,
+         and progress is not null`,
   });
   return row?.counts ?? null;
 }
