@@ -17,9 +17,7 @@ export async function completeStatistics(databaseUrl: string): Promise<void> {
     for (let isComplete = false; !isComplete; ) {
       await withLease(database.query, LEASE, (run) => sumStatistics(run, options, signal));
       const [row] = await database.query<{ isComplete: boolean }>(
-        `select (progress ->> 'after')::bigint = 0
-                  and (progress ->> 'upTo')::bigint = (select max(position) from instep.events)
-                  as "isComplete"
+        `select (progress ->> 'upTo')::bigint = (select max(position) from instep.events) as "isComplete"
            from instep.leased_jobs
           where name = 'statistics'`,
       );

@@ -121,7 +121,6 @@ async function pruneSummed({ query }: Database): Promise<LogRow[]> {
     `delete from instep.events
       using instep.leased_jobs as job
       where job.name = 'statistics'
-        and position > (job.progress ->> 'after')::bigint
         and position <= (job.progress ->> 'upTo')::bigint
         and position % 2 = 0
         and outcome <> 'parked'
@@ -179,22 +178,15 @@ function expectCrash(error: unknown): void {
 const sorted = (figures: readonly StatisticsRow[]) =>
   figures.map((figure) => JSON.stringify(figure, Object.keys(figure).sort())).sort();
 
-/** Logs events that are evenly distributed over the last 6 days. Returns the time of the first one. */
-async function logMany({ query }: Database, count: number): Promise<Date> {
-  const [first] = await query<{ received_at: Date }>(
-    `with logged as (
-       insert into instep.events (key, type, created_at, received_at, deliveries, outcome, body)
-       select gen_random_uuid(), 'customer.subscription.updated', $1::timestamptz, at, 1, 'applied', ''
-         from generate_series(1, $2) as number
-        cross join lateral (select $1::timestamptz + number / $2::numeric * interval '6 days' as at) as received
-       returning received_at
-     )
-     select min(received_at) as received_at
-       from logged`,
+/** Logs events that are evenly distributed over the last 6 days. */
+async function logMany({ query }: Database, count: number): Promise<void> {
+  await query(
+    `insert into instep.events (key, type, created_at, received_at, deliveries, outcome, body)
+     select gen_random_uuid(), 'customer.subscription.updated', $1::timestamptz, at, 1, 'applied', ''
+       from generate_series(1, $2) as number
+      cross join lateral (select $1::timestamptz + number / $2::numeric * interval '6 days' as at) as received`,
     [new Date(NOW_MS - 6 * 86_400_000), count],
   );
-  if (first === undefined) throw new RangeError('an aggregate has one row');
-  return first.received_at;
 }
 
 describe.each(postgresServers)('$name', (server) => {
@@ -334,18 +326,31 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await totals(60)).toMatchObject({ applied: 1, parked: 2_499 });
   });
 
-  test('adds a long log from its newest event backward, and reports until it is complete', async () => {
-    const oldest = await logMany(store.database, 25_000);
+  test('adds a long log step by step, shows its newest events meanwhile, and reports until it is complete', async () => {
+    await logMany(store.database, 75_000);
     const options = { database: store.database, now: () => NOW_MS, clockMs: () => 0 };
-    await sumStatistics(options, AbortSignal.abort());
-    await sumStatistics(options, AbortSignal.abort());
-    const half = await totals(7_200);
-    expect(half.isComplete).toBe(false);
-    expect(half.applied).toBeGreaterThan(0);
-    expect(half.applied).toBeLessThan(25_000);
-    expect((await shown(7_200)).rows[0]?.startsAtMs).toBeGreaterThan(oldest.getTime());
+    const sumSteps = async (count: number) => {
+      // With this signal, each call is one step.
+      for (let step = 0; step < count; step += 1) await sumStatistics(options, AbortSignal.abort());
+    };
+    await sumSteps(2);
+    expect(await totals(7_200)).toEqual({ applied: 70_000, parked: 0, isComplete: false });
+    expect((await shown(60)).rows.at(-1)?.startsAtMs).toBe(NOW_MS);
+    await sumSteps(6);
+    expect(await totals(7_200)).toEqual({ applied: 75_000, parked: 0, isComplete: true });
+  });
+
+  test('begins with the oldest events that are shown', async () => {
+    const old = { delaySeconds: 3, deliveries: 1, outcome: 'applied' } as const;
+    const ages = [12 * 86_400_000, 11 * 86_400_000, 60_000];
+    const entries = ages.map((ageMs) => entryOf({ ...old, ageMs }));
+    await logEvents(store.database.query, entries);
     await sumLogTwice();
-    expect(await totals(7_200)).toEqual({ applied: 25_000, parked: 0, isComplete: true });
+    expect(await totals(7_200)).toEqual({ applied: 1, parked: 0, isComplete: true });
+    const [{ count } = { count: 0 }] = await store.database.query<{ count: number }>(
+      'select sum(count)::integer as count from instep.statistics where slot_seconds = 7200',
+    );
+    expect(count).toBe(1);
   });
 
   test('a run whose lease another instance has taken over adds nothing', async () => {

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
-import { type PositionRange, readPositionRange } from '../event-log/event-rows.ts';
+import { type PositionRange, readPositionSince } from '../event-log/event-rows.ts';
 import { readNewestPosition } from '../event-log/search.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { writersHaveEnded } from '../postgres/writers.ts';
@@ -54,16 +54,13 @@ const ADD_CHANGES = `
       on conflict (slot_seconds, starts_at, outcome, delay_bucket) do update
      set count = known.count + excluded.count`;
 
-/**
- * Adds a range of the log to the sums. All events of the range must be committed. Returns how many
- * of them are new enough to be shown.
- */
+/** Adds a range of the log to the sums. All events of the range must be committed. */
 async function addToStatistics(
   query: Query,
   { after, upTo }: PositionRange,
   nowMs: number,
-): Promise<number> {
-  const [row] = await query<{ count: number }>({
+): Promise<void> {
+  await query({
     name: 'add_to_statistics',
     text: `
       with logged as materialized (
@@ -80,12 +77,10 @@ async function addToStatistics(
       ), changes as (
         select received_at, outcome, delay_bucket, 1 as change
           from logged
-      ), added as (${ADD_CHANGES})
-      select count(*)
-        from logged`,
+      )
+      ${ADD_CHANGES}`,
     values: [new Date(nowMs), SLOTS_SECONDS, after, upTo, new Date(nowMs - LONGEST_KEPT_MS)],
   });
-  return row?.count ?? 0;
 }
 
 /** How many parked events are examined at once, so that the cost does not grow with the number that wait. */
@@ -175,8 +170,7 @@ export async function readStatistics(
     // One statement, so that both halves show the same moment.
     text: `
       with progress as materialized (
-        select coalesce(max((progress ->> 'upTo')::bigint), 0) as up_to,
-               coalesce(max((progress ->> 'after')::bigint), 0) as after
+        select coalesce(max((progress ->> 'upTo')::bigint), 0) as up_to
           from instep.leased_jobs
          where name = 'statistics'
       ), newest as materialized (
@@ -199,8 +193,8 @@ export async function readStatistics(
          where starts_at >= $2
          group by starts_at, outcome, delay_bucket
       ), completeness as (
-        select after = 0 and (select count(*) from newest) < ${MOST_COUNTED} as is_complete
-          from progress
+        select count(*) < ${MOST_COUNTED} as is_complete
+          from newest
       )
       select (date_part('epoch', starts_at) * 1000)::bigint as "startsAtMs",
              outcome,
@@ -235,19 +229,15 @@ const SHARE = 0.05;
 
 const integer = v.pipe(v.number(), v.integer());
 
-/** The part of the log that is in the sums, and the parked events in it that were examined last. */
-const progressShape = v.object({
-  after: integer,
-  upTo: integer,
-  examinedUpTo: v.optional(integer, 0),
-});
+/** The events up to a position are in the sums, and the parked events up to another one were examined last. */
+const progressShape = v.object({ upTo: integer, examinedUpTo: v.optional(integer, 0) });
 
 type Summed = v.InferOutput<typeof progressShape>;
 
 /**
- * Adds events to the statistics: those since the last run, and then older ones, backward from the first
- * counted event, as far as the statistics go. Each event is added once: a step begins only when every event
- * in it has been committed, and is committed together with the job's progress.
+ * Adds the events since the last run to the statistics; the first time, those since the oldest slot began. Each
+ * event is added once: a step begins only when every event in it has been committed, and is committed together with
+ * the job's progress.
  */
 export async function sumStatistics(
   run: Pick<LeasedRun, 'progress' | 'saveProgress'>,
@@ -256,19 +246,19 @@ export async function sumStatistics(
 ): Promise<void> {
   const saved = v.safeParse(progressShape, run.progress);
   let summed = saved.success ? saved.output : null;
-  for (;;) {
+  do {
     const settled = await readNewestPosition(database.query);
     if (!(await writersHaveEnded(database.query, 'instep.events', { signal, clockMs }))) return;
     const startedAtMs = performance.now();
-    const range: Summed = await database.transaction(async (query) => {
-      const range = await sumStep(query, summed, settled, now());
-      await run.saveProgress(range, query);
-      return range;
+    const last: Summed = await database.transaction(async (query) => {
+      const next = await sumStep(query, summed, settled, now());
+      await run.saveProgress(next, query);
+      return next;
     });
-    if ((range.after === 0 && range.upTo >= settled) || signal.aborted) return;
-    summed = range;
+    if (last.upTo >= settled) return;
+    summed = last;
     await throttle({ startedAtMs, share: SHARE }, signal);
-  }
+  } while (!signal.aborted);
 }
 
 /** Without progress, all sums are computed again. */
@@ -276,29 +266,21 @@ const FORGET_ALL = `
   with forgotten as (delete from instep.statistics_parked)
   delete from instep.statistics`;
 
-/** One step in each direction. Returns what is in the sums then. */
 async function sumStep(
   query: Query,
   summed: Summed | null,
   settled: number,
   nowMs: number,
 ): Promise<Summed> {
-  if (summed === null) await query(FORGET_ALL);
-  const { after, upTo } = summed ?? { after: settled, upTo: settled };
-
+  let after = summed?.upTo ?? 0;
+  if (summed === null) {
+    await query(FORGET_ALL);
+    const first = await readPositionSince(query, nowMs - LONGEST_KEPT_MS);
+    after = Math.min(settled, (first ?? Number.POSITIVE_INFINITY) - 1);
+  }
   const examinedUpTo = await moveDecided(query, summed?.examinedUpTo ?? 0, nowMs);
-  const ahead = { after: upTo, upTo: Math.max(upTo, Math.min(settled, upTo + STEP)) };
-  await addToStatistics(query, ahead, nowMs);
-  const beginning = await sumBack(query, after, nowMs);
+  const upTo = Math.max(after, Math.min(settled, after + STEP));
+  await addToStatistics(query, { after, upTo }, nowMs);
   await deleteOldStatistics(query, nowMs);
-  return { after: beginning, upTo: ahead.upTo, examinedUpTo };
-}
-
-/** Adds the last events up to a position. Returns the position after which all are added now. */
-async function sumBack(query: Query, upTo: number, nowMs: number): Promise<number> {
-  const newest = { order: 'newest first', limit: STEP } as const;
-  const range = await readPositionRange(query, { after: 0, upTo }, newest);
-  if (range === null) return 0;
-  const count = await addToStatistics(query, range, nowMs);
-  return count === 0 ? 0 : range.after;
+  return { upTo, examinedUpTo };
 }
