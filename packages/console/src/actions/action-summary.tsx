@@ -1,13 +1,8 @@
-import {
-  type ActionChange,
-  type ActionRequest,
-  counted,
-  type RecordedAction,
-} from 'instep/operate';
+import { type ActionChange, counted, parseSubject, type RecordedAction } from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
-import { parseSubject, SubjectLink } from './subject-link.tsx';
+import { SubjectLink } from './subject-link.tsx';
 import { resultText } from './words.ts';
 
 /** How many changes of an action are shown. */
@@ -79,37 +74,6 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
   );
 }
 
-/** What takes an action back; nothing if it has changed nothing, or can't be undone. */
-export function undoOf({
-  subject: text,
-  formId,
-  action,
-  result,
-}: RecordedAction): readonly ActionRequest[] {
-  const subject = parseSubject(text);
-  if (subject === null) return [];
-  switch (result.code) {
-    case 'linked': {
-      const { teamId, customerId, former } = result;
-      const team = { kind: 'team', id: String(teamId) } as const;
-      // It had the customer already.
-      if (former === customerId) return [];
-      if (former === null) return [{ action: 'unlink', subject: team, linkTo: customerId }];
-      return [{ action: 'link', subject: team, linkTo: former, canReplace: true }];
-    }
-    case 'unlinked':
-      return [{ action: 'link', subject, linkTo: result.customerId }];
-    case 'noted':
-      return [{ action: 'remove-note', subject, noteId: formId }];
-    case 'dismissed':
-      return [{ action: 'restore', subject }];
-    case 'granted':
-      return action === 'grant' ? [{ action: 'revoke-grant', subject }] : [];
-    default:
-      return [];
-  }
-}
-
 type UndoProps = Pick<ActionSummaryProps, 'actions'> & {
   readonly page: string;
   /** Only this one of the form's actions; all by default. */
@@ -119,7 +83,7 @@ type UndoProps = Pick<ActionSummaryProps, 'actions'> & {
 /** Takes back what a form did, as far as that is possible. */
 export function Undo({ actions, page, subject }: UndoProps) {
   const [first] = actions;
-  const count = actions.flatMap(undoOf).length;
+  const count = actions.filter(({ undo }) => undo !== null).length;
   if (first === undefined || count === 0) return null;
   return (
     <PostForm action="/actions/undo">

@@ -18,7 +18,7 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { failedWord, recordedText, Undo, undoOf } from './action-summary.tsx';
+import { failedWord, recordedText, Undo } from './action-summary.tsx';
 import { bulkPages, bulkUrl } from './bulk-page.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
@@ -44,7 +44,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
     const { form, page, subject } = await context.req.parseBody();
     const actions = await findActions(options, { formId: queryText(form) }).page();
     const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
-    const requests = chosen.flatMap(undoOf);
+    const requests = chosen.flatMap(({ undo }) => undo ?? []);
     if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
     const { formId } = await perform(options, operatorOf(context.var), requests);
     const back = PAGES.test(queryText(page)) ? queryText(page) : '/attention';

@@ -1,12 +1,5 @@
 import { Hono } from 'hono';
-import {
-  BULK_UNDO,
-  type Bulk,
-  type BulkRuns,
-  counted,
-  countText,
-  type OperateContext,
-} from 'instep/operate';
+import { type Bulk, type BulkRuns, counted, countText, type OperateContext } from 'instep/operate';
 import { Button, PostForm } from '../components/form.tsx';
 import { Live } from '../components/live.tsx';
 import { Notice } from '../components/panels.tsx';
@@ -71,18 +64,13 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
       await runs.cancel(operator, formId);
       return context.redirect(bulkUrl(formId), 303);
     }
-    const bulk = await runs.read(formId);
-    const action = bulk && undoOf(bulk);
-    if (!action) throw badRequest('This action can not be undone.');
-    const undo = { action, code: bulk.issue, undoes: formId };
-    return context.redirect(bulkUrl(await runs.start(operator, undo)), 303);
+    const undoing = await runs.undo(operator, formId);
+    if (undoing === null) throw badRequest('This action can not be undone.');
+    return context.redirect(bulkUrl(undoing), 303);
   });
 
   return app;
 }
-
-const undoOf = ({ record, state, done }: Bulk) =>
-  state !== 'running' && done > 0 ? BULK_UNDO[record.action] : undefined;
 
 function Running(bulk: Bulk) {
   const { total, done, failed, record } = bulk;
@@ -122,7 +110,7 @@ function Ended(bulk: Bulk) {
       <Notice kind={isDone ? 'done' : 'error'} title={capitalized(state)}>
         {bulkText(bulk)}
       </Notice>
-      {undoOf(bulk) && (
+      {bulk.canUndo && (
         <PostForm action={bulkUrl(record.formId)}>
           <Button>Undo {counted(bulk.done, 'action')}</Button>
         </PostForm>

@@ -1,19 +1,7 @@
-import type { RecordedAction, Subject } from 'instep/operate';
+import { parseSubject, type RecordedAction } from 'instep/operate';
 import { UntrustedText } from '../components/text.tsx';
 import { EventLink, filterUrl } from '../links/event-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
-
-const KINDS = ['team', 'customer', 'subscription', 'event'] as const;
-
-/** Parses a subject such as `team:1`; `null` for any other text. */
-export function parseSubject(text: string): Subject | null {
-  const [, name, id] = /^([a-z]+):(.+)$/s.exec(text) ?? [];
-  const kind = KINDS.find((one) => one === name);
-  return kind === undefined || id === undefined ? null : { kind, id };
-}
-
-/** The text that stands for a subject in forms and in the audit. */
-export const subjectText = ({ kind, id }: Subject): string => `${kind}:${id}`;
 
 type SubjectLinkProps = Pick<RecordedAction, 'subject' | 'teamName' | 'eventId'>;
 

@@ -11,10 +11,10 @@ import {
   type RecordedAction,
   type Severity,
   SUBJECT_ISSUES,
+  subjectText,
   subscriptionOf,
 } from 'instep/operate';
 import { recordedText } from '../actions/action-summary.tsx';
-import { subjectText } from '../actions/subject-link.tsx';
 import { BUTTONS, causeText } from '../actions/words.ts';
 import { Badge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Button } from '../components/form.tsx';

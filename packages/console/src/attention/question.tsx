@@ -7,8 +7,8 @@ import {
   type OpenIssue,
   type OperateContext,
   type SubjectIssueCode,
+  subjectText,
 } from 'instep/operate';
-import { subjectText } from '../actions/subject-link.tsx';
 import { Confirm, CSRF_FIELD } from '../components/form.tsx';
 import { Changes } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';

@@ -1,5 +1,4 @@
-import { ACTIONS, type Action, type ActionRequest } from 'instep/operate';
-import { parseSubject } from '../actions/subject-link.tsx';
+import { ACTIONS, type Action, type ActionRequest, parseSubject } from 'instep/operate';
 import { CHOOSE_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 

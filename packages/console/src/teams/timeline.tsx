@@ -3,13 +3,14 @@ import {
   counted,
   type NamedTeam,
   type PlanChange,
+  parseSubject,
   type RecordedAction,
   type Timeline,
   type TimelineItem,
   type TimelinePart,
 } from 'instep/operate';
 import { failedWord } from '../actions/action-summary.tsx';
-import { parseSubject, SubjectLink } from '../actions/subject-link.tsx';
+import { SubjectLink } from '../actions/subject-link.tsx';
 import { causeText, resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';

@@ -4,7 +4,6 @@ import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { columnArrays } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
 import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -13,15 +12,38 @@ import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import type { Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
+const SUBJECT_KINDS = ['team', 'customer', 'subscription', 'event'] as const;
+
 /** What an action is about. */
 export type Subject = {
-  readonly kind: 'team' | 'customer' | 'subscription' | 'event';
+  readonly kind: (typeof SUBJECT_KINDS)[number];
   readonly id: string;
 };
 
-/** The text under which a subject is stored, such as `team:1`. */
+/**
+ * The text under which a subject is stored.
+ *
+ * @example
+ * ```ts
+ * console.log(subjectText({ kind: 'team', id: '1' })); // team:1
+ * ```
+ */
 export function subjectText({ kind, id }: Subject): string {
   return `${kind}:${id}`;
+}
+
+/**
+ * Parses the text under which a subject is stored; `null` for any other text, such as `teams:all`.
+ *
+ * @example
+ * ```ts
+ * console.log(parseSubject('team:1')?.kind); // team
+ * ```
+ */
+export function parseSubject(text: string): Subject | null {
+  const [, name, id] = /^([a-z]+):(.+)$/s.exec(text) ?? [];
+  const kind = SUBJECT_KINDS.find((one) => one === name);
+  return kind === undefined || id === undefined ? null : { kind, id };
 }
 
 /** What an action has changed, or why it has changed nothing. */
@@ -248,7 +270,8 @@ export const CHANGES_OF = (
                ) as changed
       )`;
 
-const OF_FORM = { operator: '$2', after: '$12', linkedTeamId: 'acted.team_id' };
+/** Longer than any id. */
+const MAX_SUBJECT_LENGTH = 300;
 
 const RECORD_ACTIONS = (tables: ApplicationTables) => `
       with forgotten as (
@@ -256,18 +279,28 @@ const RECORD_ACTIONS = (tables: ApplicationTables) => `
          where acted_at < now() - interval '1 year'
            and action <> 'note'
            and (dismissed_until is null or dismissed_until < now())
+      ),
+      acted as (
+        select distinct on (subject, action) left(subject, ${MAX_SUBJECT_LENGTH}) as subject, action, "isDone", result,
+               result ->> 'code' = 'begun' as has_begun,
+               case when result ->> 'code' = 'linked' then result ->> 'teamId' end as team_id,
+               case when result ->> 'code' = 'linked' then result ->> 'customerId' end as customer_id
+          from jsonb_to_recordset($5::jsonb) as given (subject text, action text, "isDone" boolean, result jsonb)
       )
       insert into instep.operator_actions
              (form_id, operator, operator_how, note, subject, action, is_done, outcome,
               linked_team_id, linked_customer_id, dismissed_until, acted_at)
-      select $1, $2, $3, $4, subject, action, is_done,
-             outcome || jsonb_build_object('afterChange', $12::bigint) || case
-               when outcome ->> 'code' = 'begun' then '{}'
-               else jsonb_build_object('changes', ${CHANGES_OF(tables, OF_FORM)})
+      select $1, $2, $3, $4, subject, action, "isDone",
+             result || jsonb_build_object('afterChange', $7::bigint) || case
+               when has_begun then '{}'
+               else jsonb_build_object('changes', ${CHANGES_OF(tables, {
+                 operator: '$2',
+                 after: '$7',
+                 linkedTeamId: 'acted.team_id',
+               })})
              end,
-             team_id, customer_id, case when action = 'dismiss' then $11::timestamptz end, clock_timestamp()
-        from unnest($5::text[], $6::text[], $7::boolean[], $8::jsonb[], $9::text[], $10::text[])
-          as acted (subject, action, is_done, outcome, team_id, customer_id)
+             team_id, customer_id, case when action = 'dismiss' then $6::timestamptz end, clock_timestamp()
+        from acted
           on conflict (form_id, subject, action) do update
          set is_done            = excluded.is_done,
              outcome            = excluded.outcome,
@@ -284,49 +317,24 @@ const RECORD_ACTIONS = (tables: ApplicationTables) => `
  */
 export async function recordActions(
   query: Query,
-  { formId, operator, note: given, until = null, afterChange = null }: Form,
+  { formId, operator, note, until, afterChange = null }: Form,
   actions: readonly OperatorAction[],
 ): Promise<void> {
   // Such as a dry run's.
   if (actions.length === 0) return;
-  const note = given ?? operator.reason ?? null;
-  const rows = new Map<string, RecordedRow>();
-  for (const { result, subject: given, action, isDone } of actions) {
-    const subject = storable(given).slice(0, MAX_SUBJECT_LENGTH);
-    const { teamId, customerId } = result.code === 'linked' ? result : NOT_LINKED;
-    rows.set(`${action} ${subject}`, {
-      ...{ subject, action, isDone, customerId },
-      outcome: JSON.stringify(result, (_, value) => (isText(value) ? storable(value) : value)),
-      teamId: teamId === null ? null : String(teamId),
-    });
-  }
+  const reason = note ?? operator.reason ?? null;
   await query({
     name: 'record_actions',
     text: RECORD_ACTIONS,
     values: [
-      ...[formId, operator.name, operator.how, note === null ? null : storable(note)],
-      ...columnArrays(
-        [...rows.values()],
-        'subject',
-        'action',
-        'isDone',
-        'outcome',
-        'teamId',
-        'customerId',
-      ),
-      ...[until !== null && Number.isFinite(until.getTime()) ? until : null, afterChange],
+      ...[formId, operator.name, operator.how, reason === null ? null : storable(reason)],
+      JSON.stringify(actions, (_, value) => (typeof value === 'string' ? storable(value) : value)),
+      ...[isValid(until) ? until : null, afterChange],
     ],
   });
 }
 
-/** Longer than any id. */
-const MAX_SUBJECT_LENGTH = 300;
-
-type RecordedRow = Pick<OperatorAction, 'subject' | 'action' | 'isDone'> & {
-  readonly outcome: string;
-  readonly teamId: string | null;
-  readonly customerId: string | null;
-};
+const isValid = (time?: Date | null) => Number.isFinite(time?.getTime());
 
 /**
  * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
@@ -382,10 +390,6 @@ export async function concluded(
 
 /** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
-
-const isText = (value: unknown) => typeof value === 'string';
-
-const NOT_LINKED = { teamId: null, customerId: null };
 
 /** Empties a note. That it was written, and by whom, stays in the audit. Returns whether there was one. */
 export async function emptyNote(query: Query, subject: string, formId: string): Promise<boolean> {

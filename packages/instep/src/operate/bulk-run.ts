@@ -4,14 +4,7 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { ActionRequest, PerformOptions } from './actions.ts';
-import {
-  type Action,
-  BULK,
-  type BulkProgress,
-  recordActions,
-  type Subject,
-  subjectText,
-} from './audit.ts';
+import { type Action, BULK, type BulkProgress, recordActions, subjectText } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
 import { findActions, type RecordedAction } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';
@@ -20,13 +13,14 @@ import { perform } from './perform.ts';
 /** What is done about every issue that matches. */
 export type BulkRequest = PerformOptions & {
   readonly action: Action;
+  /** The issues that it is about; `null`: all. */
   readonly code: SubjectIssueCode | null;
-  /** Instead, to take back what a bulk action did: its id. */
+  /** Takes back what the bulk action with this id did, and looks for no issues. */
   readonly undoes?: string;
 };
 
-/** The actions that take back what a bulk action did about each subject; `null`: it can't be taken back. */
-export const BULK_UNDO: Readonly<Partial<Record<string, Action>>> = {
+/** The name of the bulk action that takes back another one. */
+const UNDOING: Readonly<Partial<Record<string, Action>>> = {
   dismiss: 'restore',
   'link-suggested': 'unlink',
 };
@@ -34,28 +28,37 @@ export const BULK_UNDO: Readonly<Partial<Record<string, Action>>> = {
 /** Still more are left for another bulk action. */
 const MAX_SUBJECTS = 100_000;
 
-/** The open issues with this code, or all, to which an action applies, and how many there are to which it does not. */
-async function findMatching(
+/** What a bulk action has to do, and the number of open issues to which its action does not apply. */
+async function findRequests(
   context: OperateContext,
-  action: Action,
-  code: SubjectIssueCode | null,
+  { action, code, undoes }: BulkRequest,
   signal: AbortSignal,
-) {
-  const subjects = new Map<string, Subject>();
+): Promise<{ requests: readonly ActionRequest[]; skipped: number }> {
+  const requests = new Map<string, ActionRequest>();
   let skipped = 0;
+  if (undoes !== undefined) {
+    for await (const { subject, undo } of findActions(context, { formId: undoes }).all()) {
+      signal.throwIfAborted();
+      if (undo !== null) requests.set(subject, undo);
+    }
+    return { requests: [...requests.values()], skipped };
+  }
   for await (const { subject, remedies } of findIssues(context, code).all()) {
     signal.throwIfAborted();
-    if (remedies.some((remedy) => remedy === action)) subjects.set(subjectText(subject), subject);
+    const isRemedy = remedies.some((remedy) => remedy === action);
+    if (isRemedy) requests.set(subjectText(subject), { action, subject });
     else skipped += 1;
-    if (subjects.size === MAX_SUBJECTS) break;
+    if (requests.size === MAX_SUBJECTS) break;
   }
-  return { requests: [...subjects.values()].map((subject) => ({ action, subject })), skipped };
+  return { requests: [...requests.values()], skipped };
 }
 
 /** A bulk action, and those of its actions that failed: the first 500. */
 export type Bulk = BulkProgress & {
   readonly record: RecordedAction;
   readonly failures: readonly RecordedAction[];
+  /** Whether `undo` can take it back. */
+  readonly canUndo: boolean;
 };
 
 /** A running bulk action writes more often than this. */
@@ -84,26 +87,6 @@ async function writeProgress(
 /** `null`: not known. */
 function isDone({ state, failed }: Partial<BulkProgress>): boolean | null {
   return state === undefined ? null : state === 'done' && failed === 0;
-}
-
-/** What takes back the actions of a form: restores what it dismissed, and unlinks the teams that it linked. */
-async function readToUndo(query: Query, formId: string, action: Action): Promise<ActionRequest[]> {
-  type Row = Subject & { readonly linkTo: string | null };
-  const rows = await query<Row>({
-    name: 'read_to_undo_in_bulk',
-    text: `
-      select case when action = 'dismiss' then split_part(subject, ':', 1) else 'team' end as kind,
-             case when action = 'dismiss' then substr(subject, position(':' in subject) + 1) else linked_team_id end as id,
-             linked_customer_id as "linkTo"
-        from instep.operator_actions
-       where form_id = $1
-         and subject <> '${BULK}'
-         and (action = 'dismiss' and is_done
-              or outcome ->> 'code' = 'linked' and outcome ->> 'former' is null)
-       order by subject`,
-    values: [formId],
-  });
-  return rows.map(({ linkTo, ...subject }) => ({ action, subject, ...(linkTo && { linkTo }) }));
 }
 
 /** Few enough for Stripe to answer for all of them before the deadline of one. */
@@ -141,17 +124,24 @@ export class BulkRuns {
   /** Starts a bulk action, and returns its id. */
   async start(operator: Operator, request: BulkRequest): Promise<string> {
     const { database, nonce, now } = this.#context;
-    const { action, note = null } = request;
+    const { action, code: issue, note = null } = request;
     const formId = nonce();
     const counts = { total: null, done: 0, failed: 0, skipped: 0 };
-    const begun: BulkProgress = { issue: request.code, state: 'running', ...counts, atMs: now() };
+    const begun: BulkProgress = { issue, state: 'running', ...counts, atMs: now() };
     const result = { code: 'bulk', ...begun } as const;
     const record = { subject: BULK, action, isDone: false, result };
     await recordActions(database.query, { formId, operator, note }, [record]);
-    const running = this.#run(operator, request, formId, begun);
+    const running = this.#run(operator, { ...request, formId }, begun);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
     return formId;
+  }
+
+  /** Starts to take back what a bulk action did. Returns the id of this one; `null` if that is not possible. */
+  async undo(operator: Operator, formId: string): Promise<string | null> {
+    const bulk = await this.read(formId);
+    const action = bulk?.canUndo && UNDOING[bulk.record.action];
+    return action ? await this.start(operator, { action, code: bulk.issue, undoes: formId }) : null;
   }
 
   /** How far a bulk action is, whichever process runs it; `null` if there is none with this id. */
@@ -161,7 +151,10 @@ export class BulkRuns {
     const { code: _, ...progress } = record.result;
     const silentMs = this.#context.now() - progress.atMs;
     const isSilent = progress.state === 'running' && silentMs > SILENT_MS;
-    return { ...progress, ...(isSilent && { state: 'interrupted' as const }), record, failures };
+    const state = isSilent ? 'interrupted' : progress.state;
+    const isUndoable = UNDOING[record.action] !== undefined;
+    const canUndo = isUndoable && state !== 'running' && progress.done > 0;
+    return { ...progress, state, record, failures, canUndo };
   }
 
   /** Ends a bulk action after the actions that are on their way, whichever process runs it. What was done stays. */
@@ -176,38 +169,26 @@ export class BulkRuns {
     await Promise.all(this.#running);
   }
 
-  async #requestsOf({ action, code, undoes }: BulkRequest) {
-    if (undoes === undefined) {
-      return await findMatching(this.#context, action, code, this.#stopping.signal);
-    }
-    const requests = await readToUndo(this.#context.database.query, undoes, action);
-    return { requests, skipped: 0 };
-  }
-
   async #run(
     operator: Operator,
-    request: BulkRequest,
-    formId: string,
+    request: BulkRequest & { readonly formId: string },
     begun: BulkProgress,
   ): Promise<void> {
     const { database, logger, now } = this.#context;
     const { signal } = this.#stopping;
-    const { action, note = null, until = null } = request;
+    const { action, formId } = request;
     let progress = begun;
     const write = async (change: Partial<BulkProgress>) => {
       progress = { ...progress, ...change, atMs: now() };
       return await retry(() => writeProgress(database.query, formId, progress), RETRY);
     };
     try {
-      const { requests, skipped } = await this.#requestsOf(request);
+      const { requests, skipped } = await findRequests(this.#context, request, signal);
       let cancelledBy = await write({ total: requests.length, skipped });
       let next = 0;
       while (next < requests.length && cancelledBy === null && !signal.aborted) {
         const some = requests.slice(next, next + AT_ONCE);
-        const acted = await retry(
-          () => perform(this.#context, operator, some, { note, until, formId }),
-          RETRY,
-        );
+        const acted = await retry(() => perform(this.#context, operator, some, request), RETRY);
         next += some.length;
         const done = acted.results.filter((one) => one.isDone).length;
         cancelledBy = await write({

@@ -1,9 +1,11 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
+import type { NamedStatement } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { BULK, CHANGES_OF, isFormId, type OperatorAction } from './audit.ts';
+import type { ActionRequest } from './actions.ts';
+import { BULK, CHANGES_OF, isFormId, type OperatorAction, parseSubject } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
@@ -28,7 +30,41 @@ export type RecordedAction = OperatorAction & {
   readonly teamName: string | null;
   /** `null`: the subject is not an event, or the event is gone or has no id. */
   readonly eventId: string | null;
+  /** What takes it back; `null`: it has changed nothing, or can't be undone. */
+  readonly undo: ActionRequest | null;
 };
+
+type Stored = Omit<RecordedAction, 'undo'>;
+
+async function readRecorded(query: Query, statement: NamedStatement): Promise<RecordedAction[]> {
+  const stored = await query<Stored>(statement);
+  return stored.map((action) => ({ ...action, undo: undoOf(action) }));
+}
+
+function undoOf({ formId, action, subject: text, result }: Stored): ActionRequest | null {
+  const subject = parseSubject(text);
+  if (subject === null) return null;
+  switch (result.code) {
+    case 'linked': {
+      const { teamId, customerId, former } = result;
+      const team = { kind: 'team', id: String(teamId) } as const;
+      // It had the customer already.
+      if (former === customerId) return null;
+      if (former === null) return { action: 'unlink', subject: team, linkTo: customerId };
+      return { action: 'link', subject: team, linkTo: former, canReplace: true };
+    }
+    case 'unlinked':
+      return { action: 'link', subject, linkTo: result.customerId };
+    case 'noted':
+      return { action: 'remove-note', subject, noteId: formId };
+    case 'dismissed':
+      return { action: 'restore', subject };
+    case 'granted':
+      return action === 'grant' ? { action: 'revoke-grant', subject } : null;
+    default:
+      return null;
+  }
+}
 
 /** What an action without a result has changed. It takes minutes at most, and nobody repeats it meanwhile. */
 const UNFINISHED = {
@@ -94,7 +130,8 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}
        where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
          and ($3::text is null or operator = $3)
-         and ($4 or not ${IS_PART})
+         and ($4::uuid is null or form_id = $4)
+         and ($5 or not ${IS_PART})
        order by acted_at desc
        fetch first $2 rows with ties`;
 
@@ -123,7 +160,7 @@ export async function readActionsOn(
 ): Promise<RecordedAction[]> {
   const ofCustomers = customerIds.map((id) => `customer:${id}`);
   const subjects = [`team:${teamId}`, ...ofCustomers, ...new Set(otherSubjects)];
-  return await query<RecordedAction>({
+  return await readRecorded(query, {
     name: 'read_actions_on',
     text: READ_ACTIONS_ON,
     values: [subjects, customerIds, String(teamId), before, limit],
@@ -218,23 +255,22 @@ export function findActions(
   { database: { query } }: OperateContext,
   { formId, operator }: ActionFilter = {},
 ): Search<RecordedAction, RecordedAction[], ActionsPageRequest> {
-  const ofForm = async () => {
-    if (!isFormId(formId ?? '')) return [];
-    const values = [formId, MAX_OF_FORM];
-    return await query<RecordedAction>({ name: 'read_actions_of', text: READ_ACTIONS_OF, values });
-  };
+  const isNone = formId !== undefined && !isFormId(formId);
   const read = (before: number | null, limit: number, areParts: boolean) =>
-    query<RecordedAction>({
+    readRecorded(query, {
       name: 'read_actions',
       text: READ_ACTIONS,
-      values: [before, limit, operator ?? null, areParts],
+      values: [before, limit, operator ?? null, formId ?? null, areParts],
     });
   return {
-    page: ({ before = null, limit = 50 } = {}) =>
-      formId === undefined ? read(before, limit, false) : ofForm(),
+    async page({ before = null, limit = 50 } = {}) {
+      if (isNone) return [];
+      if (formId === undefined) return await read(before, limit, false);
+      const values = [formId, MAX_OF_FORM];
+      return await readRecorded(query, { name: 'read_actions_of', text: READ_ACTIONS_OF, values });
+    },
     async *all() {
-      if (formId !== undefined) return yield* await ofForm();
-      for (let before: number | null = null; ; ) {
+      for (let before: number | null = null; !isNone; ) {
         const page: RecordedAction[] = await read(before, EXPORT_PAGE, true);
         yield* page;
         const last = page.at(-1);

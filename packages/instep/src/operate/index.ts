@@ -105,7 +105,9 @@ export {
   type Candidate,
   type ComparedPlans,
   type OperatorAction,
+  parseSubject,
   type Subject,
+  subjectText,
 } from './audit.ts';
 export * from './bulk-run.ts';
 export {
