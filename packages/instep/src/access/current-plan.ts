@@ -17,6 +17,7 @@ import {
   notLinked,
   setCustomer,
 } from '../postgres/statements/lock-teams.ts';
+import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type Team, writePlans } from '../postgres/statements/teams.ts';
@@ -32,6 +33,8 @@ type WriteOptions = CurrentPlanOptions & {
   readonly isForced?: boolean;
   /** The customer that the team had, if it has just been linked or unlinked. */
   readonly former?: string | null;
+  /** Why the plan changes; by default, because of the team's grant or customer. */
+  readonly cause?: ChangedBy['cause'];
 };
 
 /**
@@ -43,7 +46,7 @@ export async function writeCurrentPlan(
   query: Query,
   { id, customerId, plan }: Team,
   { before, after }: Readonly<Record<'before' | 'after', Grant | null>>,
-  { planSelection, operator = null, isForced = false, former }: WriteOptions,
+  { planSelection, operator = null, isForced = false, former, ...options }: WriteOptions,
 ): Promise<{ isChanged: boolean; isGranted: boolean }> {
   const known = await readSubscriptions(query, customerId === null ? [] : [customerId]);
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
@@ -60,7 +63,7 @@ export async function writeCurrentPlan(
   });
   if (isSamePlan(plan, shouldBe)) return { isChanged: false, isGranted };
   const grantCause = before !== null && after === null ? 'grant_ended' : isGranted && 'grant';
-  const cause = (former === undefined && grantCause) || 'link';
+  const cause = options.cause ?? ((former === undefined && grantCause) || 'link');
   // A plan without a subscription is what the former customer has left.
   const ofCustomer = decidingEvents.size === 0 ? (former ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };

@@ -27,7 +27,6 @@ import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
-import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readSubscriptions, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
@@ -45,10 +44,8 @@ type RebuildOptions = {
   planSelection: PlanSelection;
   teamId?: ApplicationId | undefined;
   isDryRun: boolean;
-  /** Also repairs rows with this plan, which the application wrote and Stripe contradicts. */
-  wrongPlan?: TeamPlan;
-  /** Why it is done, for the history of changes; a rebuild by default. */
-  changedBy?: ChangedBy;
+  /** The operator who asked for it, for the history of changes. */
+  operator?: string | null;
   onFailure?: (failure: RebuildFailure) => void;
 };
 
@@ -105,7 +102,7 @@ async function readPage(
 async function rebuildCustomer(
   query: Query,
   customerId: string,
-  { planSelection, isDryRun, wrongPlan, changedBy = { cause: 'rebuild' } }: RebuildOptions,
+  { planSelection, isDryRun, operator = null }: RebuildOptions,
 ): Promise<Difference[]> {
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
@@ -137,9 +134,7 @@ async function rebuildCustomer(
   });
   const dismissals = await readDismissals(query, dismissable);
   const isKept = ({ id, plan }: LinkedTeam) =>
-    dismissals.has(String(id)) ||
-    (!(wrongPlan && isSamePlan(plan, wrongPlan)) &&
-      planWriterOf(plan, before, grantOf(grants, id)) !== 'instep');
+    dismissals.has(String(id)) || planWriterOf(plan, before, grantOf(grants, id)) !== 'instep';
   const subscriptionIds = new Set([
     ...changed.map(({ subscription }) => subscription.subscriptionId),
     ...latestStates.map(({ subscription }) => subscription.subscriptionId),
@@ -153,6 +148,7 @@ async function rebuildCustomer(
   });
   if (!isDryRun && differences.length > 0) {
     if (changed.length > 0) await writeSubscriptions(query, changed, []);
+    const changedBy = { cause: 'rebuild', operator } as const;
     const writes = teams.flatMap((team) => {
       const shouldBe = planOf(team);
       return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, changedBy }];

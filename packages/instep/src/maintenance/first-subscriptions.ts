@@ -3,7 +3,6 @@ import { type Examined, examine } from '../postgres/examine.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
-import { isRefusedByStripe } from '../stripe/api-failure.ts';
 import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
@@ -53,13 +52,9 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
       if (signal.aborted) return;
       try {
         await ask(customerId, signal);
-      } catch (err) {
-        // Stripe refuses the id, for example an empty one. The other customers are still asked for.
-        if (!isRefusedByStripe(err)) {
-          await requestSubscriptions(query, customerIds.slice(index));
-          throw err;
-        }
-        logger.warn({ customerId, err }, 'customer id refused by Stripe');
+      } catch (error) {
+        await requestSubscriptions(query, customerIds.slice(index));
+        throw error;
       }
     }
   };

@@ -291,8 +291,7 @@ async function rebuildFor(
     counts.failed += 1;
     onFailure?.(failure);
   };
-  const changedBy = { cause: 'rebuild', operator } as const;
-  const options = { planSelection, teamId, isDryRun, changedBy };
+  const options = { planSelection, teamId, isDryRun, operator };
   const failing = onFailure === undefined ? {} : { onFailure: countFailure };
   for await (const difference of rebuild(database, { ...options, ...failing })) {
     counts[difference.isKept ? 'kept' : 'repaired'] += 1;

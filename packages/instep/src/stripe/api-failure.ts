@@ -1,8 +1,7 @@
 import type { JsonObject } from '../core/json.ts';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 
-type FailedCall = ErrorOptions &
-  Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs' | 'isMissing'>>;
+type FailedCall = ErrorOptions & Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs'>>;
 
 /** Stripe's API did not answer, or did not return the requested object. */
 export class StripeApiFailed extends InstepError {
@@ -11,14 +10,11 @@ export class StripeApiFailed extends InstepError {
   readonly status: number | null;
   /** The time that Stripe asks to wait before the next call; `null` when it states none. */
   readonly retryAfterMs: number | null;
-  /** Whether an object that the request named does not exist. */
-  readonly isMissing: boolean;
 
   constructor(message: string, { cause, ...call }: FailedCall = {}) {
     super(message, cause === undefined ? {} : { cause });
     this.status = call.status ?? null;
     this.retryAfterMs = call.retryAfterMs ?? null;
-    this.isMissing = call.isMissing ?? false;
   }
 
   /** Whether the key is wrong, or lacks permission. */
@@ -49,7 +45,6 @@ export function failedAnswer(
   return new StripeApiFailed(describeAnswer(status, headers.get('content-type'), body, code), {
     status,
     retryAfterMs: retryAfterOf(headers),
-    isMissing: code === 'resource_missing',
   });
 }
 

@@ -6,7 +6,7 @@ import { columnArrays } from '../../postgres/statement.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import type { StripeApi } from '../../stripe/api.ts';
-import { StripeApiFailed } from '../../stripe/api-failure.ts';
+import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { type ListPage, lastShownSecond, readPages } from '../stripe-calls.ts';
@@ -218,7 +218,7 @@ function readListing(page: ListPage, nowMs: number): Listing {
   return { subscriptions: [...subscriptions.values()], unreadable, cursor };
 }
 
-/** All subscriptions of a customer; `null` when Stripe does not know the customer. */
+/** All subscriptions of a customer; `null` when Stripe does not know the customer, or refuses the id, such as an empty one. */
 export async function listCustomer(
   customerId: string,
   { api: { listSubscriptions }, now }: Pick<ReconcileServices, 'api' | 'now'>,
@@ -233,7 +233,7 @@ export async function listCustomer(
       unreadable += page.unreadable;
     }
   } catch (error) {
-    if (error instanceof StripeApiFailed && error.isMissing) return null;
+    if (isRefusedByStripe(error)) return null;
     throw error;
   }
   return { subscriptions: [...subscriptions.values()], unreadable };

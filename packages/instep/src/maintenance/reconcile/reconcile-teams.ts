@@ -1,28 +1,23 @@
+import { writeCurrentPlan } from '../../access/current-plan.ts';
 import type { ApplicationId } from '../../core/application.ts';
-import { grantOf, NO_DECIDING_EVENTS, planWithoutSubscription } from '../../core/plan-selection.ts';
+import { grantOf, NO_DECIDING_EVENTS } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
-import { rebuild } from '../../event-log/rebuild.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
-import { readOpenGrants } from '../../postgres/statements/grants.ts';
+import { readOpenGrant, readOpenGrants } from '../../postgres/statements/grants.ts';
 import {
   type FoundIssue,
   ISSUE_CAUSES,
   readDismissals,
   storeIssues,
 } from '../../postgres/statements/issues.ts';
-import { lockAvailableTeams } from '../../postgres/statements/lock-teams.ts';
-import {
-  type ChangedBy,
-  recordApplicationChanges,
-} from '../../postgres/statements/plan-changes.ts';
+import { lockTeam } from '../../postgres/statements/lock-teams.ts';
+import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readSubscriptions } from '../../postgres/statements/subscriptions.ts';
-import { type LinkedTeam, readTeamsOf, writePlans } from '../../postgres/statements/teams.ts';
-import { pause } from '../../runtime/retry.ts';
-import { isRefusedByStripe } from '../../stripe/api-failure.ts';
+import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
 import {
   type ListedSubscription,
   makeSnapshot,
@@ -44,9 +39,6 @@ import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts'
 const TEAM_CAUSES = ISSUE_CAUSES.filter(
   (one) => one !== 'unknown customer' && one !== 'customer without a team',
 );
-
-/** A team may have missed an event and have been changed by hand as well. */
-const ROUNDS = 2;
 
 /** Finds teams with drift, repairs them unless it is a dry run, and reports them. */
 export async function reconcileTeams(
@@ -112,21 +104,18 @@ async function repairAll(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<ApplicationId, RepairResult>> {
   const results = new Map<ApplicationId, RepairResult>();
-  let open = drifts;
-  for (let round = 0; round < ROUNDS && open.length > 0; round += 1) {
-    await Promise.all(
-      open.map(async (drift) => {
-        const isRefused = await repair(drift, options);
-        results.set(drift.team.id, isRefused ? 'refused' : 'failed');
-      }),
-    );
-    const teams = await readAgain(open, options);
-    const { confirmed, inSync } = await confirmDrifts(teams, listed, options, signal);
-    const teamIds = new Set(teams.map(({ id }) => id));
-    for (const { team } of open) if (!teamIds.has(team.id)) results.set(team.id, 'gone');
-    for (const { id } of inSync) results.set(id, 'repaired');
-    open = confirmed;
-  }
+  if (drifts.length === 0) return results;
+  await Promise.all(
+    drifts.map(async (drift) => {
+      const isRefused = await repair(drift, options);
+      results.set(drift.team.id, isRefused ? 'refused' : 'failed');
+    }),
+  );
+  const teams = await readAgain(options.database.query, drifts);
+  const { inSync } = await confirmDrifts(teams, listed, options, signal);
+  const teamIds = new Set(teams.map(({ id }) => id));
+  for (const { team } of drifts) if (!teamIds.has(team.id)) results.set(team.id, 'gone');
+  for (const { id } of inSync) results.set(id, 'repaired');
   return results;
 }
 
@@ -158,12 +147,7 @@ async function confirmDrifts(
       confirmed.push(drift);
       continue;
     }
-    const now = await listCustomer(customerId, options, signal).catch((err: unknown) => {
-      // Stripe refuses the id, for example an empty one. The other teams are still compared.
-      if (!isRefusedByStripe(err)) throw err;
-      options.logger.warn({ customerId, err }, 'customer id refused by Stripe');
-      return null;
-    });
+    const now = await listCustomer(customerId, options, signal);
     if (now === null || now.unreadable > 0) unclear.add(id);
     else confirmed.push(...(await findDrifts([drift.team], now.subscriptions, options)));
   }
@@ -172,65 +156,38 @@ async function confirmDrifts(
   return { confirmed, inSync };
 }
 
-async function readAgain(
-  drifts: readonly Drift[],
-  { database }: Pick<ReconcileOptions, 'database'>,
-): Promise<LinkedTeam[]> {
+/** Those of the teams that still have their customer, as they are now. */
+async function readAgain(query: Query, drifts: readonly Drift[]): Promise<LinkedTeam[]> {
   const ids = new Set(drifts.map(({ team }) => team.id));
   const customerIds = drifts.map(({ team }) => team.customerId);
-  const teams = await readTeamsOf(database.query, customerIds);
+  const teams = await readTeamsOf(query, customerIds);
   return teams.filter(({ id }) => ids.has(id));
 }
 
 /**
- * Ingests what Stripe lists as snapshots, so that newer events win. A team that was changed by hand is
- * rebuilt from the log. Returns whether the database refused the plan.
+ * Ingests what Stripe lists as snapshots, so that newer events win. If that leaves a wrong plan in the row, something
+ * else has written it: the plan that follows from the events replaces it. Returns whether the database refused the plan.
  */
-async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
-  const { team, cause, toIngest } = drift;
-  const { database, ingest, planSelection, logger } = options;
+async function repair({ team, toIngest }: Drift, options: ReconcileOptions): Promise<boolean> {
+  const { id, customerId, plan } = team;
+  const { database, ingest, planSelection, operator = null, logger } = options;
   try {
-    if (cause === 'no subscription') await clear(drift, options);
-    else if (toIngest.length > 0) await ingest(toIngest.flatMap((one) => snapshotOf(one, options)));
-    else {
-      const wrong = { teamId: team.id, wrongPlan: team.plan };
-      const rebuilt = {
-        planSelection,
-        isDryRun: false,
-        ...wrong,
-        changedBy: changedByReconciliation(options),
-      };
-      for await (const _ of rebuild(database, rebuilt));
-    }
+    if (toIngest.length > 0) await ingest(toIngest.flatMap((one) => snapshotOf(one, options)));
+    await database.transaction(async (query) => {
+      const locked = await lockTeam(query, id, 'no key update');
+      if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
+      const grant = await readOpenGrant(query, id);
+      const writing = { planSelection, operator, isForced: true, cause: 'repair' } as const;
+      await writeCurrentPlan(query, locked, { before: grant, after: grant }, writing);
+    });
   } catch (err) {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
     if (!canOthersSucceed(err)) throw err;
-    logger.error({ teamId: team.id, err }, 'drift not repaired');
+    logger.error({ teamId: id, err }, 'drift not repaired');
     return !(err instanceof DatabaseBusy);
   }
   return false;
 }
-
-/** Clears a plan, unless the team has changed or an event of its customer has arrived meanwhile. */
-async function clear({ team }: Drift, options: ReconcileOptions): Promise<void> {
-  const { id, customerId, plan } = team;
-  await options.database.transaction(async (query) => {
-    const { teams } = await lockAvailableTeams(query, [customerId]);
-    const { decidingEvents } = await readSubscriptions(query, [customerId]);
-    const same = teams.filter((one) => one.id === id && isSamePlan(one.plan, plan));
-    if (decidingEvents.has(customerId)) return;
-    const shouldBe = planWithoutSubscription(grantOf(await readOpenGrants(query, same), id));
-    await writePlans(
-      query,
-      same.map((team) => ({ team, shouldBe, changedBy: changedByReconciliation(options) })),
-    );
-  });
-}
-
-const changedByReconciliation = ({ operator }: ReconcileOptions): ChangedBy => ({
-  cause: 'repair',
-  operator: operator ?? null,
-});
 
 /** Ingests the statuses that change no plan, and so are no drift. They count for the access. */
 async function ingestOtherStatuses(
@@ -276,15 +233,9 @@ export function snapshotOf(
 
 type FindOptions = Pick<ReconcileOptions, 'database' | 'nameOf' | 'now' | 'planSelection'>;
 
-type LockedComparison = { readonly drifts: readonly Drift[]; readonly locked: readonly Drift[] };
-
-/** Longer than a transaction of ours takes. */
-const LOCKED_PAUSE_MS = 500;
-
 /**
- * Compares teams with what Stripe lists for their customers. A team that differs is compared again under its
- * lock, because an event may have been processed between the reads. A locked team is being changed, so it is
- * compared once more a moment later, without its lock if necessary.
+ * Compares teams with what Stripe lists for their customers. A team that differs is read and compared again, together
+ * with its subscriptions at one moment, because an event may have been processed between the first reads.
  */
 export async function findDrifts(
   teams: readonly LinkedTeam[],
@@ -309,48 +260,12 @@ export async function findDrifts(
     });
   }
 
-  /** The drifts under the locks that are available, and the drifts of teams that can't be locked. */
-  async function compareLocked(some: readonly LinkedTeam[]): Promise<LockedComparison> {
-    const found = await compare(database.query, some);
-    if (found.length === 0) return { drifts: [], locked: [] };
-    try {
-      return await database.transaction((query) => compareUnderLock(query, found));
-    } catch (error) {
-      // Row level security, for example, hides one of them from updates.
-      if (!canOthersSucceed(error)) throw error;
-      if (found.length === 1) return { drifts: [], locked: found };
-      const alone: LockedComparison[] = [];
-      for (const { team } of found) alone.push(await compareLocked([team]));
-      return {
-        drifts: alone.flatMap(({ drifts }) => drifts),
-        locked: alone.flatMap(({ locked }) => locked),
-      };
-    }
-  }
-
-  async function compareUnderLock(
-    query: Query,
-    found: readonly Drift[],
-  ): Promise<LockedComparison> {
-    const foundIds = new Set(found.map(({ team }) => team.id));
-    const customerIds = found.map(({ team }) => team.customerId);
-    const { teams, lockedElsewhere: lockedCustomerIds } = await lockAvailableTeams(
-      query,
-      customerIds,
-    );
-    const drifts = await compare(
-      query,
-      teams.filter(({ id }) => foundIds.has(id)),
-    );
-    const locked = found.filter(({ team }) => lockedCustomerIds.has(team.customerId));
-    return { drifts, locked };
-  }
-
-  const { drifts, locked } = await compareLocked(teams);
-  if (locked.length === 0) return drifts;
-  await pause(LOCKED_PAUSE_MS);
-  const again = await compareLocked(await readAgain(locked, options));
-  return [...drifts, ...again.drifts, ...again.locked];
+  const found = await compare(database.query, teams);
+  if (found.length === 0) return [];
+  return await database.transaction(async (query) => {
+    await query('set transaction isolation level repeatable read');
+    return await compare(query, await readAgain(query, found));
+  });
 }
 
 function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {

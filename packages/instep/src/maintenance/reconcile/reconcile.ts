@@ -11,7 +11,7 @@ import {
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
-import { isRefusedByStripe, StripeApiFailed } from '../../stripe/api-failure.ts';
+import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import { storeAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
@@ -232,7 +232,7 @@ const unlistedTeams = (query: Query) =>
 
 /**
  * Compares a team with its customer's own list of subscriptions; `null` if Stripe does not know the customer. A team
- * with a issue was compared like this before.
+ * with an issue was compared like this before.
  */
 async function compareUnlisted(
   { id, customerId }: Pick<LinkedTeam, 'id' | 'customerId'>,
@@ -240,20 +240,14 @@ async function compareUnlisted(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Partial<Counts> | null> {
-  try {
-    const listed = await listCustomer(customerId, options, signal);
-    if (listed === null) return null;
-    const { subscriptions, unreadable } = listed;
-    if (compared.has(id)) return { unreadable };
-    const teams = await readTeamsOf(options.database.query, [customerId]);
-    const own = teams.filter((team) => team.id === id);
-    const { teams: _, ...found } = await reconcileTeams(own, subscriptions, options, signal);
-    return { ...found, unreadable, subscriptions: subscriptions.length };
-  } catch (error) {
-    // Stripe refuses the id, for example an empty one.
-    if (isRefusedByStripe(error)) return null;
-    throw error;
-  }
+  const listed = await listCustomer(customerId, options, signal);
+  if (listed === null) return null;
+  const { subscriptions, unreadable } = listed;
+  if (compared.has(id)) return { unreadable };
+  const teams = await readTeamsOf(options.database.query, [customerId]);
+  const own = teams.filter((team) => team.id === id);
+  const { teams: _, ...found } = await reconcileTeams(own, subscriptions, options, signal);
+  return { ...found, unreadable, subscriptions: subscriptions.length };
 }
 
 /** Reads the list of customers until every customer of a team is found. */
@@ -340,10 +334,9 @@ export function createComparison(services: ReconcileServices) {
       await reconcileCustomer(customerId, options, signal);
       return true;
     } catch (error) {
-      if (!(error instanceof ReconciliationFailed)) throw error;
-      if (error.code === 'STRIPE_KEY_FORBIDDEN') return false;
-      // Stripe refuses the id, for example an empty one.
-      if (isRefusedByStripe(error.cause)) return true;
+      const isForbidden =
+        error instanceof ReconciliationFailed && error.code === 'STRIPE_KEY_FORBIDDEN';
+      if (isForbidden) return false;
       throw error;
     }
   };
