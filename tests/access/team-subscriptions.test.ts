@@ -1,8 +1,4 @@
-import {
-  makeSnapshot,
-  parseListedSubscription,
-  toSubscriptionJson,
-} from 'instep/src/stripe/subscription-snapshot.ts';
+import { makeSnapshot, parseListedSubscription } from 'instep/src/stripe/subscription-snapshot.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -96,7 +92,7 @@ describe.each(postgresServers)('instep.team_subscriptions on $name', (server) =>
     const { object } = JSON.parse(eventBody({ customerId })).data;
     const listed = parseListedSubscription({ ...object, ...NEW }, 5_000);
     if (listed === null) throw new RangeError('the subscription could not be read');
-    const snapshot = makeSnapshot(toSubscriptionJson(listed), {
+    const snapshot = makeSnapshot(listed.object, {
       ...{
         createdSeconds: 5_000,
         seenKeys: null,

@@ -22,7 +22,7 @@ function listed(subscriptionId: string, status: string, more: Partial<ListedSubs
     planName: null,
     beganSeconds: 10,
     endedSeconds: status === 'canceled' ? 500 : null,
-    details: {},
+    object: {},
     asOfSeconds: AS_OF,
     ...more,
   };

@@ -15,8 +15,8 @@ export type ListedSubscription = {
   readonly beganSeconds: number | null;
   /** When it ended; `null` while it has not. */
   readonly endedSeconds: number | null;
-  /** Its period, price and quantity, as Stripe names them. No plan depends on them. */
-  readonly details: JsonObject;
+  /** What a snapshot of it stores: the members that we or the views read, as the newest API version has them. */
+  readonly object: JsonObject;
   /** The list includes everything that happened to it up to this time. */
   readonly asOfSeconds: number;
 };
@@ -36,54 +36,46 @@ export function parseListedSubscription(
   const text = JSON.stringify({ created: asOfSeconds, data: { object: listed } });
   const subscription = parseBody(text, 0)?.subscription;
   if (subscription === undefined || subscription.subscriptionId === null) return null;
+  const { customerId, subscriptionId, status, productId, planName } = subscription;
   const times = v.parse(timesShape, listed);
   // The time of a test clock can be years ahead. As the date of a snapshot, it would overrule all real events.
   const past = (time: number | null | undefined) =>
     time != null && time > asOfSeconds + MAX_AHEAD_SECONDS ? asOfSeconds : (time ?? null);
+  const beganSeconds = past(times.created);
+  const endedSeconds = past(times.ended_at);
+  const { item, ...details } = detailsOf(listed);
+  const plan = { product: productId && { id: productId, name: planName }, name: planName };
   return {
-    customerId: subscription.customerId,
-    subscriptionId: subscription.subscriptionId,
-    status: subscription.status,
-    productId: subscription.productId,
-    planName: subscription.planName,
-    beganSeconds: past(times.created),
-    endedSeconds: past(times.ended_at),
-    details: detailsOf(listed),
-    asOfSeconds,
+    ...{ customerId, subscriptionId, status, productId, planName },
+    ...{ beganSeconds, endedSeconds, asOfSeconds },
+    object: {
+      ...details,
+      id: subscriptionId,
+      object: 'subscription',
+      created: beganSeconds,
+      customer: customerId,
+      ended_at: endedSeconds,
+      items: { data: [{ ...item, plan }] },
+      status,
+    },
   };
 }
 
-/** The subscription as JSON, reduced to what a snapshot needs. */
-export function toSubscriptionJson(listed: ListedSubscription): Json {
-  const { subscriptionId, customerId, status, productId, planName, details } = listed;
-  const { item, price, ...members } = details;
-  const product = productId && { id: productId, name: planName };
-  const plan = { product, name: planName };
-  return {
-    ...members,
-    id: subscriptionId,
-    object: 'subscription',
-    created: listed.beganSeconds,
-    customer: customerId,
-    ended_at: listed.endedSeconds,
-    items: { data: [{ ...asObject(item), plan, price: price ?? null }] },
-    status,
-  };
-}
-
-/** The details that the views show, from any API version. */
-function detailsOf(listed: Json): JsonObject {
+/** The details that the views show, from any API version. No plan depends on them. */
+function detailsOf(listed: Json) {
   const subscription = asObject(listed) ?? {};
   const items = asObject(subscription.items)?.data;
   const item = asObject(isList(items) ? items[0] : null) ?? {};
   const price = asObject(item.price ?? item.plan ?? subscription.plan) ?? {};
-  const { id = null, currency = null, unit_amount: amount = price.amount ?? null } = price;
+  const { id = null, currency = null, unit_amount = price.amount ?? null } = price;
   return {
     ...pick(subscription, 'cancel_at', 'cancel_at_period_end', 'current_period_end', 'trial_end'),
     ...pick(subscription, 'currency', 'default_payment_method', 'default_source'),
     ...pick(subscription, 'pause_collection', 'quantity', 'trial_settings'),
-    item: pick(item, 'current_period_end', 'quantity'),
-    price: { id, currency, unit_amount: amount },
+    item: {
+      ...pick(item, 'current_period_end', 'quantity'),
+      price: { id, currency, unit_amount },
+    },
   };
 }
 

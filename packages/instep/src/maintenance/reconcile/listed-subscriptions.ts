@@ -1,4 +1,5 @@
 import type { ApplicationId } from '../../core/application.ts';
+import type { Json } from '../../core/json.ts';
 import { ENDED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { type Examined, examine, examineTeams } from '../../postgres/examine.ts';
@@ -25,36 +26,16 @@ export async function storeListed(
     name: 'store_listed',
     text: `
       insert into instep.listed_subscriptions
-             (customer_id, subscription_id, status, product_id, plan_name, began_at, ended_at,
-              details, as_of)
-      select customer_id, subscription_id, status, product_id, plan_name,
-             to_timestamp(began_seconds), to_timestamp(ended_seconds),
-             details, to_timestamp(as_of_seconds)
-        from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[],
-                    $7::bigint[], $8::json[], $9::bigint[])
-          as listed (customer_id, subscription_id, status, product_id, plan_name, began_seconds,
-                     ended_seconds, details, as_of_seconds)
+             (customer_id, subscription_id, status, details, as_of)
+      select customer_id, subscription_id, status, object, to_timestamp(as_of_seconds)
+        from unnest($1::text[], $2::text[], $3::text[], $4::json[], $5::bigint[])
+          as listed (customer_id, subscription_id, status, object, as_of_seconds)
           on conflict (customer_id, subscription_id) do update
-         set status     = excluded.status,
-             product_id = excluded.product_id,
-             plan_name  = excluded.plan_name,
-             began_at   = excluded.began_at,
-             ended_at   = excluded.ended_at,
-             details    = excluded.details,
-             as_of      = excluded.as_of
+         set status  = excluded.status,
+             details = excluded.details,
+             as_of   = excluded.as_of
       returning xmax = 0 as "isNew"`,
-    values: columnArrays(
-      listed,
-      'customerId',
-      'subscriptionId',
-      'status',
-      'productId',
-      'planName',
-      'beganSeconds',
-      'endedSeconds',
-      'details',
-      'asOfSeconds',
-    ),
+    values: columnArrays(listed, 'customerId', 'subscriptionId', 'status', 'object', 'asOfSeconds'),
   });
   return rows.filter(({ isNew }) => isNew).length;
 }
@@ -96,23 +77,19 @@ export async function readListed(
   query: Query,
   customerIds: readonly string[],
 ): Promise<ListedSubscription[]> {
-  return await query<ListedSubscription>({
+  const rows = await query<{ object: Json; asOfSeconds: number }>({
     name: 'read_listed',
     text: `
-      select customer_id as "customerId",
-             subscription_id as "subscriptionId",
-             status,
-             product_id as "productId",
-             plan_name as "planName",
-             extract(epoch from began_at)::bigint as "beganSeconds",
-             extract(epoch from ended_at)::bigint as "endedSeconds",
-             details,
+      select details as object,
              extract(epoch from as_of)::bigint as "asOfSeconds"
         from instep.listed_subscriptions
        where customer_id = any ($1::text[])
          and subscription_id <> ''`,
     values: [customerIds],
   });
+  return rows.flatMap(
+    ({ object, asOfSeconds }) => parseListedSubscription(object, asOfSeconds) ?? [],
+  );
 }
 
 /** How many teams or listed subscriptions one statement examines. */

@@ -18,11 +18,7 @@ import { recordApplicationChanges } from '../../postgres/statements/plan-changes
 import { readProductNames } from '../../postgres/statements/products.ts';
 import { readSubscriptions } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
-import {
-  type ListedSubscription,
-  makeSnapshot,
-  toSubscriptionJson,
-} from '../../stripe/subscription-snapshot.ts';
+import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import {
   type DatedSubscription,
   type Drift,
@@ -227,7 +223,7 @@ export function snapshotOf(
   { now, nonce }: Pick<ReconcileServices, 'now' | 'nonce'>,
 ): ReceivedEvent[] {
   const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs: now(), nonce };
-  const snapshot = makeSnapshot(toSubscriptionJson(listed), dated);
+  const snapshot = makeSnapshot(listed.object, dated);
   return snapshot === null ? [] : [{ ...snapshot, changeCause: 'repair' }];
 }
 
