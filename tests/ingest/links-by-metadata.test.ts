@@ -213,7 +213,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     const [teamId, foreignId] = [await newTeam(), await newTeam(store.newCustomer())];
     const event = {
       ...eventWith({ teamId: String(teamId) }, store.newCustomer()),
-      linkTo: foreignId,
+      linkToTeamId: foreignId,
     };
     expect(await openPipeline()([event])).toMatchObject([
       { outcome: 'stale', linkRefusal: 'team has another customer' },

@@ -45,7 +45,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Tie groups.
   bug('the tie groups beside an ambiguous one are not read', DECIDE, [
-    '      ...uncertainOf(events, stored.decidingEvents, decidingEvents),\n      ...needNeighborsForLatest,\n',
+    '      ...withUncertainOrder(events, stored.decidingEvents, decidingEvents),\n      ...needNeighborsForState,\n',
     '',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [
@@ -59,20 +59,20 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
 
   // Duplicates and parked events.
   bug('duplicates are applied again', DECIDE, [
-    "if (earlier !== undefined && earlier !== 'parked') return",
-    "if (earlier === 'unreadable') return",
+    "if (knownOutcome !== undefined && knownOutcome !== 'parked') {",
+    "if (knownOutcome === 'unreadable') {",
   ]),
   bug('the key of an event omits its content', 'stripe/event-key.ts', [
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds, data])',
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds])',
   ]),
   bug('parked events are lost', DECIDE, [
-    "if (earlier !== undefined && earlier !== 'parked') return",
-    'if (earlier !== undefined) return',
+    "if (knownOutcome !== undefined && knownOutcome !== 'parked') {",
+    'if (knownOutcome !== undefined) {',
   ]),
   bug('an event of a batch does not see those before it', DECIDE, [
-    'decidingEvents.set(customerId, step.decidingEvents);',
-    "if (step.outcome === 'stale') decidingEvents.set(customerId, step.decidingEvents);",
+    'decidingEvents.set(customerId, decision.decidingEvents);',
+    "if (decision.outcome === 'stale') decidingEvents.set(customerId, decision.decidingEvents);",
   ]),
   bug('an empty row is not filled', DECIDE, [
     'isSamePlan(plan, NO_PLAN) ||',
@@ -182,8 +182,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   // The ordering rule compensates for an event that counts twice.
   {
     ...bug('an event in two API versions is two events', 'ingest/recognize.ts', [
-      'one.apiVersion !== other.apiVersion',
-      'one.apiVersion === null',
+      'content.apiVersion !== known.apiVersion',
+      'content.apiVersion === null',
     ]),
     level: 'unit',
   },

@@ -51,7 +51,7 @@ import { SignatureVerifier } from './stripe/signature.ts';
 /** What an app can call, of every handler. */
 export type HandlerMethods = {
   /** Processes a webhook that another program received, such as the consumer of a queue. */
-  readonly ingest: IngestWebhook;
+  readonly ingestWebhook: IngestWebhook;
   /**
    * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
    * `maintenance: 'on-demand'`, call it on a schedule.
@@ -141,7 +141,7 @@ export type GrantAuthor = { readonly by?: string };
 export type Service = Instep & {
   readonly metrics: Exposition;
   readonly query: Query;
-  readonly ingestEvents: Ingest;
+  readonly ingest: Ingest;
   readonly databaseServer: DatabaseServer;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
@@ -320,11 +320,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
   return {
     handle,
     fetch: createFetchHandler(handle),
-    ingest: webhook.ingest,
+    ingestWebhook: webhook.ingestWebhook,
     runMaintenance: maintenance.runDue,
     metrics,
     query,
-    ingestEvents: ingest,
+    ingest,
     databaseServer: server,
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),

@@ -119,7 +119,7 @@ export class LazyService {
 
   /** Own members, so that a handler can have them. */
   readonly methods: HandlerMethods = {
-    ingest: async (...received) => (await this.#open()).ingest(...received),
+    ingestWebhook: async (...webhook) => (await this.#open()).ingestWebhook(...webhook),
     runMaintenance: async (budgetMs) => (await this.#open()).runMaintenance(budgetMs),
     completeCheckout: async (...checkout) => (await this.#open()).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await this.#open()).syncCustomer(customerId),

@@ -89,7 +89,7 @@ async function complete(
   const team = await requireTeam(services, teamId);
   await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
-    const linking = { linkTo: team.id, changeCause: 'snapshot' } as const;
+    const linking = { linkToTeamId: team.id, changeCause: 'snapshot' } as const;
     const [result] = await services.ingest(snapshots.map((one) => ({ ...one, ...linking })));
     if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
   }

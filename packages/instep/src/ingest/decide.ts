@@ -63,8 +63,8 @@ export type BatchDecision = {
   /** Only those that have changed, like the latest states. */
   readonly decidingEvents: readonly DecidingEvent[];
   readonly latestStates: readonly LatestState[];
-  /** The customers of whose subscriptions Stripe charges others than before, so that it possibly charges twice. */
-  readonly withOtherCharges: readonly string[];
+  /** The customers of whose subscriptions Stripe charges others than before. */
+  readonly possiblyDoubleBilled: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /**
    * The events whose order, or whose subscription's latest state, depends on the tie groups beside theirs. If those were
@@ -85,27 +85,27 @@ export function decide(
   const history = new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []));
   const decidingEvents = new Map(stored.decidingEvents);
   const latestStates = new Map(stored.latestStates);
-  const needNeighborsForLatest: SubscriptionState[] = [];
+  const needNeighborsForState: SubscriptionState[] = [];
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(event: ParsedEvent): EventDecision['outcome'] {
     const { customerId } = event.subscription;
-    const before = decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
-    const step = decideEvent(before, event, history, planSelection);
-    decidingEvents.set(customerId, step.decidingEvents);
-    if (step.outcome === 'applied') appliedCustomerIds.add(customerId);
-    updateLatest(event);
-    return step.outcome;
+    const known = decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
+    const decision = decideEvent(known, event, history, planSelection);
+    decidingEvents.set(customerId, decision.decidingEvents);
+    if (decision.outcome === 'applied') appliedCustomerIds.add(customerId);
+    updateLatestState(event);
+    return decision.outcome;
   }
 
-  function updateLatest(event: ParsedEvent): void {
+  function updateLatestState(event: ParsedEvent): void {
     const { customerId, subscriptionId } = event.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
-    const former = states.get(subscriptionId);
+    const known = states.get(subscriptionId);
     const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
-    const { state, needsNeighbors } = latestStateAfter(former, event, { history, deciding });
-    if (needsNeighbors) needNeighborsForLatest.push(event.subscription, state.subscription);
-    if (state === former) return;
+    const { state, needsNeighbors } = latestStateAfter(known, event, { history, deciding });
+    if (needsNeighbors) needNeighborsForState.push(event.subscription, state.subscription);
+    if (state === known) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
 
@@ -125,15 +125,17 @@ export function decide(
   }
 
   const results = events.map((event): IngestResult => {
-    const earlier = outcomes.get(event.key);
+    const knownOutcome = outcomes.get(event.key);
     if (event.kind === 'unreadable') {
       outcomes.set(event.key, 'unreadable');
-      return { outcome: earlier === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
+      return { outcome: knownOutcome === undefined ? 'unreadable' : 'duplicate', teamIds: [] };
     }
     const teamIds = teamIdsByCustomer.get(event.subscription.customerId) ?? [];
     if (event.kind === 'snapshot' && isOutdated(event)) return { outcome: 'stale', teamIds };
     // A parked event has changed nothing yet, so it is decided now.
-    if (earlier !== undefined && earlier !== 'parked') return { outcome: 'duplicate', teamIds };
+    if (knownOutcome !== undefined && knownOutcome !== 'parked') {
+      return { outcome: 'duplicate', teamIds };
+    }
     // This delivery can be in another API version, but what is logged stays, and must decide the same in a rebuild.
     const asLogged = logged.get(event.key) ?? event;
     history.add(asLogged);
@@ -159,27 +161,31 @@ export function decide(
         : results.map((result) => markApplicationPlans(result, withApplicationPlan)),
     outcomes,
     plans,
-    decidingEvents: [...decidingEvents].flatMap(([customerId, after]) =>
-      changedDecidingEvents(after, stored.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS),
+    decidingEvents: [...decidingEvents].flatMap(([customerId, ofCustomer]) =>
+      changedDecidingEvents(
+        ofCustomer,
+        stored.decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS,
+      ),
     ),
     latestStates: [...latestStates.values()].flatMap((states) =>
       [...states.values()].filter(({ object }) => object !== null),
     ),
-    withOtherCharges: [...latestStates].flatMap(([customerId, states]) =>
+    possiblyDoubleBilled: [...latestStates].flatMap(([customerId, states]) =>
       hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
     ),
     needNeighbors: [
-      ...uncertainOf(events, stored.decidingEvents, decidingEvents),
-      ...needNeighborsForLatest,
+      ...withUncertainOrder(events, stored.decidingEvents, decidingEvents),
+      ...needNeighborsForState,
     ],
   };
 }
 
-function hasOtherCharges(states: LatestStates, before = NO_LATEST_STATES): boolean {
-  if (states === before || states.size < 2) return false;
-  const isChargedIn = (one: LatestStates, id: string | null) =>
-    isCharged(one.get(id)?.subscription.status ?? '');
-  return [...states.keys()].some((id) => isChargedIn(states, id) !== isChargedIn(before, id));
+/** Whether Stripe charges for other subscriptions of a customer than before. */
+function hasOtherCharges(states: LatestStates, stored = NO_LATEST_STATES): boolean {
+  if (states === stored || states.size < 2) return false;
+  const isChargedIn = (customerStates: LatestStates, id: string | null) =>
+    isCharged(customerStates.get(id)?.subscription.status ?? '');
+  return [...states.keys()].some((id) => isChargedIn(states, id) !== isChargedIn(stored, id));
 }
 
 /** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */
@@ -213,22 +219,23 @@ function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]
  * tie group that now has another last event. That one possibly arrived after an undated event, whose key is outside the
  * group's, so that only the statement that reads the neighbors finds it.
  */
-function uncertainOf(
+function withUncertainOrder(
   events: readonly ReceivedEvent[],
-  before: StoredState['decidingEvents'],
-  after: StoredState['decidingEvents'],
+  stored: StoredState['decidingEvents'],
+  decided: StoredState['decidingEvents'],
 ): SubscriptionState[] {
   const uncertain = new Set<SubscriptionState>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;
-    const [former, state] = [before, after].map((one) => one.get(customerId)?.get(subscriptionId));
+    const before = stored.get(customerId)?.get(subscriptionId);
+    const after = decided.get(customerId)?.get(subscriptionId);
     const hasOtherLast =
-      former?.subscription.createdSeconds === state?.subscription.createdSeconds &&
-      !isSameState(former?.subscription ?? null, state?.subscription ?? null);
-    for (const one of [former, state]) {
-      if (one !== undefined && (one.order !== 'known' || hasOtherLast))
-        uncertain.add(one.subscription);
+      before?.subscription.createdSeconds === after?.subscription.createdSeconds &&
+      !isSameState(before?.subscription ?? null, after?.subscription ?? null);
+    for (const deciding of [before, after]) {
+      if (deciding !== undefined && (deciding.order !== 'known' || hasOtherLast))
+        uncertain.add(deciding.subscription);
     }
   }
   return [...uncertain];

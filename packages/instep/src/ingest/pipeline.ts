@@ -163,11 +163,11 @@ export class IngestPipeline {
 
   async #ingestOne(event: ReceivedEvent, startedAtMs: number): Promise<IngestResult> {
     try {
-      const first = this.#hasSlowCustomer(event) ? null : await this.#queues.ready.add(event);
-      const isStored = typeof first === 'object' && first !== null;
+      const attempt = this.#hasSlowCustomer(event) ? null : await this.#queues.ready.add(event);
+      const isStored = typeof attempt === 'object' && attempt !== null;
       const result = isStored
-        ? first
-        : await this.#ingestBehindReady(event, startedAtMs, first === 'timed out');
+        ? attempt
+        : await this.#ingestBehindReady(event, startedAtMs, attempt === 'timed out');
       this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
@@ -325,7 +325,7 @@ export class IngestPipeline {
     }
     if (result.linkRefusal !== undefined) {
       logger.warn(
-        { ...line, linkTo: event.linkTo, linkRefusal: result.linkRefusal },
+        { ...line, linkToTeamId: event.linkToTeamId, linkRefusal: result.linkRefusal },
         'team not linked',
       );
     } else if (outcome === 'parked') logger.error(line, 'team not found');
@@ -358,9 +358,9 @@ export class RefusedPlans {
       maxBatch: MAX_BATCH,
       maxQueued: MAX_REFUSED_PLANS,
       async run(refused) {
-        const newest = new Map(refused.map((one) => [one.teamId, one]));
+        const lastByTeam = new Map(refused.map((issue) => [issue.teamId, issue]));
         const customerIds = refused.map(({ customerId }) => customerId);
-        await storeIssues(query, customerIds, [...newest.values()], ['plan refused']);
+        await storeIssues(query, customerIds, [...lastByTeam.values()], ['plan refused']);
         await pause(REFUSED_PLANS_PAUSE_MS, { ref: false });
         return refused.map(() => undefined);
       },

@@ -44,7 +44,7 @@ type Transaction = { query: Query; atCommit: AtCommit };
 type ProcessOptions = {
   planSelection: PlanSelection;
   namesWritten: NamesWritten;
-  /** The key of a subscription's metadata by which a customer without a team is linked; `null`: by none. */
+  /** The key of a subscription's metadata that names the team of a customer without one; `null`: none does. */
   linkByMetadata?: string | null;
 };
 
@@ -65,7 +65,7 @@ export type ProcessedBatch = {
 };
 
 type Stored = {
-  log: readonly Row[];
+  log: readonly LoggedRow[];
   subscriptions: StoredSubscriptions;
 };
 
@@ -85,41 +85,44 @@ export async function processBatch(
 ): Promise<ProcessedBatch> {
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
-  const refusedLinks = await linkTeams(query, events);
+  const refusedLinks = await linkTeamsOfCheckouts(query, events);
   const [available, storedBefore] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
   const linkable = events.filter((event) => !refusedLinks.has(event));
-  const linked = await linkByMetadata(query, linkable, available, options);
+  const linked = await linkTeamsInMetadata(query, linkable, available, options);
   const teams = [...available.teams, ...linked.teams];
   const lockedElsewhere = new Set([...available.lockedElsewhere, ...linked.lockedElsewhere]);
   // Another transaction can have linked the same customers, and committed, since the state was read.
   const stored =
     linked.teams.length === 0 ? storedBefore : await readStored(query, events, customerIds);
-  const undecided = events.map((event): IngestResult | 'locked' | null => {
+  const withoutDecision = events.map((event): IngestResult | 'locked' | null => {
     const refusal = refusedLinks.get(event);
     if (refusal === 'locked') return 'locked';
     if (refusal !== undefined) return { outcome: 'stale', teamIds: [], linkRefusal: refusal };
     if (event.kind === 'unreadable') return null;
     return lockedElsewhere.has(event.subscription.customerId) ? 'locked' : null;
   });
-  const received = events.filter((_, index) => undecided[index] === null);
+  const received = events.filter((_, index) => withoutDecision[index] === null);
   const { decision, writes } = await decideAndWrite(teams, stored, transaction, received, options);
-  const decided = decision.results.values();
-  const results = undecided.map((result) => result ?? decided.next().value ?? 'locked');
+  const results: (IngestResult | 'locked')[] = [...decision.results];
+  for (const [index, result] of withoutDecision.entries()) {
+    if (result !== null) results.splice(index, 0, result);
+  }
   return { results, writes, linked: linked.teams };
 }
 
-/** The events whose team could not be linked, with the reason. */
-async function linkTeams(
+/** Links the teams of checkouts. Returns the events whose team could not be linked, with the reason. */
+async function linkTeamsOfCheckouts(
   query: Query,
   events: readonly ReceivedEvent[],
 ): Promise<ReadonlyMap<ReceivedEvent, LinkRefusal | 'locked'>> {
   const refusedLinks = new Map<ReceivedEvent, LinkRefusal | 'locked'>();
   for (const event of events) {
-    if (event.linkTo === undefined || event.kind === 'unreadable') continue;
-    const result = await linkAvailableTeam(query, event.linkTo, event.subscription.customerId);
+    const { linkToTeamId } = event;
+    if (linkToTeamId === undefined || event.kind === 'unreadable') continue;
+    const result = await linkAvailableTeam(query, linkToTeamId, event.subscription.customerId);
     if (result !== 'linked') refusedLinks.set(event, result);
   }
   return refusedLinks;
@@ -129,7 +132,7 @@ async function linkTeams(
  * Links customers without a team to the teams that the metadata of their subscriptions names, if those have no
  * customer, and locks them. Where that is not possible, the event waits for a team as without the setting.
  */
-async function linkByMetadata(
+async function linkTeamsInMetadata(
   query: Query,
   events: readonly ReceivedEvent[],
   available: AvailableTeams,
@@ -137,7 +140,7 @@ async function linkByMetadata(
 ): Promise<AvailableTeams> {
   if (!key) return { teams: [], lockedElsewhere: new Set() };
   const known = new Set(available.teams.map(({ customerId }) => customerId));
-  const namedTeams = [...teamsNamedIn(events, key)].filter(
+  const namedTeams = [...teamsInMetadata(events, key)].filter(
     ([customerId]) => !known.has(customerId) && !available.lockedElsewhere.has(customerId),
   );
   const linked: string[] = [];
@@ -159,11 +162,14 @@ async function linkByMetadata(
  * The team that each customer's newest event names, the newest first: of two customers that name one team, that one
  * gets it. Only an event that grants a plan counts, so that an ended subscription never takes the team of a later one.
  */
-function teamsNamedIn(events: readonly ReceivedEvent[], key: string): ReadonlyMap<string, string> {
+function teamsInMetadata(
+  events: readonly ReceivedEvent[],
+  key: string,
+): ReadonlyMap<string, string> {
   const granting = events
     .flatMap((event) => (event.kind === 'unreadable' ? [] : event))
     .filter(({ subscription }) => effectOf(subscription.status) === 'grants')
-    .sort((one, other) => other.subscription.createdSeconds - one.subscription.createdSeconds);
+    .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
   const namedTeams = new Map<string, string>();
   for (const { subscription, object } of granting) {
     const teamId = teamNamedIn(object, key);
@@ -196,23 +202,23 @@ async function decideAndWrite(
   { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
-  const { events, copies, grants, decidingEvents, latestStates } = decision;
+  const { events, copies, grants } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
   const plans = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(plans);
   const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (copies.size > 0) {
-    const heldCustomerIds = teams.map(({ customerId }) => customerId);
-    atCommit(deleteParkedCopies(query, copies, heldCustomerIds));
+    const lockedCustomerIds = teams.map(({ customerId }) => customerId);
+    atCommit(deleteParkedCopies(query, copies, lockedCustomerIds));
   }
-  if (decidingEvents.length > 0 || latestStates.length > 0) {
-    const named = <One extends { subscription: SubscriptionState }>(some: readonly One[]) =>
-      namesWritten === 'nowhere' ? some.map(withoutPlanName) : some;
-    atCommit(writeSubscriptions(query, named(decidingEvents), named(latestStates)));
+  if (decision.decidingEvents.length > 0 || decision.latestStates.length > 0) {
+    const { decidingEvents, latestStates } =
+      namesWritten === 'nowhere' ? withoutPlanNames(decision) : decision;
+    atCommit(writeSubscriptions(query, decidingEvents, latestStates));
   }
-  if (decision.withOtherCharges.length > 0) {
-    atCommit(storeDoubleBilled(query, decision.withOtherCharges));
+  if (decision.possiblyDoubleBilled.length > 0) {
+    atCommit(storeDoubleBilled(query, decision.possiblyDoubleBilled));
   }
   if (writes.length > 0) {
     atCommit(writePlans(query, namesWritten === 'everywhere' ? writes : writes.map(withoutName)));
@@ -229,7 +235,7 @@ async function decideWithEvidence(
   received: readonly ReceivedEvent[],
   planSelection: PlanSelection,
 ) {
-  function decideWith(rows: readonly Row[], grants = NO_GRANTS) {
+  function decideWith(rows: readonly LoggedRow[], grants = NO_GRANTS) {
     const copies = findParkedCopies(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !copies.has(key));
@@ -237,7 +243,7 @@ async function decideWithEvidence(
     return { copies, events, grants, ...decide(events, stored, planSelection) };
   }
 
-  let rows: readonly Row[] = log;
+  let rows: readonly LoggedRow[] = log;
   let decision = decideWith(rows);
   const { needNeighbors } = decision;
   if (needNeighbors.length > 0) {
@@ -254,13 +260,13 @@ async function decideWithEvidence(
   return grants.size > 0 ? decideWith(rows, grants) : decision;
 }
 
-function byPosition(one: LoggedEvent, other: LoggedEvent): number {
-  return one.position - other.position;
+function byPosition(a: LoggedEvent, b: LoggedEvent): number {
+  return a.position - b.position;
 }
 
-type Row = LoggedEvent & ParsedRow;
+type LoggedRow = LoggedEvent & ParsedRow;
 
-function parse(row: LoggedEvent): Row {
+function parse(row: LoggedEvent): LoggedRow {
   return { ...row, parsed: parseLogged(row) };
 }
 
@@ -279,10 +285,20 @@ async function withStoredNames(query: Query, plans: Plans): Promise<Plans> {
   return new Map([...plans].map(([teamId, plan]) => [teamId, { ...plan, planName: nameOf(plan) }]));
 }
 
-const withoutPlanName = <One extends { subscription: SubscriptionState }>(one: One): One => ({
-  ...one,
-  subscription: { ...one.subscription, planName: null },
-});
+function withoutPlanNames({ decidingEvents, latestStates }: BatchDecision) {
+  const withoutPlanName = (subscription: SubscriptionState) => ({
+    ...subscription,
+    planName: null,
+  });
+  return {
+    decidingEvents: decidingEvents.map(({ subscription, order }) => {
+      return { subscription: withoutPlanName(subscription), order };
+    }),
+    latestStates: latestStates.map(({ subscription, ...state }) => {
+      return { subscription: withoutPlanName(subscription), ...state };
+    }),
+  };
+}
 
 function writesOf(
   teams: readonly LinkedTeam[],
@@ -336,7 +352,7 @@ function productsWithoutName(plans: Plans): string[] {
 function logEntries(
   events: readonly ReceivedEvent[],
   outcomes: ReadonlyMap<string, LogEntry['outcome']>,
-  rows: readonly Row[],
+  rows: readonly LoggedRow[],
 ): LogEntry[] {
   const parked = new Map(
     rows.filter(({ outcome }) => outcome === 'parked').map((event) => [event.key, event]),
@@ -346,25 +362,22 @@ function logEntries(
     const outcome = outcomes.get(event.key);
     if (outcome === undefined) continue;
     const entry = logEntry(event, outcome, parked.get(event.key));
-    const former = entries.get(event.key);
-    entries.set(event.key, former === undefined ? entry : deliveredAgain(former, entry));
+    const first = entries.get(event.key);
+    const deliveries = (first?.deliveries ?? 0) + entry.deliveries;
+    entries.set(event.key, first === undefined ? entry : { ...first, deliveries });
   }
   return [...entries.values()];
-}
-
-function deliveredAgain(entry: LogEntry, { deliveries }: LogEntry): LogEntry {
-  return { ...entry, deliveries: entry.deliveries + deliveries };
 }
 
 function logEntry(
   event: ReceivedEvent,
   outcome: LogEntry['outcome'],
-  parked: Row | undefined,
+  parked: LoggedRow | undefined,
 ): LogEntry {
   const { key, eventId, type, body } = event;
   const { receivedAtMs } = parked ?? event;
-  const received = event.kind === 'unreadable' ? null : event.subscription;
-  const subscription = parked?.parsed?.subscription ?? received;
+  const subscription =
+    parked?.parsed?.subscription ?? (event.kind === 'unreadable' ? null : event.subscription);
   return {
     position: parked?.position ?? null,
     key,

@@ -14,8 +14,11 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
    * replayed event or a snapshot. Only `delivery` counts as a delivery.
    */
   readonly source: 'delivery' | 'log' | 'list';
-  /** The team to link to the event's customer, in the transaction of the event, if neither has another one. */
-  readonly linkTo?: ApplicationId;
+  /**
+   * The id of the team of a completed checkout. It is linked to the event's customer in the transaction of the event, if
+   * neither has another one.
+   */
+  readonly linkToTeamId?: ApplicationId;
   /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
   readonly changeCause?: PlanChangeCause;
   /** The name of the operator who processes it. */
@@ -30,6 +33,6 @@ export type IngestResult = {
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
   readonly teamIdsWithApplicationPlan?: readonly ApplicationId[];
-  /** Why `linkTo` was not linked. The event has then changed nothing, and is not in the log. */
+  /** Why `linkToTeamId` was not linked. The event has then changed nothing, and is not in the log. */
   readonly linkRefusal?: LinkRefusal;
 };

@@ -23,7 +23,7 @@ export function recognize<Event extends ReceivedEvent>(
   logged: readonly ComparedEvent[],
 ): readonly Event[] {
   const keyOf = createKeyLookup();
-  for (const one of decidedFirst(logged)) keyOf(one);
+  for (const event of decidedFirst(logged)) keyOf(event);
   return events.map((event) => {
     const key = keyOf(event);
     return key === event.key ? event : { ...event, key };
@@ -37,16 +37,16 @@ export function recognize<Event extends ReceivedEvent>(
 export function findParkedCopies(logged: readonly LoggedEvent[]): ReadonlyMap<string, string> {
   const keyOf = createKeyLookup();
   const copies = new Map<string, string>();
-  for (const one of decidedFirst(logged)) {
-    const key = keyOf(one);
-    if (isParked(one) && key !== one.key) copies.set(one.key, key);
+  for (const event of decidedFirst(logged)) {
+    const key = keyOf(event);
+    if (isParked(event) && key !== event.key) copies.set(event.key, key);
   }
   return copies;
 }
 
 /** An event that was decided comes first, then the first parked one. */
 function decidedFirst<Event extends ComparedEvent>(logged: readonly Event[]): readonly Event[] {
-  return [...logged.filter((one) => !isParked(one)), ...logged.filter(isParked)];
+  return [...logged.filter((event) => !isParked(event)), ...logged.filter(isParked)];
 }
 
 function isParked({ outcome }: ComparedEvent): boolean {
@@ -69,19 +69,21 @@ function createKeyLookup(): (event: ComparedEvent) => string {
   function isSame(event: ComparedEvent, earlier: ComparedEvent): boolean {
     // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
-    const [one, other] = [readOnce(event), readOnce(earlier)];
-    if (one === undefined || other === undefined) return false;
-    if (one.type !== other.type) return false;
-    return one.apiVersion !== other.apiVersion || one.data === other.data;
+    const content = readOnce(event);
+    const known = readOnce(earlier);
+    if (content === undefined || known === undefined) return false;
+    if (content.type !== known.type) return false;
+    return content.apiVersion !== known.apiVersion || content.data === known.data;
   }
 
   return (event) => {
     const known = keys.get(event.key);
     if (known !== undefined) return known;
-    const name = idInTieGroup(event);
-    const earlier = withSameId.get(name) ?? [];
-    const same = event.eventId === null ? undefined : earlier.find((one) => isSame(event, one));
-    if (same === undefined) withSameId.set(name, [...earlier, event]);
+    const id = idInTieGroup(event);
+    const candidates = withSameId.get(id) ?? [];
+    const same =
+      event.eventId === null ? undefined : candidates.find((earlier) => isSame(event, earlier));
+    if (same === undefined) withSameId.set(id, [...candidates, event]);
     const key = same?.key ?? event.key;
     keys.set(event.key, key);
     return key;
@@ -119,5 +121,5 @@ function contentOf(body: Uint8Array): Content {
 /** For `JSON.stringify`. */
 function inOrder(_name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)));
 }

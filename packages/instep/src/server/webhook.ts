@@ -77,7 +77,7 @@ export class WebhookEndpoint {
     return RECEIVED;
   }
 
-  readonly ingest: IngestWebhook = async (rawBody, signature, { receivedAt } = {}) => {
+  readonly ingestWebhook: IngestWebhook = async (rawBody, signature, { receivedAt } = {}) => {
     const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
     const receivedAtMs = receivedAt?.getTime() ?? this.#options.now();
     try {

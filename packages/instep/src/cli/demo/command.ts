@@ -92,7 +92,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     }
     const activity = {
       query: instep.query,
-      ingest: instep.ingestEvents,
+      ingest: instep.ingest,
       subscriptions,
       suffix: team.suffix,
       startMs: Date.now(),
