@@ -64,7 +64,7 @@ test(`pages of ${SEEDED} events stay correct while events arrive`, timeout, asyn
     seen.push(...(await idsOn(page)));
     await instep.happen({ eventId: `evt_meanwhile_${count}`, customerId: 'cus_meanwhile' });
     await page.getByRole('link', { name: 'Next' }).click();
-    await page.waitForURL(/before=/);
+    await page.waitForURL(/after=/);
   }
   const newest = Array.from({ length: seen.length }, (_, index) => `evt_seeded_${SEEDED - index}`);
   expect(seen).toEqual(newest);

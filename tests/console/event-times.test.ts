@@ -108,7 +108,7 @@ test('a page has as many events as chosen', async () => {
   const { html } = await pages.get('/events?size=100');
   expect(idsIn(html)).toHaveLength(100);
   expect(html).toMatch(/<option value="100" selected/);
-  expect(linkIn(html, 'Next')).toMatch(/^\/events\?size=100&before=\d+$/);
+  expect(linkIn(html, 'Next')).toMatch(/^\/events\?size=100&after=\d+$/);
   expect(idsIn((await pages.get('/events?size=100000')).html)).toHaveLength(50);
 });
 

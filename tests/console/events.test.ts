@@ -209,7 +209,7 @@ test('a slow search stops in time, says how far it got, and continues on the nex
     expect(first.html).not.toContain('hx-trigger="load');
     const nothing = await pages.get('/events?type=instep.subscription_snapshot');
     const next = linkIn(nothing.html, 'Next');
-    expect(next).toMatch(/before=\d+/);
+    expect(next).toMatch(/after=\d+/);
     expect(nothing.html.replaceAll('&amp;', '&')).toContain(`hx-get="${next}" hx-trigger="load`);
     const found = await readAll('/events?outcome=stale');
     expect(found).toEqual(stale.map(({ position }) => position));

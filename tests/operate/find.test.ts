@@ -54,9 +54,9 @@ test.each([
 
 test('finds teams page by page, and exports all of them', async () => {
   const first = await findTeams(context).page({ limit: 1 });
-  expect(first).toMatchObject({ teams: [{ id: acme }], after: acme, before: null });
-  const second = await findTeams(context).page({ limit: 1, start: { side: 'after', id: acme } });
-  expect(second).toMatchObject({ teams: [{ id: other }], after: null });
+  expect(first).toMatchObject({ teams: [{ id: acme }], next: acme, previous: null });
+  const second = await findTeams(context).page({ limit: 1, start: { side: 'after', key: acme } });
+  expect(second).toMatchObject({ teams: [{ id: other }], next: null });
   expect((await collect(findTeams(context).all())).map(({ id }) => id)).toEqual([acme, other]);
 });
 
@@ -88,9 +88,9 @@ test('finds events by id or position, and explains them', async () => {
 });
 
 test('reads events newest first, and exports them in either order', async () => {
-  const { events, before } = await findEvents(context).page({ limit: 1 });
+  const { events, next } = await findEvents(context).page({ limit: 1 });
   expect(events).toMatchObject([{ eventId: 'evt_2' }]);
-  expect(before).toBe(events[0]?.position);
+  expect(next).toBe(events[0]?.position);
   const oldestFirst = await collect(findEvents(context, {}, 'oldest first').all());
   expect(oldestFirst.map(({ eventId }) => eventId)).toEqual(['evt_1', 'evt_2']);
 });

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import {
+  type ApplicationId,
   countDue,
   findTeams,
   openContext,
   type PageOfTeams,
-  type TeamsStart,
+  type PageStart,
 } from 'instep/operate';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
@@ -91,20 +92,20 @@ test('every team that is due is listed once, in the order of the due payments, p
       due.sort((one, other) => sign * (one.day - other.day || one.id - other.id));
       const expected = due.map(({ id }) => id);
       const listed: unknown[] = [];
-      let start: TeamsStart | null = null;
+      let start: PageStart<ApplicationId> | null = null;
       const found = findTeams(context, filter, order);
       for (;;) {
         const page: PageOfTeams = await found.page({ start, limit });
         if (start !== null && page.teams.length > 0) {
-          const before = { side: 'before', id: page.teams[0]?.id ?? '' } as const;
+          const before = { side: 'before', key: page.teams[0]?.id ?? '' } as const;
           const back = await found.page({ start: before, limit });
           expect(back.teams.map(({ id }) => id)).toEqual(
             expected.slice(Math.max(0, listed.length - limit)).slice(0, limit),
           );
         }
         listed.push(...page.teams.map(({ id }) => id));
-        if (page.after === null) break;
-        start = { side: 'after', id: page.after };
+        if (page.next === null) break;
+        start = { side: 'after', key: page.next };
       }
       expect(listed).toEqual(expected);
       const named = await collect(findTeams(context, filter, { sort: 'name', isDescending }).all());

@@ -1,3 +1,6 @@
+import type { Child } from 'hono/jsx';
+import type { PageEnds, PageStart } from 'instep/operate';
+
 type Link = { readonly href: string; readonly text: string };
 
 /** A link is left out if there is no such page. */
@@ -27,11 +30,53 @@ export function Pager({ first, previous, next }: PagerProps) {
   );
 }
 
+/** Where a page of a list starts, by its address; `null`: at the beginning. */
+export function readStart<Key>(read: (parameter: string) => Key | null): PageStart<Key> | null {
+  for (const side of ['after', 'before'] as const) {
+    const key = read(side);
+    if (key !== null) return { side, key };
+  }
+  return null;
+}
+
+type ListEndProps<Key> = PageEnds<Key> & {
+  readonly start: PageStart<Key> | null;
+  readonly isEmpty: boolean;
+  /** The address of a page; without a start, of the first one. */
+  readonly urlOf: (start: Readonly<Partial<Record<PageStart<Key>['side'], Key>>>) => string;
+  /** The name of the first page. */
+  readonly first: string;
+  /** What a search has covered that ran out of time. */
+  readonly searched: Child;
+};
+
+/** The end of a page of a list: how far a search got, and links to other pages. */
+export function ListEnd<Key extends number | string>(props: ListEndProps<Key>) {
+  const { next, previous, searchedTo, start, isEmpty, urlOf, first, searched } = props;
+  return (
+    <>
+      {searchedTo !== null && (
+        <p
+          class="quiet"
+          {...(isEmpty && autoLoad(urlOf({ [start?.side ?? 'after']: searchedTo })))}
+        >
+          {searched}
+        </p>
+      )}
+      <Pager
+        first={previous !== null && { href: urlOf({}), text: first }}
+        previous={previous !== null && { href: urlOf({ before: previous }), text: 'Previous' }}
+        next={next !== null && { href: urlOf({ after: next }), text: 'Next' }}
+      />
+    </>
+  );
+}
+
 /**
  * Attributes that immediately replace the page's `#results` with those of the next page, so that a search
  * that has found nothing yet continues by itself.
  */
-export function autoLoad(nextPageUrl: string) {
+function autoLoad(nextPageUrl: string) {
   return {
     'hx-get': nextPageUrl,
     'hx-trigger': 'load delay:50ms',

@@ -12,7 +12,7 @@ import {
 import { outcomeText } from '../components/badges.tsx';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
-import { autoLoad, Pager } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
@@ -65,15 +65,13 @@ export function eventPages(options: OperateContext): Hono {
       rows: (reading) => findEvents(reading, filter).all(),
     });
     if (file !== null) return file;
-    const before = queryNumber(req.query('before'));
-    const after = queryNumber(req.query('after'));
+    const start = readStart((name) => queryNumber(req.query(name)));
     // Before the page is read: an event that arrives in between is reported twice, never lost.
     const { events } = await findEvents(options).page({ limit: 1 });
     const newest = events[0]?.position ?? 0;
-    const isFirst = before === null && after === null;
-    const baseline = isFirst ? await readBaseline(options, filter, newest) : null;
+    const baseline = start === null ? await readBaseline(options, filter, newest) : null;
     const limit = pageSize(fields);
-    const page = await findEvents(options, filter).page({ before, after, limit });
+    const page = await findEvents(options, filter).page({ start, limit });
     return render(
       <Page title="Events" area="Events">
         {form}
@@ -85,13 +83,16 @@ export function eventPages(options: OperateContext): Hono {
               <EventTable events={page.events} />
             </>
           )}
-          <PageEnd
-            fields={fields}
-            page={page}
-            isLogEmpty={newest === 0}
-            isForward={after !== null}
+          {page.events.length === 0 && page.searchedTo === null && (
+            <NothingFound isLogEmpty={newest === 0} />
+          )}
+          <ListEnd
+            {...{ ...page, start }}
+            isEmpty={page.events.length === 0}
+            urlOf={(from) => filterUrl('/events', fields, from)}
+            first="Newest"
+            searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
           />
-          <EventPager fields={fields} page={page} />
         </div>
       </Page>,
     );
@@ -196,25 +197,8 @@ function Chips({ fields, filter }: Pick<FilterFormProps, 'fields' | 'filter'>) {
   );
 }
 
-type PageEndProps = { readonly fields: FilterFields; readonly page: PageOfEvents };
-
-type Whole = { readonly isLogEmpty: boolean; readonly isForward: boolean };
-
-/** The end of a page that is not full: whether there can be more events. */
-function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) {
+function NothingFound({ isLogEmpty }: { readonly isLogEmpty: boolean }) {
   if (isLogEmpty) return <NoEvents />;
-  const { events, before, after, searchedToMs } = page;
-  const isEmpty = events.length === 0;
-  if (searchedToMs !== null) {
-    const rest = isForward ? { after: after ?? 0 } : { before: before ?? 0 };
-    return (
-      <p class="quiet" {...(isEmpty && autoLoad(filterUrl('/events', fields, rest)))}>
-        Searched everything received {isForward ? 'until' : 'since'} <Time ms={searchedToMs} />.
-        There may be {isForward ? 'newer' : 'older'} events.
-      </p>
-    );
-  }
-  if (!isEmpty) return null;
   return (
     <Notice kind="empty" title="No event found">
       Remove a filter, or choose another time. <a href="/events">Show all events</a>
@@ -222,17 +206,14 @@ function PageEnd({ fields, page, isLogEmpty, isForward }: PageEndProps & Whole) 
   );
 }
 
-function EventPager({ fields, page: { before, after } }: PageEndProps) {
-  const linkTo = (text: string, start: Readonly<Record<string, number>>) => ({
-    href: filterUrl('/events', fields, start),
-    text,
-  });
+type SearchedProps = Pick<PageOfEvents, 'searchedToMs'> & { readonly isBackwards: boolean };
+
+function Searched({ searchedToMs, isBackwards }: SearchedProps) {
   return (
-    <Pager
-      first={after !== null && linkTo('Newest', {})}
-      previous={after !== null && linkTo('Previous', { after })}
-      next={before !== null && linkTo('Next', { before })}
-    />
+    <>
+      Searched everything received {isBackwards ? 'until' : 'since'} <Time ms={searchedToMs ?? 0} />
+      . There may be {isBackwards ? 'newer' : 'older'} events.
+    </>
   );
 }
 

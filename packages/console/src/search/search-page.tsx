@@ -194,9 +194,9 @@ function openOnly(found: Exclude<Found, { url: string }>, hits: readonly NamedTe
 /** The only event whose id begins like this; otherwise the list of events, which continues a long search. */
 async function findEvent(context: OperateContext, eventId: string): Promise<string> {
   const found = findEvents(context, { eventIdPrefix: eventId });
-  const { events, searchedToMs } = await found.page({ limit: 2 });
+  const { events, searchedTo } = await found.page({ limit: 2 });
   const [event, ...others] = events;
-  const isWhole = event?.eventId === eventId || searchedToMs === null;
+  const isWhole = event?.eventId === eventId || searchedTo === null;
   const isOnly = event !== undefined && others.length === 0 && isWhole;
   return isOnly ? eventUrl(event.position) : filterUrl('/events', { event: eventId });
 }

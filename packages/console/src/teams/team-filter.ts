@@ -1,11 +1,5 @@
 import type { Context } from 'hono';
-import {
-  TEAM_ISSUES,
-  type TeamFilter,
-  type TeamOrder,
-  type TeamSort,
-  type TeamsStart,
-} from 'instep/operate';
+import { TEAM_ISSUES, type TeamFilter, type TeamOrder, type TeamSort } from 'instep/operate';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 
 /** The filters of the list; a team must have one of the values of each. */
@@ -26,15 +20,6 @@ export function readTeamFields({ req }: Context): TeamFields {
   });
   const filters = Object.fromEntries(read) as Record<TeamFilterName, string[]>;
   return { search: queryText(req.query('search')), ...filters, sort: queryText(req.query('sort')) };
-}
-
-/** Where the page begins; `null`: at the first team. */
-export function readStart(parameter: (name: string) => unknown): TeamsStart | null {
-  for (const side of ['after', 'before'] as const) {
-    const id = queryText(parameter(side));
-    if (id !== '') return { side, id };
-  }
-  return null;
 }
 
 /** The address of the list with these fields. */

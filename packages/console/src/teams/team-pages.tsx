@@ -1,24 +1,24 @@
 import { Hono } from 'hono';
 import {
+  type ApplicationId,
   countDue,
   countText,
   findTeams,
   type NamedTeam,
   type OperateContext,
-  type PageOfTeams,
+  type PageStart,
   readTeamCounts,
   type TeamSort,
-  type TeamsStart,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
-import { autoLoad, Pager } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
+import { queryText } from '../query-parameters.ts';
 import { FilterLinks, groupsMatching } from './filter-links.tsx';
 import {
-  readStart,
   readTeamFields,
   SORTS,
   type TeamFields,
@@ -47,7 +47,7 @@ export function teamPages(options: OperateContext): Hono {
   const app = new Hono();
   app.get('/', async (context) => {
     const { req, render } = context;
-    const start = readStart((name) => req.query(name));
+    const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
     const counts = await readTeamCounts(options);
     const given = readTeamFields(context);
     if (given.search.includes('@')) {
@@ -85,7 +85,16 @@ export function teamPages(options: OperateContext): Hono {
               <TeamTable teams={page.teams} sorted={{ fields, order, sorts }} />
             </>
           )}
-          <PageEnd page={page} fields={fields} start={start} />
+          {page.teams.length === 0 && page.searchedTo === null && (
+            <NoTeams {...{ fields, start }} />
+          )}
+          <ListEnd
+            {...{ ...page, start }}
+            isEmpty={page.teams.length === 0}
+            urlOf={(from) => teamsUrl(fields, from)}
+            first="First"
+            searched={`Searched all teams up to id ${page.searchedTo}. There may be more.`}
+          />
         </div>
       </Page>,
     );
@@ -128,41 +137,12 @@ function SearchForm({ fields }: { readonly fields: TeamFields }) {
   );
 }
 
-type PageEndProps = {
-  readonly page: PageOfTeams;
+type NoTeamsProps = {
   readonly fields: TeamFields;
-  readonly start: TeamsStart | null;
+  readonly start: PageStart<ApplicationId> | null;
 };
 
-/** The end of a page of teams: whether there are more, and links to them. */
-function PageEnd({ page, fields, start }: PageEndProps) {
-  const { teams, after, before, searchedTo } = page;
-  if (teams.length === 0 && searchedTo === null) return <NoTeams {...{ fields, start }} />;
-  const side = start?.side === 'before' ? 'before' : 'after';
-  const linkTo = (text: string, others: Readonly<Record<string, string | number>> = {}) => ({
-    href: teamsUrl(fields, others),
-    text,
-  });
-  return (
-    <>
-      {searchedTo !== null && (
-        <p
-          class="quiet"
-          {...(teams.length === 0 && autoLoad(teamsUrl(fields, { [side]: searchedTo })))}
-        >
-          Searched all teams up to id {searchedTo}. There may be more.
-        </p>
-      )}
-      <Pager
-        first={before !== null && linkTo('First')}
-        previous={before !== null && linkTo('Previous', { before })}
-        next={after !== null && linkTo('Next', { after })}
-      />
-    </>
-  );
-}
-
-function NoTeams({ fields, start }: Omit<PageEndProps, 'page'>) {
+function NoTeams({ fields, start }: NoTeamsProps) {
   const { sort: _, ...filter } = fields;
   if (Object.values(filter).every(({ length }) => length === 0) && start === null) {
     return (

@@ -167,6 +167,12 @@ function conditionsOf(
   };
 }
 
+/** The part of a range that holds its first events in this order, or those of a customer. */
+type FirstPart = PositionRange & {
+  /** Whether no events are left after it. */
+  readonly isLast: boolean;
+};
+
 /**
  * The part of a range that holds its first events in this order, or those of a customer; `null` when there
  * are none.
@@ -175,12 +181,12 @@ export async function readPositionRange(
   query: Query,
   { after, upTo }: PositionRange,
   { order, limit, customerId }: Page & Pick<EventFilter, 'customerId'>,
-): Promise<PositionRange | null> {
+): Promise<FirstPart | null> {
   const ofCustomer = conditionsOf({ customerId }, 4);
-  const [row] = await query<PositionRange | { upTo: null }>({
+  const [row] = await query<FirstPart | { upTo: null }>({
     name: 'read_position_range',
     text: `
-      select min(position) - 1 as after, max(position) as "upTo"
+      select min(position) - 1 as after, max(position) as "upTo", count(*) < $3 as "isLast"
         from (
                select position
                  from instep.events

@@ -1,4 +1,5 @@
 import type { Query } from '../postgres/database.ts';
+import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
 import { pause } from '../runtime/retry.ts';
 import {
   type EventFilter,
@@ -38,7 +39,7 @@ export async function* searchLog(
 ): AsyncGenerator<EventRow> {
   const within = { after: 0, upTo: upTo ?? (await readNewestPosition(query)) };
   const bounds = await boundsOf(query, filter, within);
-  for await (const range of rangesOf(query, filter, bounds, { order, size: RANGE })) {
+  for await (const range of rangesOf(query, filter, bounds, order)) {
     yield* eventsWithin(query, filter, range, order);
   }
 }
@@ -49,8 +50,7 @@ export async function* searchLog(
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
   const filter = { eventId };
-  const backward = { order: 'newest first', size: RANGE } as const;
-  for await (const range of rangesOf(query, filter, WHOLE_LOG, backward)) {
+  for await (const range of rangesOf(query, filter, WHOLE_LOG, 'newest first')) {
     const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
     if (found.length > 0) return found;
   }
@@ -76,32 +76,33 @@ async function* eventsWithin(
     yield* page;
     const last = page.at(-1);
     if (last === undefined || page.length < PAGE) return;
-    rest =
-      order === 'newest first'
-        ? { ...rest, upTo: last.position - 1 }
-        : { ...rest, after: last.position };
+    rest = beyond(rest, last.position, order);
   }
 }
 
-type RangesOptions = {
-  order: SortOrder;
-  /** The maximum number of events in a range; of the customer's events, if the filter has a customer. */
-  size: number;
-};
+/** What is left of a range after an event, in this order. */
+const beyond = (range: PositionRange, position: number, order: SortOrder): PositionRange =>
+  order === 'newest first'
+    ? { ...range, upTo: Math.min(range.upTo, position - 1) }
+    : { ...range, after: Math.max(range.after, position) };
+
+/** The last position of a range in this order. */
+const lastOf = ({ after, upTo }: PositionRange, order: SortOrder) =>
+  order === 'newest first' ? after + 1 : upTo;
 
 /** The parts of a range that can have matching events. Events of a customer have an index. */
 async function* rangesOf(
   query: Query,
   { customerId }: EventFilter,
   bounds: PositionRange,
-  { order, size }: RangesOptions,
+  order: SortOrder,
 ): AsyncGenerator<PositionRange> {
   for (let rest = bounds; ; ) {
-    const range = await readPositionRange(query, rest, { order, limit: size, customerId });
+    const range = await readPositionRange(query, rest, { order, limit: RANGE, customerId });
     if (range === null) return;
     yield range;
-    rest =
-      order === 'newest first' ? { ...rest, upTo: range.after } : { ...rest, after: range.upTo };
+    if (range.isLast) return;
+    rest = beyond(rest, lastOf(range, order), order);
   }
 }
 
@@ -177,27 +178,19 @@ export async function* tailLog(
   }
 }
 
-/** A page of search results, the newest event first. */
-export type PageOfEvents = {
+/** A page of search results, the newest event first. Its ends are positions. */
+export type PageOfEvents = PageEnds<number> & {
   readonly events: readonly EventRow[];
-  /** The next page begins before this position; `null` on the last page. */
-  readonly before: number | null;
-  /** The previous page ends after this position; `null` on the first page. */
-  readonly after: number | null;
-  /** Set when time ran out before the page was full: the search has reached this time. */
+  /** When the event was received that the search has reached; `null` unless time ran out. */
   readonly searchedToMs: number | null;
 };
 
 type PageRequest = {
   filter: EventFilter;
-  before: number | null;
-  after?: number | null;
+  start: PageStart<number> | null;
   limit: number;
   clockMs: () => number;
 };
-
-/** After this time, the search returns what it has found. */
-const BUDGET_MS = 30;
 
 /** The number of events that one statement examines, within a few milliseconds. */
 const RANGE_OF_PAGE = 5_000;
@@ -211,108 +204,52 @@ const RANGE_OF_BODIES = 500;
  * runs out, and the next page continues there. Pages begin at positions, so they don't shift while events
  * arrive.
  */
-export async function readPageOfEvents(query: Query, request: PageRequest): Promise<PageOfEvents> {
-  const { before, after = null, limit } = request;
-  if (after !== null) {
-    const { events, reached } = await searchPage(query, request, 'oldest first', {
-      after,
-      upTo: END,
-    });
-    const isFull = events.length > limit;
-    // Return the full newest page instead of a partial one.
-    if (!isFull && reached === null) {
-      return await readPageOfEvents(query, { ...request, before: null, after: null });
-    }
-    const page = events.slice(0, limit).reverse();
-    return {
-      events: page,
-      before: page.at(-1)?.position ?? after + 1,
-      after: isFull ? (page[0]?.position ?? null) : (reached?.position ?? null),
-      searchedToMs: reached?.receivedAtMs ?? null,
-    };
-  }
-  const within = { after: 0, upTo: before === null ? END : before - 1 };
-  const { events, reached } = await searchPage(query, request, 'newest first', within);
-  const page = events.slice(0, limit);
-  const last = events.length > limit ? page.at(-1) : reached;
-  return {
-    events: page,
-    before: last?.position ?? null,
-    after: before === null ? null : (page[0]?.position ?? before - 1),
-    searchedToMs: reached?.receivedAtMs ?? null,
-  };
+export async function readPageOfEvents(
+  query: Query,
+  { filter, ...request }: PageRequest,
+): Promise<PageOfEvents> {
+  const { customerId } = filter;
+  const parked = await readParked(query, filter);
+  const bounds = parked === null ? await boundsOf(query, filter, WHOLE_LOG) : WHOLE_LOG;
+  const isWhole = isOnlyBounded(filter);
+  const { found: events, ...ends } = await readPage<EventRow, number>({
+    ...request,
+    keyOf: ({ position }) => position,
+    async read(from, isBackwards, limit) {
+      const order = isBackwards ? 'oldest first' : 'newest first';
+      const rest = from === null ? bounds : beyond(bounds, from, order);
+      if (parked !== null) {
+        const positions = parked.filter((one) => one > rest.after && one <= rest.upTo);
+        const found = await readEventsAt(query, filter, positions, { order, limit });
+        return { found, examinedTo: null };
+      }
+      const part = { order, limit: sizeOf(filter), customerId } as const;
+      const range = isWhole
+        ? { ...rest, isLast: true }
+        : await readPositionRange(query, rest, part);
+      if (range === null) return { found: [], examinedTo: null };
+      const found = await readEvents(query, filter, range, { order, limit });
+      return { found, examinedTo: range.isLast ? null : lastOf(range, order) };
+    },
+  });
+  const { searchedTo } = ends;
+  const reached = searchedTo === null ? null : await readEventAt(query, searchedTo);
+  return { events, ...ends, searchedToMs: reached?.receivedAtMs ?? null };
 }
 
-type Found = {
-  /** One more than the page has, if there is one. */
-  events: readonly EventRow[];
-  /** The last event that was examined when time ran out. */
-  reached: Pick<EventRow, 'position' | 'receivedAtMs'> | null;
-};
-
-async function searchPage(
+/** The positions of the parked events, from their index; `null` for another search, or when there are too many. */
+async function readParked(
   query: Query,
-  { filter, limit, clockMs }: PageRequest,
-  order: SortOrder,
-  within: PositionRange,
-): Promise<Found> {
-  const startedAtMs = clockMs();
-  const parked = await searchParked(query, filter, within, { order, limit: limit + 1 });
-  if (parked !== null) return { events: parked, reached: null };
-  const bounds = await boundsOf(query, filter, within);
-  const events: EventRow[] = [];
-  for await (const range of pageRangesOf(query, filter, bounds, order)) {
-    const wanted = { order, limit: limit + 1 - events.length };
-    events.push(...(await readEvents(query, filter, range, wanted)));
-    if (events.length > limit) break;
-    if (clockMs() - startedAtMs < BUDGET_MS) continue;
-    const { customerId } = filter;
-    return { events, reached: await readReached(query, range, { order, customerId }, bounds) };
-  }
-  return { events, reached: null };
+  { outcome, customerId }: EventFilter,
+): Promise<number[] | null> {
+  if (outcome !== 'parked' || customerId !== undefined) return null;
+  return await readParkedPositions(query);
 }
 
-/** The last event of a range in this order; `null` when nothing is left to search after it. */
-async function readReached(
-  query: Query,
-  range: PositionRange,
-  { order, customerId }: { order: SortOrder } & Pick<EventFilter, 'customerId'>,
-  bounds: PositionRange,
-) {
-  const rest =
-    order === 'newest first' ? { ...bounds, upTo: range.after } : { ...bounds, after: range.upTo };
-  const left = await readPositionRange(query, rest, { order, limit: 1, customerId });
-  if (left === null) return null;
-  const backward = order === 'newest first' ? 'oldest first' : 'newest first';
-  const [last] = await readEvents(query, {}, range, { order: backward, limit: 1 });
-  return last ?? null;
-}
-
-/** The parked events, from their index; `null` for another search, or when there are too many. */
-async function searchParked(
-  query: Query,
-  { outcome, ...others }: EventFilter,
-  { after, upTo }: PositionRange,
-  page: { order: SortOrder; limit: number },
-): Promise<EventRow[] | null> {
-  if (outcome !== 'parked' || others.customerId !== undefined) return null;
-  const positions = await readParkedPositions(query);
-  if (positions === null) return null;
-  const wanted = positions.filter((position) => position > after && position <= upTo);
-  return await readEventsAt(query, { outcome, ...others }, wanted, page);
-}
-
-/** One range with all events of the filter's period and customer, if the filter has no other condition. */
-async function* pageRangesOf(
-  query: Query,
-  filter: EventFilter,
-  bounds: PositionRange,
-  order: SortOrder,
-) {
+/** Whether all events of the filter's period and customer match. */
+function isOnlyBounded(filter: EventFilter): boolean {
   const { sinceMs: _, untilMs: __, customerId: ___, ...others } = filter;
-  const isEverything = Object.values(others).every((one) => one === undefined);
-  if (isEverything) yield bounds;
-  else yield* rangesOf(query, filter, bounds, { order, size: sizeOf(filter) });
+  return Object.values(others).every((one) => one === undefined);
 }
 
 function sizeOf({ customerId, invoiceId }: EventFilter): number {

@@ -8,16 +8,15 @@ import {
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
+import type { PageStart } from '../postgres/examine.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
 export type EventsPageRequest = {
-  /** Only events before this position; `null`: the newest events. */
-  readonly before?: number | null;
-  /** Instead of the newest events, those that follow this position. */
-  readonly after?: number | null;
+  /** A position in the list, which has the newest event first; the first page by default. */
+  readonly start?: PageStart<number> | null;
   /** 50 by default. */
   readonly limit?: number;
 };
@@ -29,7 +28,7 @@ type EventSearch = Search<EventRow, PageOfEvents, EventsPageRequest> & {
 
 /**
  * The events that match a filter. A page has the newest event first. Where no index helps, it takes several calls: it
- * continues at `before`. All rows are in the given order, without those that arrive meanwhile.
+ * continues at `next`. All rows are in the given order, without those that arrive meanwhile.
  *
  * @example
  * ```ts
@@ -45,8 +44,8 @@ export function findEvents(
   order: SortOrder = 'newest first',
 ): EventSearch {
   return {
-    page: ({ before = null, after = null, limit = 50 } = {}) =>
-      readPageOfEvents(query, { filter, before, after, limit, clockMs }),
+    page: ({ start = null, limit = 50 } = {}) =>
+      readPageOfEvents(query, { filter, start, limit, clockMs }),
     all: () => log.searchLog(query, filter, order),
     count: (range) => countEvents(query, filter, range),
   };

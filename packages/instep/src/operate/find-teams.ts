@@ -3,6 +3,7 @@ import { HAS_ISSUE, type TeamIssueCode } from '../health/issues.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
+import { type Examined, type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
 import {
   allTeamsWithLostPlans,
   LOST_PLAN,
@@ -26,26 +27,12 @@ import {
   toNamedTeam,
 } from './named-teams.ts';
 
-/** The start of a page: after a team or, in the other direction, before one. */
-export type TeamsStart = {
-  readonly side: 'after' | 'before';
-  readonly id: ApplicationId;
-};
-
-/** A page of teams. */
-export type PageOfTeams = {
-  readonly teams: readonly NamedTeam[];
-  /** The next page starts after this team; `null` on the last page. */
-  readonly after: ApplicationId | null;
-  /** The previous page ends before this team; `null` on the first page. */
-  readonly before: ApplicationId | null;
-  /** Set when time ran out before the page was full: the search has reached this team. */
-  readonly searchedTo: ApplicationId | null;
-};
+/** A page of teams. Its ends are ids. */
+export type PageOfTeams = PageEnds<ApplicationId> & { readonly teams: readonly NamedTeam[] };
 
 export type TeamsPageRequest = {
   /** The first page by default. */
-  readonly start?: TeamsStart | null;
+  readonly start?: PageStart<ApplicationId> | null;
   /** 50 by default. */
   readonly limit?: number;
 };
@@ -56,9 +43,6 @@ type Request = Required<TeamsPageRequest> &
 const BY_ID: TeamOrder = { sort: 'id', isDescending: false };
 const LIMIT = 50;
 
-/** A search stops after this time, because a person is waiting. */
-const BUDGET_MS = 30;
-
 /**
  * The teams that match a filter, by id by default. Its text is also searched as an id, a customer or a subscription: if
  * a customer or a subscription has this id, its teams are found, and otherwise the team with this id and those that
@@ -67,8 +51,8 @@ const BUDGET_MS = 30;
  * @throws InstepError: `MEMBERS_UNKNOWN` for an email address, if no table says which users belong to which teams
  * @example
  * ```ts
- * const { teams, after } = await findTeams(context, { text: 'acme' }).page({ limit: 10 });
- * console.log(teams.length, after); // 0 null
+ * const { teams, next } = await findTeams(context, { text: 'acme' }).page({ limit: 10 });
+ * console.log(teams.length, next); // 0 null
  * for await (const { id, plan } of findTeams(context, { issue: 'out-of-sync' }).all()) {
  *   console.log(id, plan.subscriptionStatus);
  * }
@@ -85,11 +69,11 @@ export function findTeams(
     async *all() {
       // A clock that stands still sets no time limit.
       const request = { filter, order, limit: EXPORT_PAGE, clockMs: () => 0 };
-      let start: TeamsStart | null = null;
+      let start: PageStart<ApplicationId> | null = null;
       do {
-        const page: PageOfTeams = await findPage(query, { ...request, start });
-        yield* page.teams;
-        start = page.after === null ? null : { side: 'after', id: page.after };
+        const { teams, next }: PageOfTeams = await findPage(query, { ...request, start });
+        yield* teams;
+        start = next === null ? null : { side: 'after', key: next };
       } while (start !== null);
     },
   };
@@ -101,11 +85,11 @@ async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
   const { filter, start, limit } = request;
   const { text, ...others } = filter;
   const isTextOnly = Object.values(others).every((one) => one === undefined);
-  if (text === undefined || start !== null || !isTextOnly) return await readPage(query, request);
+  if (text === undefined || start !== null || !isTextOnly) return await search(query, request);
   const { teams } = await findByCustomer(query, text, limit);
-  if (teams.length > 0) return { teams, after: null, before: null, searchedTo: null };
+  if (teams.length > 0) return { teams, next: null, previous: null, searchedTo: null };
   const byId = await readNamedTeam(query, text);
-  const byName = await readPage(query, request);
+  const byName = await search(query, request);
   if (byId === null) return byName;
   return { ...byName, teams: [byId, ...byName.teams.filter((team) => team.id !== byId.id)] };
 }
@@ -174,51 +158,16 @@ export async function readTeam(
   return await readNamedTeam(query, id);
 }
 
-async function readPage(query: Query, request: Request): Promise<PageOfTeams> {
-  const { start, limit } = request;
-  const { teams, searchedTo } = await search(query, request);
-  const page = teams.slice(0, limit);
-  const isFull = teams.length > limit;
-  if (start?.side === 'before') {
-    // Return the full first page instead of a partial one.
-    if (!isFull && searchedTo === null) return await readPage(query, { ...request, start: null });
-    page.reverse();
-    return {
-      teams: page,
-      after: page.at(-1)?.id ?? start.id,
-      before: isFull ? (page[0]?.id ?? null) : searchedTo,
-      searchedTo,
-    };
-  }
-  return {
-    teams: page,
-    after: isFull ? (page.at(-1)?.id ?? null) : searchedTo,
-    before: start === null ? null : (page[0]?.id ?? start.id),
-    searchedTo,
-  };
-}
-
-type Found = Pick<PageOfTeams, 'searchedTo'> & {
-  /** One more than the page has, if there is one. */
-  readonly teams: readonly NamedTeam[];
-};
-
-/** The next teams in the order, or the previous ones in reverse order. */
-async function search(query: Query, request: Request): Promise<Found> {
-  const { filter, start, limit, clockMs } = request;
-  const isBackwards = start?.side === 'before';
-  const { sort, isDescending } = request.order;
-  const order = { sort, isDescending: isDescending !== isBackwards };
-  const startedAtMs = clockMs();
-  const teams: NamedTeam[] = [];
-  for (let cursor = start?.id ?? null; ; ) {
-    const wanted = limit + 1 - teams.length;
-    const listed = await listTeams(query, { filter, order, cursor, limit: wanted });
-    teams.push(...listed.teams);
-    cursor = listed.examinedTo;
-    if (teams.length > limit || cursor === null) return { teams, searchedTo: null };
-    if (clockMs() - startedAtMs >= BUDGET_MS) return { teams, searchedTo: cursor };
-  }
+async function search(query: Query, { filter, order, ...request }: Request): Promise<PageOfTeams> {
+  const { found, ...ends } = await readPage<NamedTeam, ApplicationId>({
+    ...request,
+    keyOf: ({ id }) => id,
+    read: (cursor, isBackwards, limit) => {
+      const isDescending = order.isDescending !== isBackwards;
+      return listTeams(query, { filter, order: { ...order, isDescending }, cursor, limit });
+    },
+  });
+  return { teams: found, ...ends };
 }
 
 /**
@@ -285,12 +234,6 @@ type TeamList = {
   readonly limit: number;
 };
 
-/** Some of the matching teams, and the last team that was examined; `null` when no others are left. */
-type ListedTeams = {
-  readonly teams: readonly NamedTeam[];
-  readonly examinedTo: ApplicationId | null;
-};
-
 /** How many teams, or due payments, one statement examines along an index; it takes some milliseconds. */
 const EXAMINED = { id: 5_000, due: 500 } as const;
 
@@ -298,7 +241,11 @@ const EXAMINED = { id: 5_000, due: 500 } as const;
  * Lists teams. The application has no index for names, plans or statuses, so one statement examines a part of
  * the table in the order of ids, or of due payments, or all of it in another order.
  */
-async function listTeams(query: Query, list: TeamList, mostDue?: number): Promise<ListedTeams> {
+async function listTeams(
+  query: Query,
+  list: TeamList,
+  mostDue?: number,
+): Promise<Examined<NamedTeam>> {
   const { filter, order, cursor, limit } = list;
   const values: unknown[] = [limit];
   const parameter = (value: unknown) => `$${values.push(value)}`;
@@ -326,12 +273,12 @@ async function listTeams(query: Query, list: TeamList, mostDue?: number): Promis
   const { isLast = true, examinedTo = null } = rows[0] ?? {};
   // None of the due payments was a team's.
   if (!isLast && examinedTo === null) return await listTeams(query, list, examined * 10);
-  const teams = rows.flatMap((row) => {
+  const found = rows.flatMap((row) => {
     if (row.id === null) return [];
     const { isLast: _, examinedTo: __, number: ___, ...team } = row;
     return [toNamedTeam(team)];
   });
-  return { teams, examinedTo };
+  return { found, examinedTo };
 }
 
 type ListParts = {

@@ -73,6 +73,7 @@ export {
   type TeamCounts,
   type TeamGroup,
 } from '../maintenance/team-counts.ts';
+export type { PageEnds, PageStart } from '../postgres/examine.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
@@ -167,7 +168,6 @@ export {
   type TeamOrder,
   type TeamSort,
   type TeamsPageRequest,
-  type TeamsStart,
 } from './find-teams.ts';
 export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
 export { readPeople } from './members.ts';
