@@ -139,7 +139,6 @@ export type GrantAuthor = { readonly by?: string };
 
 /** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
-  readonly metrics: Exposition;
   readonly query: Query;
   readonly ingest: Ingest;
   readonly databaseServer: DatabaseServer;
@@ -188,12 +187,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
   await storePolicy(query, config.accessPolicy).catch((err) =>
     logger.warn({ err }, 'the access policy was not stored'),
   );
+  const { planSelection, linkByMetadata } = config;
   const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
   async function readHealth() {
     const { reportHealth } = await import('./operate/health.ts');
-    const { linkByMetadata } = config;
-    const known = { keyMode, linkByMetadata, areWritesCommitted: null };
-    return await reportHealth(query, { ...known, nowMs: now() });
+    const nowMs = now();
+    return await reportHealth(query, { keyMode, linkByMetadata, nowMs, areWritesCommitted: null });
   }
   async function observeHealth() {
     const { countParkedOfKnownCustomers } = await import('./health/health.ts');
@@ -219,22 +218,16 @@ export async function openService(options: InstepOptions): Promise<Service> {
   };
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
+  const ingesting = { database, api, logger, planSelection, linkByMetadata };
   const pipeline = new IngestPipeline({
-    database,
-    api,
-    logger,
-    planSelection: config.planSelection,
-    linkByMetadata: config.linkByMetadata,
+    ...ingesting,
     maxQueued: config.maxQueuedEvents,
     timeoutMs,
     instrumentation: metrics,
   });
-  const { ingest } = pipeline;
+  const { ingest, nameOf } = pipeline;
   const context: OperateContext = {
-    ...{ database, api, ingest, keyMode, logger, now, nonce: randomUUID },
-    nameOf: pipeline.nameOf,
-    planSelection: config.planSelection,
-    linkByMetadata: config.linkByMetadata,
+    ...{ ...ingesting, ingest, nameOf, keyMode, now, nonce: randomUUID },
     clockMs: () => performance.now(),
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
@@ -243,28 +236,26 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const isOnDemand = mode === 'on-demand';
   const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
   const loadJobs = async () => {
+    const responsesJob = createResponsesJob(query, responses);
+    // The responses of this process are counted nowhere else.
+    if (mode === 'off') return [responsesJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
-    const jobs = createJobs(context, config);
     const accessPolicy = mode === 'background' ? config.accessPolicy : null;
-    const all = [...jobs, createResponsesJob(query, responses), createRunsJob(query, accessPolicy)];
+    const jobs = [...createJobs(context, config), responsesJob, createRunsJob(query, accessPolicy)];
     if (config.alerts !== null) {
       const { createAlertsJob } = await import('./operate/alerts.ts');
       const readIssues = async () => (await readHealth()).issues;
       const holder = randomUUID();
-      all.push(createAlertsJob({ query, alerts: config.alerts, readIssues, now, holder }));
+      jobs.push(createAlertsJob({ query, alerts: config.alerts, readIssues, now, holder }));
     }
-    return all;
+    return jobs;
   };
-  const working = { logger, instrumentation: metrics };
-  const maintenance =
-    mode === 'off'
-      ? // The responses of this process are counted nowhere else.
-        openMaintenance('background', async () => [createResponsesJob(query, responses)], working)
-      : openMaintenance(mode, loadJobs, {
-          ...working,
-          failedJobs: new FailedJobs(query, logger),
-          ...(isOnDemand && { otherJobs: () => consumers.jobs() }),
-        });
+  const maintenance = openMaintenance(isOnDemand, loadJobs, {
+    logger,
+    instrumentation: metrics,
+    failedJobs: new FailedJobs(query, logger),
+    otherJobs: () => (isOnDemand ? consumers.jobs() : []),
+  });
 
   const webhook = new WebhookEndpoint({
     verifier: new SignatureVerifier(config.webhookSecrets, metrics),

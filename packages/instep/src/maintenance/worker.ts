@@ -181,13 +181,14 @@ export type MaintenanceMode = 'background' | 'on-demand' | 'off';
 /** Delays loading the jobs' modules, so that the first requests do not wait for them. */
 const STARTS_AFTER_MS = 500;
 
+/** Runs jobs only on demand, or also for as long as the process lives. */
 export function openMaintenance(
-  mode: MaintenanceMode,
+  isOnDemand: boolean,
   loadJobs: LoadJobs,
   options: MaintenanceOptions,
 ): Maintenance {
-  const onDemand = createOnDemandMaintenance(mode === 'off' ? async () => [] : loadJobs, options);
-  if (mode !== 'background') return onDemand;
+  const onDemand = createOnDemandMaintenance(loadJobs, options);
+  if (isOnDemand) return onDemand;
   const worker = startMaintenance(loadJobs, { ...options, startAfterMs: STARTS_AFTER_MS });
   return {
     runDue: onDemand.runDue,
