@@ -69,8 +69,9 @@ function checkSession(token: string, session: Session): void {
 
 async function isSession(token: string): Promise<boolean> {
   const session = await verifySession(token, KEYS, NOW_MS);
-  if (session !== null) checkSession(token, session);
-  return session !== null;
+  if (typeof session === 'string') return false;
+  checkSession(token, session);
+  return true;
 }
 
 const issued = await issueSession(7, CURRENT, {

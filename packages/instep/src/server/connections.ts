@@ -12,9 +12,10 @@ type Connections = {
   endSilent(): void;
 };
 
-type Use = {
-  /** The number of requests that have arrived on it, and the last request until it is answered. */
+type ConnectionUse = {
+  /** How many requests have arrived on the connection. */
   requests: number;
+  /** The last of them; `null` once it is answered. */
   request: IncomingMessage | null;
 };
 
@@ -26,9 +27,9 @@ type Use = {
 export function limitConnections(server: Server, options: ConnectionsOptions): Connections {
   const { maxConnections, onCrowded } = options;
   /** The least recently used connection comes first. */
-  const uses = new Map<Socket, Use>();
+  const uses = new Map<Socket, ConnectionUse>();
 
-  function moveLast(connection: Socket, use: Use): void {
+  function moveLast(connection: Socket, use: ConnectionUse): void {
     if (uses.delete(connection)) uses.set(connection, use);
   }
 
@@ -39,14 +40,15 @@ export function limitConnections(server: Server, options: ConnectionsOptions): C
    */
   function leastUseful(): Socket | undefined {
     const unfinished: Socket[] = [];
-    const idleOnce: Socket[] = [];
-    const idleAgain: Socket[] = [];
+    const usedOnce: Socket[] = [];
+    const usedOften: Socket[] = [];
     for (const [connection, { requests, request }] of uses) {
-      if (requests > 0 && request === null) (requests > 1 ? idleAgain : idleOnce).push(connection);
+      const isIdle = requests > 0 && request === null;
+      if (isIdle) (requests > 1 ? usedOften : usedOnce).push(connection);
       else if (request?.complete !== true) unfinished.push(connection);
     }
     if (unfinished.length > maxConnections / 2) return unfinished[0];
-    return idleOnce[0] ?? idleAgain[0] ?? unfinished[0];
+    return usedOnce[0] ?? usedOften[0] ?? unfinished[0];
   }
 
   server.on('connection', (connection: Socket) => {

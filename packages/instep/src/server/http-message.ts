@@ -109,6 +109,6 @@ export const unavailable = () =>
 const hash = (text: string) => createHash('sha256').update(text).digest();
 
 /** Compares two secrets in a time that reveals neither their content nor their length. */
-export function isSameSecret(one: string, other: string): boolean {
-  return timingSafeEqual(hash(one), hash(other));
+export function isSameSecret(a: string, b: string): boolean {
+  return timingSafeEqual(hash(a), hash(b));
 }

@@ -64,8 +64,8 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
     });
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
-  const crowded = limitLines((members) => logger.warn(members, 'too many connections'));
-  const onCrowded = () => crowded({ maxConnections });
+  const warn = limitLines((members) => logger.warn(members, 'too many connections'));
+  const onCrowded = () => warn({ maxConnections });
   const connections = limitConnections(server, { maxConnections, onCrowded });
   const { address, port: boundPort } = server.address() as AddressInfo;
   return {
@@ -80,11 +80,11 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
 async function close(server: Server, deadlineMs: number): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   // A connection whose last request was answered would wait for another one.
-  const idle = setInterval(() => server.closeIdleConnections(), 50);
-  const late = setTimeout(() => server.closeAllConnections(), deadlineMs);
+  const closingIdle = setInterval(() => server.closeIdleConnections(), 50);
+  const closingAll = setTimeout(() => server.closeAllConnections(), deadlineMs);
   await closed;
-  clearInterval(idle);
-  clearTimeout(late);
+  clearInterval(closingIdle);
+  clearTimeout(closingAll);
 }
 
 /** The URL of an address, IPv6 included. */
@@ -143,8 +143,8 @@ const MIN_CONNECTIONS = 8;
 export function readOpenFilesLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
-    const [, soft] = /^Max open files +(\d+) /m.exec(limits) ?? [];
-    return soft === undefined ? Number.POSITIVE_INFINITY : Number(soft);
+    const [, softLimit] = /^Max open files +(\d+) /m.exec(limits) ?? [];
+    return softLimit === undefined ? Number.POSITIVE_INFINITY : Number(softLimit);
   } catch {
     return Number.POSITIVE_INFINITY;
   }

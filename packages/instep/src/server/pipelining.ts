@@ -49,7 +49,7 @@ export class CountedResponse extends ServerResponse {
   constructor(...args: ConstructorParameters<typeof ServerResponse<IncomingMessage>>) {
     super(...args);
     const [request] = args;
-    readers.get(request.socket)?.begin(request, this);
+    readers.get(request.socket)?.onRequest(request, this);
   }
 }
 
@@ -60,8 +60,9 @@ class Reader {
   #onPipelined: () => void;
   #parse: ((bytes: Uint8Array) => void) | null = null;
   #unanswered = 0;
-  #latest: { request: IncomingMessage; response: ServerResponse } | null = null;
-  /** The bytes of the latest request's body that the parser has not got yet; up to a piece less. */
+  /** The request that arrived last. */
+  #newest: { request: IncomingMessage; response: ServerResponse } | null = null;
+  /** The bytes of the newest request's body that the parser has not got yet; up to a piece less. */
   #bodyBytes = 0;
   #isHeld = false;
 
@@ -78,7 +79,7 @@ class Reader {
     if (parse === undefined) return;
     connection.removeListener('data', parse as () => void);
     this.#parse = parse as (bytes: Uint8Array) => void;
-    if (this.#latest?.response.closed === false) this.#count(this.#latest.response);
+    if (this.#newest?.response.closed === false) this.#count(this.#newest.response);
     connection.on('data', (bytes: Buffer) => this.read(bytes));
   }
 
@@ -94,7 +95,7 @@ class Reader {
         return;
       }
       const end =
-        this.#latest?.request.complete === false
+        this.#newest?.request.complete === false
           ? start + Math.max(this.#bodyBytes, PIECE_BYTES)
           : headEnd(bytes, start);
       const piece = bytes.subarray(start, end);
@@ -104,9 +105,9 @@ class Reader {
     }
   }
 
-  begin(request: IncomingMessage, response: ServerResponse): void {
-    if (this.#parse === null && this.#latest?.response.closed === false) this.#onPipelined();
-    this.#latest = { request, response };
+  onRequest(request: IncomingMessage, response: ServerResponse): void {
+    if (this.#parse === null && this.#newest?.response.closed === false) this.#onPipelined();
+    this.#newest = { request, response };
     if (this.#parse === null) return;
     this.#bodyBytes = Number(request.headers['content-length'] ?? 0);
     this.#count(response);
@@ -125,7 +126,7 @@ class Reader {
   /** Only a request that is still arriving needs more bytes before it can be answered. */
   #mustWait(): boolean {
     return (
-      this.#unanswered > 1 || (this.#unanswered === 1 && this.#latest?.request.complete === true)
+      this.#unanswered > 1 || (this.#unanswered === 1 && this.#newest?.request.complete === true)
     );
   }
 }

@@ -91,8 +91,8 @@ export class Router {
         onProblem(error);
         if (problem !== error) {
           const teamIds = error instanceof DatabaseRefused ? error.teamIds : [];
-          const teams = teamIds.length === 0 ? {} : { teamIds };
-          this.#writeFailure({ err: error, method, path, ...ids, ...teams });
+          const refused = teamIds.length === 0 ? {} : { teamIds };
+          this.#writeFailure({ err: error, method, path, ...ids, ...refused });
         }
         // A client's error is not a failure of the server.
         if (problem.status >= 500) markFailed(span, error);

@@ -63,19 +63,10 @@ function keyOf(secret: string): Uint8Array {
 }
 
 /**
- * The session that a token stands for, or `null` for any token that does not verify, has no user, or has
- * expired. `exp` and `expires` both count, and at least one of them is required.
+ * The session that a token stands for, or why it stands for none. `exp` and `expires` both count, and at least one of
+ * them is required.
  */
 export async function verifySession(
-  token: string,
-  keys: SecretKeys,
-  nowMs: number,
-): Promise<Session | null> {
-  const result = await examine(token, keys, nowMs);
-  return typeof result === 'string' ? null : result;
-}
-
-async function examine(
   token: string,
   keys: SecretKeys,
   nowMs: number,
@@ -168,7 +159,7 @@ export class SessionReader {
   /** The id of the user whom a token identifies now, or `null`. */
   async read(token: string): Promise<ApplicationId | null> {
     const cached = this.#verified.get(token);
-    const session = cached ?? (await examine(token, this.#keys, this.#now()));
+    const session = cached ?? (await verifySession(token, this.#keys, this.#now()));
     if (typeof session === 'string') {
       this.#onRead(session);
       return null;
@@ -211,5 +202,6 @@ export async function readSession(
 ): Promise<Session | null> {
   const keys = secretKeys(readAuthSecrets(environment));
   const token = sessionToken(request.headers.get('cookie'));
-  return token === null ? null : await verifySession(token, keys, now());
+  const session = token === null ? null : await verifySession(token, keys, now());
+  return typeof session === 'string' ? null : session;
 }

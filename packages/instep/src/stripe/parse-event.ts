@@ -200,8 +200,8 @@ const MAX_ID_LENGTH = 255;
 /** Longer than any product name at Stripe (250). */
 const MAX_NAME_LENGTH = 1_000;
 
-/** The last second of the year 9999. A later value is in milliseconds, and the event is unreadable. */
-const MAX_CREATED_SECONDS = 253_402_300_799;
+/** The last second of the year 9999. A later time is in milliseconds, and can't be read. */
+export const MAX_SECONDS = 253_402_300_799;
 
 /** PostgreSQL's `text` rejects NUL and lone surrogates. */
 const isStorable = (text: string) => !text.includes('\0') && text.isWellFormed();
@@ -272,7 +272,7 @@ const createdSeconds = v.pipe(
   v.number(),
   v.integer('is not a whole number'),
   v.minValue(0),
-  v.maxValue(MAX_CREATED_SECONDS),
+  v.maxValue(MAX_SECONDS),
 );
 
 /** An event that carries a subscription. Further members are ignored. */

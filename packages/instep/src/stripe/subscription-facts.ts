@@ -1,5 +1,5 @@
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
-import { isId } from './parse-event.ts';
+import { isId, MAX_SECONDS } from './parse-event.ts';
 
 /** What a subscription says besides its status and product, in any API version; `null` for what it does not say. */
 export type SubscriptionFacts = {
@@ -38,9 +38,6 @@ function trialEndAction(subscription: JsonObject): SubscriptionFacts['trialEndAc
   const action = behavior?.missing_payment_method;
   return action === 'cancel' || action === 'pause' ? action : null;
 }
-
-/** The last second of the year 9999. */
-const MAX_SECONDS = 253_402_300_799;
 
 const seconds = (value: Json | undefined) => wholeNumber(value, MAX_SECONDS);
 
