@@ -11,6 +11,7 @@ import {
   secret,
   secrets,
   url,
+  type Values,
   wholeNumber,
   withRemedy,
 } from './environment.ts';
@@ -20,19 +21,58 @@ export { type DatabaseConfig, describeDatabase } from './database.ts';
 export { ConfigInvalid, type ConfigProblem, type Environment } from './environment.ts';
 export { type NamedToken, ROLES, type Role } from './ops-tokens.ts';
 
-const webhookVariables = {
-  STRIPE_WEBHOOK_SECRET: secrets(
-    /^whsec_\S+$/,
-    'set the signing secret of your webhook endpoint, which begins with whsec_ ' +
-      '(Stripe dashboard, Developers, Webhooks)',
-  ),
+/** When a team has access: one setting for all instances (docs/access.md). */
+export type AccessPolicy = {
+  /** Which of several subscriptions decides: `TEAM_PLAN`. */
+  readonly planSelection: PlanSelection;
+  /** How long a team keeps access while a payment is due; `null`: without limit. `PAST_DUE_GRACE`. */
+  readonly pastDueGraceMs: number | null;
+  /** Whether a paused subscription keeps access: `PAUSED_ACCESS`. */
+  readonly keepsPaused: boolean;
+};
+
+/** The listener for operators. */
+export type OperationsConfig = {
+  readonly host: string;
+  /** 0 picks a free port. */
+  readonly port: number;
+  /** None gives every user of this machine access, and is allowed on a loopback address only. */
+  readonly tokens: readonly NamedToken[];
+};
+
+/** Where alerts go. */
+export type AlertConfig = {
+  readonly url: URL;
+  /** The address of the console, for links; `null`: without links. */
+  readonly consoleUrl: URL | null;
 };
 
 const MIN_SECRET_BYTES = 32;
 
 const isLong = (secret: string) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES;
 
-const sessionVariables = {
+const DAY_MS = 86_400_000;
+
+const retention = (byDefault: string) =>
+  durationOrOff(byDefault, 'a duration such as 90d or 12h', { off: ['off', '0'] });
+
+const interval = (byDefault: string) =>
+  durationOrOff(byDefault, 'an interval such as 90s, 15m or 1h, up to 30d', {
+    maxMs: 30 * DAY_MS,
+  });
+
+const noPort = v.pipe(
+  v.literal('off'),
+  v.transform(() => null),
+);
+
+/** The variables beside those of the database: for each, its parser and its default. */
+const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
+  STRIPE_WEBHOOK_SECRET: secrets(
+    /^whsec_\S+$/,
+    'set the signing secret of your webhook endpoint, which begins with whsec_ ' +
+      '(Stripe dashboard, Developers, Webhooks)',
+  ),
   AUTH_SECRET: v.pipe(
     secrets(
       /^\P{Cc}+$/u,
@@ -48,135 +88,26 @@ const sessionVariables = {
       ),
     ),
   ),
-};
-
-const addressVariables = {
   PORT: wholeNumber(3_000, 0, 65_535),
   HOST: v.optional(v.string(), '127.0.0.1'),
-};
-
-const planVariables = { TEAM_PLAN: oneOf('newest', 'best') };
-
-/** A key of metadata at Stripe has up to 40 characters. */
-const linkVariables = {
-  LINK_BY_METADATA: v.optional(
-    v.pipe(v.string(), v.regex(/^[\w.-]{1,40}$/, 'must be a key of metadata, such as teamId')),
-  ),
-};
-
-/** When a team has access: one setting for all instances (docs/access.md). */
-export type AccessPolicy = {
-  /** Which of several subscriptions decides: `TEAM_PLAN`. */
-  readonly planSelection: PlanSelection;
-  /** How long a team keeps access while a payment is due; `null`: without limit. `PAST_DUE_GRACE`. */
-  readonly pastDueGraceMs: number | null;
-  /** Whether a paused subscription keeps access: `PAUSED_ACCESS`. */
-  readonly keepsPaused: boolean;
-};
-
-const DAY_MS = 86_400_000;
-
-const accessVariables = {
-  PAST_DUE_GRACE: durationOrOff('off', 'a duration such as 14d or 12h, up to 366d', {
-    minMs: 0,
-    maxMs: 366 * DAY_MS,
-  }),
-  PAUSED_ACCESS: oneOf('revoke', 'keep'),
-};
-
-const retention = (byDefault: string) =>
-  durationOrOff(byDefault, 'a duration such as 90d or 12h', { off: ['off', '0'] });
-
-const interval = (byDefault: string) =>
-  durationOrOff(byDefault, 'an interval such as 90s, 15m or 1h, up to 30d', {
-    maxMs: 30 * DAY_MS,
-  });
-
-const retentionVariables = { EVENT_RETENTION: retention('90d') };
-
-const apiVariables = {
   STRIPE_SECRET_KEY: secret(
     /^(?:sk|rk)_\S+$/,
     'set a secret or restricted key of your account, which begins with sk_ or rk_ ' +
       '(Stripe dashboard, Developers, API keys)',
   ),
   STRIPE_API_BASE: v.optional(url(['http:', 'https:'], 'https://api.stripe.com')),
-};
-
-/** The listener for operators. */
-export type OperationsConfig = {
-  readonly host: string;
-  /** 0 picks a free port. */
-  readonly port: number;
-  /** None gives every user of this machine access, and is allowed on a loopback address only. */
-  readonly tokens: readonly NamedToken[];
-};
-
-const noPort = v.pipe(
-  v.literal('off'),
-  v.transform(() => null),
-);
-
-const operationsVariables = {
-  OPS_PORT: v.optional(
-    v.union(
-      [noPort, wholeNumber(3_001, 0, 65_535)],
-      'must be off, or a whole number from 0 to 65535',
-    ),
-    '3001',
-  ),
-  OPS_HOST: v.optional(v.string(), '127.0.0.1'),
-  OPS_TOKEN: opsToken,
-  OPS_TOKENS: opsTokens,
-};
-
-/** Where alerts go. */
-export type AlertConfig = {
-  readonly url: URL;
-  /** The address of the console, for links; `null`: without links. */
-  readonly consoleUrl: URL | null;
-};
-
-const HTTPS = 'must be an https:// URL, or an http:// URL of this machine';
-
-/** Neither address is quoted: that of a receiver is often a secret. */
-const alertVariables = {
-  ALERT_WEBHOOK_URL: v.optional(
-    v.pipe(
-      v.string(),
-      v.check((text) => URL.canParse(text) && isHttps(new URL(text)), HTTPS),
-      v.transform((text) => new URL(text)),
-    ),
-  ),
-  CONSOLE_URL: v.optional(url(['http:', 'https:'], 'https://app.example.com/admin/billing')),
-};
-
-type Values<Variables extends v.ObjectEntries> = v.InferOutput<
-  v.ObjectSchema<Variables, undefined>
->;
-
-type OperationsVariables = Values<typeof operationsVariables>;
-
-/** An address that other machines reach needs a token. */
-const protection = {
-  /** The check runs together with all others, unless one of these variables is itself invalid. */
-  concerns: [['OPS_PORT'], ['OPS_HOST'], ['OPS_TOKEN'], ['OPS_TOKENS']],
-  isGiven: ({ OPS_PORT, OPS_HOST, OPS_TOKEN, OPS_TOKENS }: OperationsVariables) =>
-    OPS_PORT === null || toTokens(OPS_TOKEN, OPS_TOKENS).length > 0 || isLoopback(OPS_HOST),
-  problem: withRemedy('is not a loopback address, so OPS_TOKEN is required', MAKE_TOKEN),
-  problemOf: ['OPS_HOST'],
-} as const;
-
-const serverVariables = {
-  ...webhookVariables,
-  ...sessionVariables,
-  ...addressVariables,
-  ...apiVariables,
   LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
-  ...planVariables,
-  ...accessVariables,
-  ...linkVariables,
-  ...retentionVariables,
+  TEAM_PLAN: oneOf('newest', 'best'),
+  PAST_DUE_GRACE: durationOrOff('off', 'a duration such as 14d or 12h, up to 366d', {
+    minMs: 0,
+    maxMs: 366 * DAY_MS,
+  }),
+  PAUSED_ACCESS: oneOf('revoke', 'keep'),
+  // A key of metadata at Stripe has up to 40 characters.
+  LINK_BY_METADATA: v.optional(
+    v.pipe(v.string(), v.regex(/^[\w.-]{1,40}$/, 'must be a key of metadata, such as teamId')),
+  ),
+  EVENT_RETENTION: retention('90d'),
   PLAN_HISTORY_RETENTION: retention('730d'),
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
@@ -186,23 +117,38 @@ const serverVariables = {
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),
   SHUTDOWN_DEADLINE_MS: wholeNumber(10_000, 100, 600_000),
-  ...operationsVariables,
-  ...alertVariables,
-};
+  OPS_PORT: v.optional(
+    v.union(
+      [noPort, wholeNumber(3_001, 0, 65_535)],
+      'must be off, or a whole number from 0 to 65535',
+    ),
+    '3001',
+  ),
+  OPS_HOST: v.pipe(
+    v.optional(v.string(), '127.0.0.1'),
+    // An address that other machines reach needs a token.
+    v.check(
+      (host) => isLoopback(host) || OPS_PORT === 'off' || (OPS_TOKEN ?? OPS_TOKENS) !== undefined,
+      withRemedy('is not a loopback address, so OPS_TOKEN is required', MAKE_TOKEN),
+    ),
+  ),
+  OPS_TOKEN: opsToken,
+  OPS_TOKENS: opsTokens,
+  // Neither address is quoted: that of a receiver is often a secret.
+  ALERT_WEBHOOK_URL: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(
+        (text) => URL.canParse(text) && isHttps(new URL(text)),
+        'must be an https:// URL, or an http:// URL of this machine',
+      ),
+      v.transform((text) => new URL(text)),
+    ),
+  ),
+  CONSOLE_URL: v.optional(url(['http:', 'https:'], 'https://app.example.com/admin/billing')),
+});
 
-const { concerns, isGiven, problem, problemOf } = protection;
-
-function serverShape(environment: Environment) {
-  return v.pipe(
-    v.object({ ...databaseVariables(environment), ...serverVariables }),
-    v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
-  );
-}
-
-const operationsShape = v.pipe(
-  v.object(operationsVariables),
-  v.forward(v.partialCheck(concerns, isGiven, problem), problemOf),
-);
+type Variables = Values<ReturnType<typeof variables>>;
 
 /** The server's configuration. Times are in milliseconds; `null` means off. */
 export type Config = ReturnType<typeof readConfig>;
@@ -224,7 +170,10 @@ export type Config = ReturnType<typeof readConfig>;
  * ```
  */
 export function readConfig(environment: Environment) {
-  const value = readVariables(serverShape(environment), environment);
+  const value = readVariables(
+    { ...databaseVariables(environment), ...variables(environment) },
+    environment,
+  );
   return {
     database: toDatabaseConfig(value),
     webhookSecrets: value.STRIPE_WEBHOOK_SECRET,
@@ -254,55 +203,64 @@ export function readConfig(environment: Environment) {
 // Each of the following reads one part, for commands that need nothing else. @throws ConfigInvalid
 
 export function readDatabaseConfig(environment: Environment): DatabaseConfig {
-  return toDatabaseConfig(readVariables(v.object(databaseVariables(environment)), environment));
+  return toDatabaseConfig(readVariables(databaseVariables(environment), environment));
 }
 
-export function readPlanSelection(environment: Environment) {
-  return readVariables(v.object(planVariables), environment).TEAM_PLAN;
+export function readPlanSelection(environment: Environment): PlanSelection {
+  return readSome(environment, 'TEAM_PLAN').TEAM_PLAN;
 }
 
 /** The key of metadata that names a customer's team; `null`: teams are not linked by it. */
 export function readLinkByMetadata(environment: Environment): string | null {
-  return readVariables(v.object(linkVariables), environment).LINK_BY_METADATA ?? null;
+  return readSome(environment, 'LINK_BY_METADATA').LINK_BY_METADATA ?? null;
 }
 
 export function readAccessPolicy(environment: Environment): AccessPolicy {
-  const shape = v.object({ ...planVariables, ...accessVariables });
-  return toAccessPolicy(readVariables(shape, environment));
+  return toAccessPolicy(readSome(environment, 'TEAM_PLAN', 'PAST_DUE_GRACE', 'PAUSED_ACCESS'));
 }
 
 /** In milliseconds; `null` keeps events forever. */
-export function readEventRetention(environment: Environment) {
-  return readVariables(v.object(retentionVariables), environment).EVENT_RETENTION;
+export function readEventRetention(environment: Environment): number | null {
+  return readSome(environment, 'EVENT_RETENTION').EVENT_RETENTION;
 }
 
 export function readApiConfig(environment: Environment) {
-  return toApiConfig(readVariables(v.object(apiVariables), environment));
+  return toApiConfig(readSome(environment, 'STRIPE_SECRET_KEY', 'STRIPE_API_BASE'));
 }
 
 export function readOperationsConfig(environment: Environment): OperationsConfig | null {
-  return toOperationsConfig(readVariables(operationsShape, environment));
+  return toOperationsConfig(
+    readSome(environment, 'OPS_PORT', 'OPS_HOST', 'OPS_TOKEN', 'OPS_TOKENS'),
+  );
 }
 
 /** `null`: alerts are off. */
 export function readAlertConfig(environment: Environment): AlertConfig | null {
-  return toAlertConfig(readVariables(v.object(alertVariables), environment));
+  return toAlertConfig(readSome(environment, 'ALERT_WEBHOOK_URL', 'CONSOLE_URL'));
 }
 
 /** Newest first. */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
-  return readVariables(v.object(sessionVariables), environment).AUTH_SECRET;
+  return readSome(environment, 'AUTH_SECRET').AUTH_SECRET;
 }
 
 /** Newest first. */
 export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
-  return readVariables(v.object(webhookVariables), environment).STRIPE_WEBHOOK_SECRET;
+  return readSome(environment, 'STRIPE_WEBHOOK_SECRET').STRIPE_WEBHOOK_SECRET;
 }
 
 /** The secret that `instep trigger` signs with, and the address of the server. */
 export function readWebhookTarget(environment: Environment) {
-  const value = readVariables(v.object({ ...webhookVariables, ...addressVariables }), environment);
+  const value = readSome(environment, 'STRIPE_WEBHOOK_SECRET', 'PORT', 'HOST');
   return { webhookSecrets: value.STRIPE_WEBHOOK_SECRET, port: value.PORT, host: value.HOST };
+}
+
+function readSome<Name extends keyof Variables>(
+  environment: Environment,
+  ...names: readonly [Name, ...Name[]]
+): Values<Pick<ReturnType<typeof variables>, Name>> {
+  const all = variables(environment);
+  return readVariables(v.pick(v.object(all), names).entries, environment);
 }
 
 /**
@@ -332,7 +290,7 @@ export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
 }
 
 function toAccessPolicy(
-  value: Values<typeof planVariables & typeof accessVariables>,
+  value: Pick<Variables, 'TEAM_PLAN' | 'PAST_DUE_GRACE' | 'PAUSED_ACCESS'>,
 ): AccessPolicy {
   return {
     planSelection: value.TEAM_PLAN,
@@ -341,16 +299,20 @@ function toAccessPolicy(
   };
 }
 
-function toApiConfig(value: Values<typeof apiVariables>) {
+function toApiConfig(value: Pick<Variables, 'STRIPE_SECRET_KEY' | 'STRIPE_API_BASE'>) {
   return { secretKey: value.STRIPE_SECRET_KEY, baseUrl: value.STRIPE_API_BASE };
 }
 
-function toOperationsConfig(value: OperationsVariables): OperationsConfig | null {
+function toOperationsConfig(
+  value: Pick<Variables, 'OPS_PORT' | 'OPS_HOST' | 'OPS_TOKEN' | 'OPS_TOKENS'>,
+): OperationsConfig | null {
   const { OPS_PORT: port, OPS_HOST: host, OPS_TOKEN, OPS_TOKENS } = value;
   return port === null ? null : { host, port, tokens: toTokens(OPS_TOKEN, OPS_TOKENS) };
 }
 
-function toAlertConfig(value: Values<typeof alertVariables>): AlertConfig | null {
+function toAlertConfig(
+  value: Pick<Variables, 'ALERT_WEBHOOK_URL' | 'CONSOLE_URL'>,
+): AlertConfig | null {
   const { ALERT_WEBHOOK_URL: url, CONSOLE_URL: consoleUrl = null } = value;
   return url === undefined ? null : { url, consoleUrl };
 }

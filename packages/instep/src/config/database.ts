@@ -9,7 +9,13 @@ import {
   TEAM_FIELDS,
   USER_FIELDS,
 } from '../postgres/tables/application-tables.ts';
-import { ConfigInvalid, type Environment, VARIABLE_FILES, withRemedy } from './environment.ts';
+import {
+  ConfigInvalid,
+  type Environment,
+  VARIABLE_FILES,
+  type Values,
+  withRemedy,
+} from './environment.ts';
 
 export type DatabaseConfig = {
   /** One for each server that can be the primary; none for the embedded database. */
@@ -60,11 +66,9 @@ export function databaseVariables(environment: Environment) {
   };
 }
 
-type DatabaseVariables = v.InferOutput<
-  v.ObjectSchema<ReturnType<typeof databaseVariables>, undefined>
->;
-
-export function toDatabaseConfig(value: DatabaseVariables): DatabaseConfig {
+export function toDatabaseConfig(
+  value: Values<ReturnType<typeof databaseVariables>>,
+): DatabaseConfig {
   return {
     databaseUrls: value.DATABASE_URL,
     dataFolder: resolve(value.INSTEP_DATA),

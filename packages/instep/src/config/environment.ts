@@ -44,18 +44,21 @@ export const VARIABLE_FILES = ['.env.local', '.env'] as const;
 /** An empty secret is an error; any other empty variable counts as unset. */
 const SECRET = /SECRET|TOKEN/;
 
-type Variables = v.GenericSchema & { entries: v.ObjectEntries };
+/** What these variables have been parsed into. */
+export type Values<Variables extends v.ObjectEntries> = v.InferOutput<
+  v.ObjectSchema<Variables, undefined>
+>;
 
 /** @throws ConfigInvalid with all problems at once, one for each variable */
-export function readVariables<Schema extends Variables>(
-  schema: Schema,
+export function readVariables<Variables extends v.ObjectEntries>(
+  variables: Variables,
   environment: Environment,
-): v.InferOutput<Schema> {
-  const given = Object.keys(schema.entries).map((name) => {
+): Values<Variables> {
+  const given = Object.keys(variables).map((name) => {
     const value = environment[name];
     return [name, value === '' && !SECRET.test(name) ? undefined : value];
   });
-  const parsed = v.safeParse(schema, Object.fromEntries(given));
+  const parsed = v.safeParse(v.object(variables), Object.fromEntries(given));
   if (parsed.success) return parsed.output;
   const first = new Map<string, ConfigProblem>();
   for (const { path, message } of parsed.issues) {
