@@ -17,15 +17,16 @@ import { problemText } from '../config/environment.ts';
 import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue } from '../health/issues.ts';
 import { type HealthReport, reportHealth } from '../operate/health.ts';
-import { connectToServer, type DatabaseServer } from '../postgres/connect.ts';
+import { connectToServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { CHECK_CONNECTION } from '../postgres/errors.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
-import { type Recognition, recognizeTables } from '../postgres/tables/recognize-tables.ts';
+import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { counted, durationText } from '../runtime/amounts.ts';
+import { InstepError } from '../runtime/errors.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
-import { type Check, failure, ok, safely, warning } from './check.ts';
+import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer, checkHosts } from './database-server.ts';
 import {
   checkAccess,
@@ -148,9 +149,6 @@ type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
   stripe: Awaited<ReturnType<typeof checkStripeApi>> | null;
 };
 
-const READ_LOG = 'read postgres.log in the data directory (INSTEP_DATA)';
-const SEE_PRIVILEGES = 'see the line about privileges';
-
 const STATEMENT_TIMEOUT_MS = 5_000;
 
 /** Checks the configured database, and changes nothing in it. */
@@ -158,53 +156,54 @@ async function* checkDatabase(
   database: DatabaseConfig,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const { notice, now, stripe } = options;
-  const { databaseUrls, dataFolder } = database;
-  const isEmbedded = databaseUrls.length === 0;
-  if (isEmbedded) {
-    const checks = await checkDataFolder(dataFolder);
-    yield* checks;
-    if (checks.length > 0) return;
+  const isEmbedded = database.databaseUrls.length === 0;
+  try {
+    yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, null, options);
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    const readLog = 'read postgres.log in the data directory (INSTEP_DATA)';
+    yield failure('database', error.message, isEmbedded ? readLog : CHECK_CONNECTION);
   }
-  yield* await checkHosts(databaseUrls);
-  const advice = isEmbedded ? READ_LOG : CHECK_CONNECTION;
-  let server: DatabaseServer | undefined;
-  yield* await safely('database', advice, async () => {
-    server = await connectToServer({ ...database, notice });
-    return [];
-  });
-  if (server === undefined) return;
-  const opened = server.open({
+}
+
+/** Opening the embedded database creates it, so one that does not exist is not opened. */
+async function* checkEmbedded(
+  database: DatabaseConfig,
+  options: DatabaseOptions,
+): AsyncGenerator<Check> {
+  const { dataFolder } = database;
+  const { hasDataDirectory, freeBytesOf } = await importEmbeddedPostgres();
+  if (await hasDataDirectory(dataFolder)) {
+    yield* checkServer(database, () => freeBytesOf(dataFolder), options);
+    return;
+  }
+  const result = `the embedded database in ${dataFolder} does not exist yet`;
+  yield warning('database', result, 'start the server, which creates it, or set DATABASE_URL');
+}
+
+async function* checkServer(
+  database: DatabaseConfig,
+  readFreeBytes: (() => Promise<number>) | null,
+  options: DatabaseOptions,
+): AsyncGenerator<Check> {
+  const { notice, now, stripe } = options;
+  yield* await checkHosts(database.databaseUrls);
+  const server = await connectToServer({ ...database, notice });
+  const { query, close } = server.open({
     maxConnections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     // The statement on this connection fails with the same error.
     onConnectionError: () => undefined,
   });
   try {
-    const freeBytes = isEmbedded
-      ? await (await importEmbeddedPostgres()).freeBytesOf(dataFolder)
-      : null;
-    const { query } = opened;
+    const freeBytes = (await readFreeBytes?.()) ?? null;
     const stripeClock = stripe?.clock ?? null;
-    const answering = await safely('database', advice, () =>
-      checkDatabaseServer({ query, now, freeBytes, stripeClock }),
-    );
-    yield* answering;
-    if (answering.length > 1) yield* checkContents(query, server.tables, options);
+    yield* await checkDatabaseServer({ query, now, freeBytes, stripeClock });
+    yield* checkContents(query, server.tables, options);
   } finally {
-    await opened.close();
+    await close();
     await server.release();
   }
-}
-
-/** What keeps the embedded database from being opened without being created. */
-function checkDataFolder(dataFolder: string): Promise<readonly Check[]> {
-  return safely('database', READ_LOG, async () => {
-    const { hasDataDirectory } = await importEmbeddedPostgres();
-    if (await hasDataDirectory(dataFolder)) return [];
-    const result = `the embedded database in ${dataFolder} does not exist yet`;
-    return [warning('database', result, 'start the server, which creates it, or set DATABASE_URL')];
-  });
 }
 
 /** Checks the tables, and their contents if the schema is the one of this program. */
@@ -214,35 +213,35 @@ async function* checkContents(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { accessPolicy, linkByMetadata } = options.settings;
-  const use = { linksTeams: linkByMetadata !== null };
-  let recognition: Recognition | undefined;
-  yield* await safely('users and teams', CHECK_CONNECTION, async () => {
-    recognition = await recognizeTables(query, declared);
-    return [];
-  });
-  if (recognition === undefined) return;
-  const tables = recognition;
-  yield* await safely('privileges', CHECK_CONNECTION, () => checkPrivileges(query, tables, use));
-  yield* await safely('row security', CHECK_CONNECTION, () => checkRowSecurity(query, tables));
-  yield* await safely('users and teams', SEE_PRIVILEGES, () => checkTables(query, tables));
-  const schema = await safely('schema', SEE_PRIVILEGES, () => checkSchemaVersion(query));
+  const tables = await recognizeTables(query, declared);
+  yield* await checkPrivileges(query, tables, { linksTeams: linkByMetadata !== null });
+  yield* await checkRowSecurity(query, tables);
+  yield* await unlessDenied('users and teams', checkTables(query, tables));
+  const schema = await unlessDenied('schema', checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {
     const result = 'not checked, because the schema does not match this version of Instep';
     yield warning('event log', result, 'correct the schema first');
     return;
   }
-  yield* await safely('schema instep', SEE_PRIVILEGES, () => checkOwnSchema(query));
+  yield* await unlessDenied('schema instep', checkOwnSchema(query));
   if (tables.unfit !== null) {
-    yield warning(
-      'event log',
-      "not checked, because the tables can't be used",
-      'correct the tables first',
-    );
+    const result = "not checked, because the tables can't be used";
+    yield warning('event log', result, 'correct the tables first');
     return;
   }
-  yield* await safely('access', SEE_PRIVILEGES, () => checkAccess(query, tables, accessPolicy));
-  yield* await safely('event log', SEE_PRIVILEGES, () => checkEventLog(query, options));
+  yield* await unlessDenied('access', checkAccess(query, tables, accessPolicy));
+  yield* await unlessDenied('event log', checkEventLog(query, options));
+}
+
+/** The result of checks that need privileges, or the error that ended them. */
+async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
+  try {
+    return await checking;
+  } catch (error) {
+    if (!(error instanceof InstepError)) throw error;
+    return [failure(name, error.message, 'see the line about privileges')];
+  }
 }
 
 /** Whether events arrive, and what is out of sync: all issues, each by its code. */

@@ -175,10 +175,12 @@ function checkEndpoints(answers: Answers, expected: Expected): Check[] {
   const listed = answers.get('webhook endpoints');
   const destinations = objectsOf(answers.get('event destinations'));
   const read = [
-    ...objectsOf(listed).map(readWebhookEndpoint),
-    ...destinations.filter((one) => !v.is(elsewhereShape, one)).map(readEventDestination),
+    ...objectsOf(listed).map((one) => v.safeParse(listedEndpoint, one)),
+    ...destinations
+      .filter((one) => !v.is(elsewhereShape, one))
+      .map((one) => v.safeParse(listedDestination, one)),
   ];
-  const readable = read.filter((endpoint) => endpoint !== null);
+  const readable = read.flatMap(({ success, output }) => (success ? output : []));
   // Both lists can have those with snapshot payload.
   const endpoints = [...new Map(readable.map((one) => [one.id, one])).values()];
   const isKnown = listed?.kind === 'granted' || endpoints.length > 0;
@@ -215,57 +217,44 @@ type Expected = {
   readonly mode: Mode | null;
 };
 
-const destination = {
-  id: v.string(),
-  status: v.string(),
-  enabled_events: v.array(v.string()),
-};
-
 const url = v.pipe(
   v.string(),
   v.url(),
   v.transform((text) => new URL(text)),
 );
 
-const endpointShape = v.object({ ...destination, url, api_version: v.nullish(v.string(), null) });
+const common = { id: v.string(), status: v.string(), enabled_events: v.array(v.string()) };
 
-const destinationShape = v.object({
-  ...destination,
-  event_payload: v.picklist(['snapshot', 'thin']),
-  snapshot_api_version: v.nullish(v.string(), null),
-  webhook_endpoint: v.object({ url }),
-});
+/** A webhook endpoint in Stripe's list. */
+const listedEndpoint = v.pipe(
+  v.object({ ...common, url, api_version: v.nullish(v.string(), null) }),
+  v.transform(({ id, status, url, enabled_events: types, api_version: apiVersion }) => {
+    return { id, status, url, types, apiVersion, payload: 'snapshot' as const };
+  }),
+);
+
+/** A webhook endpoint in Stripe's list of event destinations. */
+const listedDestination = v.pipe(
+  v.object({
+    ...common,
+    event_payload: v.picklist(['snapshot', 'thin']),
+    snapshot_api_version: v.nullish(v.string(), null),
+    webhook_endpoint: v.object({ url }),
+  }),
+  v.transform(({ id, status, enabled_events: types, webhook_endpoint: { url }, ...others }) => {
+    const { event_payload: payload, snapshot_api_version: apiVersion } = others;
+    return { id, status, url, types, apiVersion, payload };
+  }),
+);
 
 /** Destinations of other types, such as Amazon EventBridge. */
 const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_endpoint')) });
 
-/** A registered destination of Stripe's events. */
-type WebhookEndpoint = {
-  readonly id: string;
-  readonly url: URL;
-  readonly status: string;
-  readonly enabled_events: readonly string[];
-  /** The event, or a notification without its content. */
-  readonly payload: 'snapshot' | 'thin';
-  /** The API version of its events; `null`: the account's default version, or none. */
-  readonly apiVersion: string | null;
-};
-
-/** Parses a webhook endpoint from Stripe's list; `null` when its shape is unknown. */
-function readWebhookEndpoint(listed: unknown): WebhookEndpoint | null {
-  const parsed = v.safeParse(endpointShape, listed);
-  if (!parsed.success) return null;
-  const { api_version: apiVersion, ...endpoint } = parsed.output;
-  return { ...endpoint, payload: 'snapshot', apiVersion };
-}
-
-/** Parses a webhook endpoint from Stripe's list of event destinations; `null` when its shape is unknown. */
-function readEventDestination(listed: unknown): WebhookEndpoint | null {
-  const parsed = v.safeParse(destinationShape, listed);
-  if (!parsed.success) return null;
-  const { event_payload: payload, snapshot_api_version: apiVersion, ...rest } = parsed.output;
-  return { ...rest, url: rest.webhook_endpoint.url, payload, apiVersion };
-}
+/**
+ * A registered destination of Stripe's events. A thin payload is a notification without the event's content, and has no
+ * API version; else `null` is the account's default version.
+ */
+type WebhookEndpoint = v.InferOutput<typeof listedDestination>;
 
 /** Checks the endpoint with the given URL, or all whose path is that of the webhook route. */
 function checkWebhookEndpoints(endpoints: readonly WebhookEndpoint[], expected: Expected): Check[] {
@@ -301,7 +290,7 @@ function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expecte
 const isEnabled = ({ status }: WebhookEndpoint) => status === 'enabled';
 
 function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
-  const { enabled_events: types, payload, apiVersion } = endpoint;
+  const { types, payload, apiVersion } = endpoint;
   /** The names of the two types with this payload. */
   const needed: readonly string[] = payload === 'snapshot' ? HANDLED_TYPES : NOTIFICATION_TYPES;
   const hasAll = types.includes('*');
