@@ -2,6 +2,7 @@ import type { AccessPolicy } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { Status } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { durationSetting } from '../runtime/amounts.ts';
@@ -93,7 +94,7 @@ export async function storePolicy(query: Query, policy: AccessPolicy): Promise<v
 
 /** The policy by which the view decides. */
 export async function readPolicy(query: Query): Promise<AccessPolicy> {
-  const [policy] = await query<AccessPolicy>({
+  return await onlyRow<AccessPolicy>(query, {
     name: 'read_access_policy',
     text: `
       select plan_selection as "planSelection",
@@ -101,8 +102,6 @@ export async function readPolicy(query: Query): Promise<AccessPolicy> {
              keeps_paused as "keepsPaused"
         from instep.access_policy`,
   });
-  if (policy === undefined) throw new RangeError('the migration inserted the policy');
-  return policy;
 }
 
 /** The policies of the instances that are running, as text, each once. */

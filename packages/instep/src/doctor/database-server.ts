@@ -2,6 +2,7 @@ import { type Ask, onServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { hostOf } from '../postgres/database-url.ts';
 import { type ReplicationState, readReplicationState } from '../postgres/primary-finder.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { type ClockReading, checkDatabaseClock } from './clock.ts';
@@ -116,7 +117,7 @@ type ServerState = {
 };
 
 async function readServerState(query: Query): Promise<ServerState> {
-  const [row] = await query<ServerState>({
+  return await onlyRow<ServerState>(query, {
     name: 'read_server_state',
     text: `
       select current_setting('server_version_num')::integer as "versionNumber",
@@ -126,8 +127,6 @@ async function readServerState(query: Query): Promise<ServerState> {
              pg_database_size(current_database()) as "databaseBytes",
              (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,
   });
-  if (row === undefined) throw new RangeError('a statement without a table has one row');
-  return row;
 }
 
 async function touchServer(query: Query): Promise<void> {

@@ -8,6 +8,7 @@ import {
   OWN_SCHEMA_FIRST,
   readForeignTables,
 } from '../postgres/own-schema.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -60,11 +61,11 @@ export async function checkOwnSchema(query: Query): Promise<Check[]> {
     const result = `it has tables that are not Instep's, and that are deleted with it: ${foreign.join(', ')}`;
     checks.push(warning(OWN_SCHEMA, result, `move them: ${statements.join(' ')}`));
   }
-  const [path] = await query<{ isFirst: boolean }>({
+  const { isFirst } = await onlyRow<{ isFirst: boolean }>(query, {
     name: 'read_first_schema',
     text: `select current_schema() = 'instep' as "isFirst"`,
   });
-  if (path?.isFirst === true) {
+  if (isFirst) {
     const found = await findOwnSchemaInPath(query);
     checks.push(
       warning(OWN_SCHEMA, OWN_SCHEMA_FIRST, found === null ? NAME_SCHEMA : `${found.statement};`),
@@ -123,12 +124,11 @@ async function missingCustomerIndex(
 
 /** This role, or else the current one, quoted for `grant`. */
 export async function quoteRole(query: Query, role: string | null): Promise<string> {
-  const [row] = await query<{ role: string }>({
+  const row = await onlyRow<{ role: string }>(query, {
     name: 'quote_role',
     text: 'select quote_ident(coalesce($1, current_user)) as role',
     values: [role],
   });
-  if (row === undefined) throw new RangeError('a select without tables has one row');
   return row.role;
 }
 
@@ -141,7 +141,7 @@ type LackingPrivileges = {
 
 /** The privileges that Instep lacks on its own tables, or to create them. */
 async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
-  const [row] = await query<LackingPrivileges>({
+  return await onlyRow<LackingPrivileges>(query, {
     name: 'read_lacking_privileges',
     // A privilege on any column is enough where columns can be granted. All tables need the same ones, so that a
     // statement that is added can't be forgotten here. Only a migration needs `create`, and an upgrade requires the
@@ -190,8 +190,6 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
       select quote_ident(current_user) as role,
              array(select privilege from needed where not is_held) as privileges`,
   });
-  if (row === undefined) throw new RangeError('a select without tables has one row');
-  return row;
 }
 
 const NAME = 'access';

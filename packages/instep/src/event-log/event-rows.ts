@@ -1,6 +1,7 @@
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { LOGGED_EVENT } from '../postgres/statements/events.ts';
 
 /** A logged event with the columns that people see. */
@@ -117,7 +118,7 @@ export async function countEvents(
   { after, limit }: { after: number; limit: number },
 ): Promise<number> {
   const matching = conditionsOf(filter, 3);
-  const [row] = await query<{ count: number }>({
+  const row = await onlyRow<{ count: number }>(query, {
     name: 'count_events',
     text: `
       select count(*) as count
@@ -130,7 +131,7 @@ export async function countEvents(
              ) as found`,
     values: [after, limit, ...matching.values],
   });
-  return row?.count ?? 0;
+  return row.count;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { columnArrays } from '../postgres/statement.ts';
+import { columnArrays, onlyRow } from '../postgres/statement.ts';
 import { throttle } from '../runtime/retry.ts';
 
 type PruneOptions = {
@@ -83,7 +83,7 @@ const IS_NO_LONGER_NEEDED = `
  * ones. It waits for no lock, so that arriving events never wait for it.
  */
 export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {
-  const [row] = await query<{ count: number; lastPosition: number | null; isEnd: boolean }>({
+  const row = await onlyRow<{ count: number; lastPosition: number | null; isEnd: boolean }>(query, {
     name: 'prune_events',
     // The batch size is part of the text, so that the planner knows how small it is. An event without
     // `created` counts as created when it arrives, so only its row shows that it is a duplicate.
@@ -121,7 +121,6 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
         from examined`,
     values: [step.afterPosition, new Date(step.cutoffMs)],
   });
-  if (row === undefined) throw new RangeError('an aggregate has one row');
   return { count: row.count, lastPosition: row.isEnd ? null : row.lastPosition };
 }
 

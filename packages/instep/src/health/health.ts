@@ -1,4 +1,5 @@
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
@@ -79,18 +80,16 @@ const READ_HEALTH = `
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
 export async function readHealth(query: Query): Promise<Health> {
-  const [row] = await query<Health>({
+  return await onlyRow<Health>(query, {
     name: 'read_health',
     text: READ_HEALTH,
     values: [SNAPSHOT_TYPE],
   });
-  if (row === undefined) throw new RangeError('counts have one row');
-  return row;
 }
 
 /** The parked events of customers that a team had before, of those that `readHealth` counts. */
 export async function countParkedOfKnownCustomers(query: Query): Promise<number> {
-  const [row] = await query<{ count: number }>({
+  const row = await onlyRow<{ count: number }>(query, {
     name: 'count_parked_of_known_customers',
     text: `
       select count(*)
@@ -108,7 +107,7 @@ export async function countParkedOfKnownCustomers(query: Query): Promise<number>
                 where state.customer_id = parked.customer_id
              )`,
   });
-  return row?.count ?? 0;
+  return row.count;
 }
 
 /** The origins of the last 20 events that Stripe delivered, the newest first. */

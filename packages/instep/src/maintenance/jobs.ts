@@ -6,6 +6,7 @@ import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss
 import { pruneLog } from '../event-log/prune.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { type DuePage, readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -153,11 +154,10 @@ export function createJobs(
 }
 
 async function readClock(query: Query): Promise<number> {
-  const [row] = await query<{ nowMs: number }>({
+  const row = await onlyRow<{ nowMs: number }>(query, {
     name: 'read_clock',
     text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
   });
-  if (row === undefined) throw new RangeError('a select without a table has one row');
   return row.nowMs;
 }
 

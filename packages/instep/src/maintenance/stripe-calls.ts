@@ -1,5 +1,6 @@
 import type { Json } from '../core/json.ts';
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
@@ -109,7 +110,7 @@ export function limitRate(api: StripeApi, query: Query): StripeApi {
  * call scheduled more than a minute ahead is ignored, because the server's clock has been set back since.
  */
 async function scheduleCall(query: Query): Promise<number> {
-  const [row] = await query<{ waitMs: number }>({
+  const row = await onlyRow<{ waitMs: number }>(query, {
     name: 'schedule_call',
     text: `
       insert into instep.leased_jobs as last (name, started_at)
@@ -122,6 +123,5 @@ async function scheduleCall(query: Query): Promise<number> {
       returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
                 as "waitMs"`,
   });
-  if (row === undefined) throw new RangeError('an upsert has one row');
   return row.waitMs;
 }

@@ -4,6 +4,7 @@ import { limitRate } from '../maintenance/stripe-calls.ts';
 import { FILTER_VALUES } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Examined, type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import {
   allTeamsWithLostPlans,
   LOST_PLAN,
@@ -184,14 +185,14 @@ export async function countDue(
   dueBeforeMs: number,
   most: number,
 ): Promise<number> {
-  const [row] = await query<{ count: number }>({
+  const row = await onlyRow<{ count: number }>(query, {
     name: 'count_due',
     text: `
       select count(*)
         from (select from instep.subscriptions where due_since < $1 limit $2) as due`,
     values: [new Date(dueBeforeMs), most],
   });
-  return row?.count ?? 0;
+  return row.count;
 }
 
 /** A value, or several, of which a team must have one. */

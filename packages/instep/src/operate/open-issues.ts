@@ -1,6 +1,7 @@
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import { DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/issues.ts';
@@ -229,10 +230,8 @@ const COUNT_LISTED_ISSUES = (tables: ApplicationTables) => `
 export async function countListedIssues(
   query: Query,
 ): Promise<Readonly<Record<ListedIssueCode, number>>> {
-  const [row] = await query<Record<ListedIssueCode, number>>({
+  return await onlyRow<Record<ListedIssueCode, number>>(query, {
     name: 'count_listed_issues',
     text: COUNT_LISTED_ISSUES,
   });
-  if (row === undefined) throw new RangeError('counts have one row');
-  return row;
 }

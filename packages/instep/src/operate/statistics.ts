@@ -11,6 +11,7 @@ import {
   type StatisticsRow,
 } from '../maintenance/statistics.ts';
 import type { Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import type { OperateContext } from './context.ts';
@@ -278,7 +279,7 @@ export async function readIncident(
 }
 
 async function countLateEvents(query: Query, period: Period): Promise<LateEvents> {
-  const [row] = await query<LateEvents>({
+  return await onlyRow<LateEvents>(query, {
     name: 'count_late_events',
     text: `
       select count(*) filter (where ${IS_LATE}) as events,
@@ -289,8 +290,6 @@ async function countLateEvents(query: Query, period: Period): Promise<LateEvents
         from (${CREATED}) as created`,
     values: keysOf(period),
   });
-  if (row === undefined) throw new RangeError('counts have one row');
-  return row;
 }
 
 /** A team whose events arrived late. */

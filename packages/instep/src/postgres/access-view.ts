@@ -8,6 +8,7 @@ import {
 } from '../core/status.ts';
 import type { Database, Query } from './database.ts';
 import { newestVersion } from './migrations.ts';
+import { onlyRow } from './statement.ts';
 import type { Recognition } from './tables/recognize-tables.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
@@ -151,12 +152,13 @@ type ViewState = {
 };
 
 async function readViewState(query: Query): Promise<ViewState> {
-  const [row] = await query<ViewState>(`
+  return await onlyRow<ViewState>(
+    query,
+    `
     select obj_description(to_regclass('instep.team_access'), 'pg_class') as comment,
            pg_get_function_result(to_regprocedure('instep.linked_teams()')) as result,
-           (select max(version) from instep.migrations) as migration`);
-  if (row === undefined) throw new RangeError('a select without a table has one row');
-  return row;
+           (select max(version) from instep.migrations) as migration`,
+  );
 }
 
 /** Whether the view fits this program and the application's tables; also when a newer program has made it. */

@@ -64,7 +64,7 @@ type RetryPolicyEntry = {
   nextStep: NextStep;
 };
 
-/** The entry with the longest match counts; docs/ARCHITECTURE.md has them as a table. */
+/** The first entry that matches counts; docs/ARCHITECTURE.md has them as a table. */
 const RETRY_POLICY: readonly RetryPolicyEntry[] = [
   // Serialization failures, deadlocks.
   { states: ['40001', '40P01'], kind: DatabaseConflict, nextStep: 'repeat' },
@@ -117,14 +117,11 @@ function policyFor(cause: unknown): RetryPolicyEntry {
   const state = sqlState(cause);
   if (state === '') return UNANSWERED;
   const routine = cause instanceof Error && 'routine' in cause ? String(cause.routine) : '';
-  const found = [5, 3, 2]
-    .map((length) =>
-      RETRY_POLICY.find(
-        (entry) =>
-          entry.states.includes(state.slice(0, length)) && (entry.routine ?? routine) === routine,
-      ),
-    )
-    .find((entry) => entry !== undefined);
+  const found = RETRY_POLICY.find(
+    (entry) =>
+      entry.states.some((beginning) => state.startsWith(beginning)) &&
+      (entry.routine ?? routine) === routine,
+  );
   if (found === undefined) return REFUSED;
   return REFUSALS.has(routine) && !ALSO_RAISED.has(found.kind) ? REFUSED : found;
 }

@@ -21,6 +21,16 @@ export type Query = <Row extends object>(
   values?: readonly unknown[],
 ) => Promise<Row[]>;
 
+/** The row of a statement that always has one, such as a count. */
+export async function onlyRow<Row extends object>(
+  query: Query,
+  statement: NamedStatement | string,
+): Promise<Row> {
+  const [row] = await query<Row>(statement);
+  if (row === undefined) throw new RangeError('a statement that always has a row had none');
+  return row;
+}
+
 /**
  * Whether a statement runs alone, with a plan as PostgreSQL chooses it, or in a transaction that decides, with a plan
  * that uses indexes. PostgreSQL keeps a plan for each prepared statement, so these are two: a plan that was made while

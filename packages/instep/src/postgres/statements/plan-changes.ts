@@ -1,6 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import type { Database, Query } from '../database.ts';
+import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 
@@ -130,8 +131,8 @@ export async function readTeamChanges(
 /** The id of the newest change that is committed; 0 when there is none. */
 export async function readNewestChange(query: Query): Promise<number> {
   const text = 'select coalesce(max(id), 0) as id from instep.plan_changes';
-  const [row] = await query<{ id: number }>({ name: 'read_newest_change', text });
-  return row?.id ?? 0;
+  const row = await onlyRow<{ id: number }>(query, { name: 'read_newest_change', text });
+  return row.id;
 }
 
 /** A team's plan now, in the order of `AFTER`. */

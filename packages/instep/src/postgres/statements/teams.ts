@@ -2,7 +2,7 @@ import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { parametersOf, type RowCount, rowsAs, textsByRowCount } from '../statement.ts';
+import { onlyRow, parametersOf, type RowCount, rowsAs, textsByRowCount } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
@@ -227,11 +227,11 @@ const COUNT_LINKED_TEAMS = ({ teams }: ApplicationTables) =>
   `select count(*) as count from ${teams.rows} as teams where provider_customer_id is not null`;
 
 export async function countLinkedTeams(query: Query): Promise<number> {
-  const [row] = await query<{ count: number }>({
+  const row = await onlyRow<{ count: number }>(query, {
     name: 'count_linked_teams',
     text: COUNT_LINKED_TEAMS,
   });
-  return row?.count ?? 0;
+  return row.count;
 }
 
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
@@ -274,12 +274,12 @@ export async function isIdOfAnother(
   id: ApplicationId,
   text: string,
 ): Promise<boolean> {
-  const [row] = await query<{ isOther: boolean }>({
+  const row = await onlyRow<{ isOther: boolean }>(query, {
     name: 'is_id_of_another',
     text: IS_ID_OF_ANOTHER,
     values: [id, text],
   });
-  return row?.isOther === true;
+  return row.isOther;
 }
 
 /** Leaves out the name if the table has no column for it. */
