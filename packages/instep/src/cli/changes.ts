@@ -9,7 +9,7 @@ import {
   readPlanChanges,
 } from '../maintenance/consumers.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { performOne } from '../operate/perform.ts';
+import { performAny } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
@@ -100,11 +100,9 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
   await withContext(async (context, operator) => {
     if (list) await printConsumers(context, options);
     else if (changeId !== undefined) {
-      const task = { action: 'replay-change', consumer, changeId } as const;
-      await performOne(context, operator, task, 'change-replayed');
+      await performAny(context, operator, { action: 'replay-change', consumer, changeId });
     } else if (remove) {
-      const task = { action: 'remove-consumer', consumer } as const;
-      await performOne(context, operator, task, 'consumer-removed');
+      await performAny(context, operator, { action: 'remove-consumer', consumer });
     } else if (typeof ack === 'number') await acknowledgeChanges(context, consumer, ack);
     else await print(context, consumer, options);
   });

@@ -17,7 +17,7 @@ import {
 } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
 import { readTeam } from '../operate/find-teams.ts';
-import { perform, performOne } from '../operate/perform.ts';
+import { performAny, performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import {
@@ -33,6 +33,7 @@ import {
   type Columns,
   CommandFailed,
   type Data,
+  type Json,
   outputClosed,
   PLAN_COLUMNS,
   paint,
@@ -46,10 +47,10 @@ import {
   stopSignal,
   tableHead,
   tableLine,
-  writeLine,
+  writeRow,
   writeRows,
 } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, performTask, withContext } from './with-database.ts';
 
 export function eventsCommand(): Command {
   return createCommand(
@@ -73,9 +74,8 @@ type ListOptions = {
   since?: number;
   limit: number;
   follow?: boolean;
-  json?: boolean;
   acceptSuggestions?: boolean;
-};
+} & Json;
 
 function eventsListCommand(): Command {
   return createCommand(
@@ -105,19 +105,18 @@ function eventsListCommand(): Command {
 }
 
 async function listAndLink(options: ListOptions): Promise<void> {
-  const links = await withContext((context) => list(context, options));
-  if (!options.acceptSuggestions) {
-    for (const link of links) printMessage(suggestionText(link));
-    return;
-  }
   await withContext(async (context, operator) => {
-    for (const { customerId, team } of links) {
+    for (const link of await list(context, options)) {
+      const { customerId, team } = link;
+      if (!options.acceptSuggestions) {
+        printMessage(suggestionText(link));
+        continue;
+      }
       const subject = { kind: 'customer', id: customerId } as const;
       const request = { action: 'link-suggested', subject } as const;
+      const { code } = await performAny(context, operator, request);
       const what = `team ${team.id} to ${printable(customerId)}`;
-      for (const { isDone, result } of (await perform(context, operator, [request])).results) {
-        printMessage(isDone ? `linked ${what}` : `did not link ${what}: ${result.code}`);
-      }
+      printMessage(code === 'linked' ? `linked ${what}` : `did not link ${what}: ${code}`);
     }
   });
 }
@@ -173,8 +172,6 @@ async function filterOf(context: OperateContext, options: ListOptions): Promise<
   return { customerId: team.customerId, type, outcome, sinceMs };
 }
 
-type ShowOptions = { body?: boolean; json?: boolean };
-
 function eventsShowCommand(): Command {
   return createCommand(
     'show',
@@ -184,7 +181,7 @@ function eventsShowCommand(): Command {
     .argument('<event>', 'position in the log, or event id')
     .option('--body', 'print only the body, byte for byte')
     .option('--json', 'print JSON')
-    .action(async (id: string, { body, json }: ShowOptions) => {
+    .action(async (id: string, { body, json }: { body?: boolean } & Json) => {
       const { event, explained } = await withContext(async (context) => {
         const event = await findEvent(context, id);
         return { event, explained: await explainEvent(context, event) };
@@ -237,7 +234,7 @@ function show(event: EventRow, { reasons, parsed, plans, teams }: ExplainedEvent
 }
 
 function described(event: EventRow, parsed: ParsedEvent | null): Data {
-  const data: Data = {
+  return {
     position: event.position,
     event: event.eventId,
     type: event.type,
@@ -252,14 +249,9 @@ function described(event: EventRow, parsed: ParsedEvent | null): Data {
     deliveries: event.deliveries,
     outcome: event.outcome,
   };
-  const shown = Object.entries(data).map(([name, value]) => [
-    name,
-    typeof value === 'string' ? printable(value) : value,
-  ]);
-  return Object.fromEntries(shown);
 }
 
-type DismissOptions = { customer?: string; olderThan?: number; all?: boolean; json?: boolean };
+type DismissOptions = { customer?: string; olderThan?: number; all?: boolean } & Json;
 
 function eventsDismissCommand(): Command {
   const command = createCommand(
@@ -275,21 +267,17 @@ function eventsDismissCommand(): Command {
     )
     .option('--all', 'all parked events')
     .option('--json', 'print JSON');
-  return command.action(async ({ customer, olderThan, all, json = false }: DismissOptions) => {
+  return command.action(async ({ customer, olderThan, all, ...output }: DismissOptions) => {
     if (!all && customer === undefined && olderThan === undefined) {
       return command.error('error: choose the events: --customer, --older-than or --all');
     }
     const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
     const filter = { customerId: customer, receivedBeforeMs };
     const task = { action: 'dismiss', ...filter, signal: stopSignal() } as const;
-    const { parkedEvents: dismissed } = await withContext((context, operator) =>
-      performOne(context, operator, task, 'dismissed'),
-    );
-    printData({ dismissed }, { json });
+    const { parkedEvents: dismissed } = await performTask(task, 'dismissed');
+    printData({ dismissed }, output);
   });
 }
-
-type PruneOptions = { olderThan?: number; json?: boolean };
 
 function eventsPruneCommand(): Command {
   const command = createCommand(
@@ -299,7 +287,7 @@ function eventsPruneCommand(): Command {
   )
     .option('--older-than <age>', 'minimum age (default: EVENT_RETENTION)', duration)
     .option('--json', 'print JSON');
-  return command.action(async ({ olderThan, json = false }: PruneOptions) => {
+  return command.action(async ({ olderThan, ...output }: { olderThan?: number } & Json) => {
     const retentionMs = olderThan ?? readEventRetention(process.env);
     if (retentionMs === null) {
       return command.error('error: EVENT_RETENTION is off. Set an age: --older-than 90d');
@@ -307,15 +295,11 @@ function eventsPruneCommand(): Command {
     const receivedBeforeMs = Date.now() - retentionMs;
     const signal = stopSignal();
     const task = { action: 'prune', receivedBeforeMs, signal } as const;
-    const { events: pruned } = await withContext((context, operator) =>
-      performOne(context, operator, task, 'pruned'),
-    );
-    printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, { json });
+    const { events: pruned } = await performTask(task, 'pruned');
+    printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, output);
     if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
 }
-
-type RedactOptions = { customer: string; json?: boolean };
 
 function eventsRedactCommand(): Command {
   return createCommand(
@@ -325,18 +309,14 @@ function eventsRedactCommand(): Command {
   )
     .requiredOption('--customer <id>', 'customer id')
     .option('--json', 'print JSON')
-    .action(redact);
+    .action(async ({ customer, ...output }: { customer: string } & Json) => {
+      const task = { action: 'redact', customerId: customer } as const;
+      const { events: redacted } = await performTask(task, 'redacted');
+      printData({ customer, redacted }, output);
+    });
 }
 
-async function redact({ customer, json = false }: RedactOptions): Promise<void> {
-  const task = { action: 'redact', customerId: customer } as const;
-  const { events: redacted } = await withContext((context, operator) =>
-    performOne(context, operator, task, 'redacted'),
-  );
-  printData({ customer, redacted }, { json });
-}
-
-type ReplayOptions = { outcome?: LoggedOutcome; since?: number; json?: boolean };
+type ReplayOptions = { outcome?: LoggedOutcome; since?: number } & Json;
 
 function eventsReplayCommand(): Command {
   const command = createCommand(
@@ -367,8 +347,7 @@ async function replay(
     id === undefined
       ? findEvents(context, { outcome, sinceMs: since }, 'oldest first').all()
       : [await findEvent(context, id)];
-  const onReplayed = (replayed: Replayed) =>
-    writeLine(json ? replayJson(replayed) : replayLine(replayed));
+  const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, json);
   const task = { action: 'replay', events, onReplayed } as const;
   const { outcomes } = await performOne(context, operator, task, 'replayed');
   const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
@@ -386,23 +365,21 @@ async function replay(
     );
 }
 
-function replayLine({ event, outcome, teamIds, error }: Replayed): string {
-  const team = teamIds.length === 0 ? '' : `  team ${teamIds.join(', ')}`;
-  const why = error === null ? '' : `  ${printable(error.message)}`;
-  const id = printable(event.eventId ?? '-');
-  return `${String(event.position).padStart(8)}  ${id}  ${event.outcome} → ${outcome}${team}${why}`;
-}
-
-function replayJson({ event, outcome, teamIds, error }: Replayed): string {
-  return JSON.stringify({
-    position: event.position,
-    eventId: event.eventId,
-    was: event.outcome,
-    outcome,
-    teamIds,
+/** Without headings, because the last cells are not always there. */
+const REPLAYED: RowFormat<Replayed> = {
+  columns: [],
+  cells: ({ event, outcome, teamIds, error }) => [
+    String(event.position).padStart(8),
+    event.eventId,
+    `${event.outcome} → ${outcome}`,
+    ...(teamIds.length === 0 ? [] : [`team ${teamIds.join(', ')}`]),
+    ...(error === null ? [] : [error.message]),
+  ],
+  data: ({ event: { position, eventId, outcome: was }, outcome, teamIds, error }) => ({
+    ...{ position, eventId, was, outcome, teamIds },
     error: error?.message ?? null,
-  });
-}
+  }),
+};
 
 const EVENTS: RowFormat<EventRow> = {
   columns: [

@@ -8,18 +8,20 @@ import { CodedError, type InstepErrorCode } from '../runtime/errors.ts';
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
 export class CommandFailed extends CodedError<InstepErrorCode> {}
 
-/** A command's result: printed as `name  value` lines, or as one JSON object. */
-export type Data = Readonly<Record<string, string | number | boolean | null>>;
+/** A command's result. */
+export type Data = Readonly<Record<string, string | number | boolean | Date | null>>;
 
-export function printData(data: Data, { json }: { json?: boolean }): void {
-  print(json ? JSON.stringify(data) : lines(data).join('\n'));
-}
+/** Whether results are printed for programs. */
+export type Json = { json?: boolean };
 
-function lines(data: Data): string[] {
+/** Prints a result as `name  value` lines, or as one JSON object. */
+export function printData(data: Data, { json }: Json): void {
   const width = Math.max(...Object.keys(data).map((name) => name.length));
-  return Object.entries(data).map(([name, value]) =>
-    tableLine([['', width]], [paint('gray', name), String(value ?? '-')]),
-  );
+  const lines = Object.entries(data).map(([name, value]) => {
+    const text = value instanceof Date ? value.toISOString() : String(value ?? '-');
+    return tableLine([['', width]], [paint('gray', name), printable(text)]);
+  });
+  print(json ? JSON.stringify(data) : lines.join('\n'));
 }
 
 export type Columns = readonly (readonly [name: string, width: number])[];

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
-import { performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, planChanges, print, printMessage } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, performTask } from './with-database.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 
@@ -35,9 +34,7 @@ async function run({ team, dryRun = false, json }: RebuildOptions): Promise<void
       print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
     },
   } as const;
-  const { repaired, kept, failed } = await withContext((context, operator) =>
-    performOne(context, operator, task, 'rebuilt'),
-  );
+  const { repaired, kept, failed } = await performTask(task, 'rebuilt');
   const counts = [
     ...(repaired > 0
       ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]

@@ -1,20 +1,22 @@
+/** The commands about one team or about finding one, and the completion of a checkout. */
 import type { Command } from 'commander';
 import { linkTeam } from '../access/current-plan.ts';
-import { readAccess, type TeamAccess } from '../access/team-access.ts';
+import { readAccess } from '../access/team-access.ts';
 import { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import type { ActionRequest, PerformOptions } from '../operate/actions.ts';
+import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
-import type { OperateContext, Operator } from '../operate/context.ts';
+import type { OperateContext } from '../operate/context.ts';
 import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
 import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { addRecorded, perform, performForTeam } from '../operate/perform.ts';
+import { addRecorded, performAny, performForTeam, performOne } from '../operate/perform.ts';
 import { addTeam, type Team } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
   CommandFailed,
+  type Json,
   printable,
   printData,
   printMessage,
@@ -22,8 +24,6 @@ import {
   writeRows,
 } from './output.ts';
 import { askReason, withContext } from './with-database.ts';
-
-type Json = { json?: boolean };
 
 export function teamCommand(): Command {
   return createCommand(
@@ -145,66 +145,49 @@ async function add({ name, customer, ...options }: { name: string; customer?: st
 
 const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
-/** Acts on one team. Returns what was done. @throws CommandFailed if there is no such team */
-async function actOn(
-  context: OperateContext,
-  operator: Operator,
-  id: ApplicationId,
-  request: Omit<ActionRequest, 'subject'>,
-  options: PerformOptions = {},
-): Promise<ActionResult | undefined> {
-  await requireTeam(context, id);
-  const subject = teamSubject(id);
-  const { results } = await perform(context, operator, [{ ...request, subject }], options);
-  return results[0]?.result;
-}
-
 async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
-  await withContext(async (context, operator) => {
-    const request = { action: 'link', linkTo: customer, canReplace: true } as const;
-    const result = await actOn(context, operator, id, request);
-    if (result !== undefined && result.code !== 'linked') {
-      const { teams } = await findCustomers(context, { id: customer });
-      const others = teams.filter((team) => team.id !== id);
-      throw new CommandFailed('TEAM_NOT_LINKED', linkFailureText(result, id, others));
-    }
-    await print(context, id, options);
-  });
-}
-
-function linkFailureText(
-  result: ActionResult,
-  id: ApplicationId,
-  [other]: readonly NamedTeam[],
-): string {
-  switch (result.code) {
-    case 'not-a-customer':
-      return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
-    case 'link-refused':
-      return other === undefined
-        ? `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`
-        : `the database refused to link team ${id}: ${teamText(other)} has the customer. Unlink it first: instep team unlink ${other.id}`;
-    default:
-      return `team ${id} was not linked: ${result.code === 'failed' ? result.error : result.code}`;
-  }
-}
-
-function teamText({ id, name }: NamedTeam): string {
-  return `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
+  await changeCustomer(id, { action: 'link', linkTo: customer, canReplace: true }, options);
 }
 
 async function unlink(id: ApplicationId, options: Json): Promise<void> {
+  await changeCustomer(id, { action: 'unlink' }, options);
+}
+
+/** @throws CommandFailed with why the team's customer was not changed */
+async function changeCustomer(
+  id: ApplicationId,
+  request: Omit<ActionRequest, 'subject'>,
+  options: Json,
+): Promise<void> {
   await withContext(async (context, operator) => {
-    const result = await actOn(context, operator, id, { action: 'unlink' });
-    if (result?.code === 'not-linked') {
-      throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} has no customer`);
-    }
-    if (result !== undefined && result.code !== 'unlinked') {
-      const reason = result.code === 'failed' ? result.error : result.code;
-      throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} was not unlinked: ${reason}`);
+    await requireTeam(context, id);
+    const subject = teamSubject(id);
+    const result = await performAny(context, operator, { ...request, subject });
+    if (result.code !== 'linked' && result.code !== 'unlinked') {
+      throw new CommandFailed('TEAM_NOT_LINKED', await refusalText(context, id, result));
     }
     await print(context, id, options);
   });
+}
+
+async function refusalText(context: OperateContext, id: ApplicationId, result: ActionResult) {
+  switch (result.code) {
+    case 'not-linked':
+      return `team ${id} has no customer`;
+    case 'not-a-customer':
+      return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
+    case 'link-refused': {
+      const { teams } = await findCustomers(context, { id: result.customerId });
+      const other = teams.find((team) => team.id !== id);
+      if (other === undefined) {
+        return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
+      }
+      const name = other.name === null ? '' : ` (${printable(other.name)})`;
+      return `the database refused to link team ${id}: team ${other.id}${name} has the customer. Unlink it first: instep team unlink ${other.id}`;
+    }
+    default:
+      return `the customer of team ${id} was not changed: ${result.code}`;
+  }
 }
 
 const TEAMS: RowFormat<NamedTeam> = {
@@ -235,33 +218,23 @@ type ListOptions = { search?: string; email?: string; limit: number } & Json;
 async function list({ search: text, email, ...options }: ListOptions) {
   const stripeApi = process.env.STRIPE_SECRET_KEY ? readApiConfig(process.env) : null;
   await withContext(async (context) => {
+    let unknown: MembersUnknown | null = null;
+    try {
+      const found = findTeams(context, { text, email }).all();
+      if ((await writeRows(TEAMS, found, options)) > 0) return;
+    } catch (error) {
+      if (!(error instanceof MembersUnknown)) throw error;
+      unknown = error;
+    }
     const atStripe = email !== undefined && text === undefined;
-    const found = atStripe
-      ? teamsOfPerson(context, email)
-      : findTeams(context, { text, email }).all();
-    const count = await writeRows(TEAMS, found, options);
-    if (count === 0) printMessage('no teams');
+    const customers = atStripe ? await listAtStripe(context, email, options) : 0;
+    if (customers === 0 && unknown !== null) throw unknown;
+    if (customers === 0) printMessage('no teams');
   }, stripeApi);
 }
 
-/**
- * The teams of the person with this email address or, if nothing here has it, those whose customer has it at Stripe.
- *
- * @throws CommandFailed if only Stripe can have it, and does not answer; MembersUnknown
- */
-async function* teamsOfPerson(context: OperateContext, email: string): AsyncGenerator<NamedTeam> {
-  let unknown: MembersUnknown | null = null;
-  try {
-    let isFound = false;
-    for await (const team of findTeams(context, { email }).all()) {
-      isFound = true;
-      yield team;
-    }
-    if (isFound) return;
-  } catch (error) {
-    if (!(error instanceof MembersUnknown)) throw error;
-    unknown = error;
-  }
+/** Lists the teams whose customer has this email address at Stripe. Returns the number of customers that have it. */
+async function listAtStripe(context: OperateContext, email: string, options: Json) {
   const { customerIds, teams, error } = await findCustomers(context, { email });
   if (error === 'CONFIG_INVALID') {
     printMessage('Stripe was not asked for this address: STRIPE_SECRET_KEY is not set');
@@ -272,13 +245,13 @@ async function* teamsOfPerson(context: OperateContext, email: string): AsyncGene
         : 'its API did not answer, or refused the request';
     throw new CommandFailed(error, `Stripe was not searched for this address: ${why}`);
   }
-  yield* teams;
+  await writeRows(TEAMS, teams, options);
   for (const customerId of customerIds) {
     if (teams.some((team) => team.customerId === customerId)) continue;
     const command = `instep team link ID --customer ${printable(customerId)}`;
     printMessage(`a customer at Stripe has this address, but no team. Link it: ${command}`);
   }
-  if (unknown !== null && customerIds.length === 0) throw unknown;
+  return customerIds.length;
 }
 
 async function show(id: ApplicationId, options: Json): Promise<void> {
@@ -289,15 +262,8 @@ async function access(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
     if (found === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
-    printAccess(found, options);
+    printData(found, options);
   });
-}
-
-function printAccess(found: TeamAccess, options: Json): void {
-  const text = (value: string | number | boolean | Date | null) =>
-    value instanceof Date ? value.toISOString() : value;
-  const values = Object.entries(found).map(([name, value]) => [name, text(value)]);
-  printData(Object.fromEntries(values), options);
 }
 
 type GrantArguments = { plan: string; reason: string; product?: string; until?: Date } & Json;
@@ -307,21 +273,23 @@ async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
     const { plan: planName, product: productId = null, until = null, reason: note } = given;
     const grant = { planName, productId };
     const request = { action: 'grant', subject: teamSubject(id), grant } as const;
-    printAccess(await performForTeam(context, operator, request, { note, until }), given);
+    printData(await performForTeam(context, operator, request, { note, until }), given);
   });
 }
 
 async function revoke(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async (context, operator) => {
     const request = { action: 'revoke-grant', subject: teamSubject(id) } as const;
-    printAccess(await performForTeam(context, operator, request), options);
+    printData(await performForTeam(context, operator, request), options);
   });
 }
 
 async function addNote(id: ApplicationId, note: string): Promise<void> {
-  await withContext((context, operator) =>
-    actOn(context, operator, id, { action: 'note' }, { note }),
-  );
+  await withContext(async (context, operator) => {
+    await requireTeam(context, id);
+    const request = { action: 'note', subject: teamSubject(id) } as const;
+    await performOne(context, operator, request, 'noted', { note });
+  });
 }
 
 async function sync(id: ApplicationId, options: Json): Promise<void> {

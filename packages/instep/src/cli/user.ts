@@ -5,16 +5,10 @@ import { addRecorded } from '../operate/perform.ts';
 import { addUser, readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
-import { CommandFailed, type Data, print, printData } from './output.ts';
+import { CommandFailed, type Data, type Json, print, printData } from './output.ts';
 import { askReason, withContext } from './with-database.ts';
 
-type AddOptions = {
-  email: string;
-  name?: string;
-  role: string;
-  passwordHash: string;
-  json?: boolean;
-};
+type AddOptions = { email: string; name?: string; role: string; passwordHash: string } & Json;
 
 export function userCommand(): Command {
   return createCommand('user', 'add and show users', 'instep user add --email ada@example.com')
@@ -41,15 +35,15 @@ export function userCommand(): Command {
     );
 }
 
-async function add({ email, name, role, passwordHash, json = false }: AddOptions) {
+async function add({ email, name, role, passwordHash, ...output }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
   const added = await withContext((context, operator) =>
     addRecorded(context, operator, 'user', (query) => addUser(query, user)),
   );
-  printData(describe(added), { json });
+  printData(describe(added), output);
 }
 
-async function show(id: ApplicationId, options: { json?: boolean }): Promise<void> {
+async function show(id: ApplicationId, options: Json): Promise<void> {
   const found = await withContext(({ database }) => readUser(database.query, id));
   if (found === null) throw new CommandFailed('NOT_FOUND', `there is no user ${id}`);
   printData(describe(found), options);
@@ -60,7 +54,7 @@ function describe({ passwordHash: _, ...user }: User): Data {
   return user;
 }
 
-type IssueOptions = { user: ApplicationId; days: number; json?: boolean };
+type IssueOptions = { user: ApplicationId; days: number } & Json;
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 

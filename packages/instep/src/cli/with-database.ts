@@ -1,11 +1,13 @@
 import type { Command } from 'commander';
 import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
+import type { ActionResult } from '../operate/audit.ts';
 import {
-  createContext,
   type OperateContext,
   type Operator,
+  openContextOn,
   readContextSettings,
 } from '../operate/context.ts';
+import { performOne, type ResultOf, type Task } from '../operate/perform.ts';
 import {
   connectToServer,
   type DatabaseServer,
@@ -13,7 +15,6 @@ import {
   prepareDatabase,
 } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
-import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { printMessage } from './output.ts';
 
@@ -83,14 +84,25 @@ export async function withContext<Result>(
   work: (context: OperateContext, operator: Operator) => Promise<Result>,
   stripeApi: StripeApiConfig | null = null,
 ): Promise<Result> {
-  return await withDatabase(async (database) => {
-    await checkSchema(database.query);
-    const context = createContext({
+  return await withServer(async (server) => {
+    const context = await openContextOn(server, {
       ...readContextSettings(process.env),
-      ...{ database, stripeApi },
+      stripeApi,
       logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
     });
     const name = `uid:${process.getuid?.() ?? 'unknown'}`;
-    return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
+    try {
+      return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
+    } finally {
+      await context.close();
+    }
   });
+}
+
+/** Performs one task for the account of the operating system. @throws what ended it */
+export async function performTask<Code extends ActionResult['code']>(
+  task: Task,
+  expected: Code,
+): Promise<ResultOf<Code>> {
+  return await withContext((context, operator) => performOne(context, operator, task, expected));
 }

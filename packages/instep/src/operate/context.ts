@@ -110,9 +110,6 @@ export type OpenContextOptions = {
   readonly logger?: Logger;
 };
 
-/** Connections of its own, so that a slow page or command does not delay events. */
-const MAX_CONNECTIONS = 4;
-const STATEMENT_TIMEOUT_MS = 10_000;
 /**
  * Opens a context for the other functions: with the connections of your handler, or with connections of its
  * own to the database of the environment, whose schema must be up to date (`instep migrate`).
@@ -133,43 +130,59 @@ const STATEMENT_TIMEOUT_MS = 10_000;
 export async function openContext(options: OpenContextOptions = {}): Promise<OperateContext> {
   const { instep, environment = process.env, logger = createLogger('silent') } = options;
   if (instep !== undefined) return await instep.operateContext();
+  const settings = { ...readContextSettings(environment), stripeApi: readApiConfig(environment) };
   const server = await connectToServer({
     ...readDatabaseConfig(environment),
     notice: (message) => logger.info(message),
   });
   try {
-    return await contextOn(server, environment, logger);
+    const context = await openContextOn(server, { ...settings, logger });
+    const close = async () => {
+      await context.close();
+      await server.release();
+    };
+    return { ...context, close };
   } catch (error) {
     await server.release();
     throw error;
   }
 }
 
-async function contextOn(
+type ContextSettings = Omit<ContextOptions, 'database' | 'close'>;
+
+/** Opens a context with connections of its own to a server, and migrates an embedded one. @throws as `openContext` */
+export async function openContextOn(
   server: DatabaseServer,
-  environment: Environment,
-  logger: Logger,
+  settings: ContextSettings,
 ): Promise<OperateContext> {
-  const settings = readContextSettings(environment);
-  const stripeApi = readApiConfig(environment);
-  const onConnectionError = (err: Error) => logger.warn({ err }, 'database connection lost');
+  const onConnectionError = (err: Error) =>
+    settings.logger.warn({ err }, 'database connection lost');
   if (server.isEmbedded) await prepareDatabase(server, { onConnectionError });
-  const database = server.open({
-    maxConnections: MAX_CONNECTIONS,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    onConnectionError,
-  });
-  const close = async () => {
-    await database.close();
-    await server.release();
-  };
+  const context = contextOn(server, { ...settings, maxConnections: 4, statementTimeoutMs: 10_000 });
   try {
-    await checkSchema(database.query);
+    await checkSchema(context.database.query);
+    return context;
   } catch (error) {
-    await database.close();
+    await context.close();
     throw error;
   }
-  return createContext({ ...settings, database, stripeApi, logger, close });
+}
+
+/** A context whose few connections keep a slow page or command from delaying events. */
+export function contextOn(
+  server: DatabaseServer,
+  settings: ContextSettings & {
+    readonly maxConnections: number;
+    readonly statementTimeoutMs: number;
+  },
+): OperateContext {
+  const { maxConnections, statementTimeoutMs, ...options } = settings;
+  const database = server.open({
+    maxConnections,
+    statementTimeoutMs,
+    onConnectionError: (err) => options.logger.warn({ err }, 'database connection lost'),
+  });
+  return createContext({ ...options, database, close: () => database.close() });
 }
 
 /** What a context needs to know besides its connections. */
@@ -184,7 +197,7 @@ type ContextOptions = Pick<
   OperateContext,
   'database' | 'planSelection' | 'linkByMetadata' | 'logger'
 > &
-  Partial<Pick<OperateContext, 'now' | 'close'>> & {
+  Partial<Pick<OperateContext, 'now' | 'close' | 'examine'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */
     readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
     readonly maxQueued?: number;

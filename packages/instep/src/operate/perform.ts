@@ -300,9 +300,25 @@ async function rebuildFor(
   return { isDone: counts.failed === 0, result: { code: 'rebuilt', ...counts } };
 }
 
-type ResultOf<Code extends ActionResult['code']> = Extract<ActionResult, { readonly code: Code }>;
+export type ResultOf<Code extends ActionResult['code']> = Extract<
+  ActionResult,
+  { readonly code: Code }
+>;
 
-/** Performs a single action, for a command or a call that has one. @throws what ended it */
+/** Performs a single action. @throws what ended it */
+export async function performAny(
+  context: OperateContext,
+  operator: Operator,
+  request: ActionRequest | Task,
+  options?: PerformOptions,
+): Promise<ActionResult> {
+  const [performed] = (await perform(context, operator, [request], options)).results;
+  if (performed === undefined) throw new RangeError(`${request.action} does not apply`);
+  if (performed.error !== undefined) throw performed.error;
+  return performed.result;
+}
+
+/** Performs a single action that has no other result. @throws what ended it */
 export async function performOne<Code extends ActionResult['code']>(
   context: OperateContext,
   operator: Operator,
@@ -310,11 +326,10 @@ export async function performOne<Code extends ActionResult['code']>(
   expected: Code,
   options?: PerformOptions,
 ): Promise<ResultOf<Code>> {
-  const [performed] = (await perform(context, operator, [request], options)).results;
-  if (performed?.error !== undefined) throw performed.error;
+  const result = await performAny(context, operator, request, options);
   const isExpected = (one: ActionResult): one is ResultOf<Code> => one.code === expected;
-  if (performed !== undefined && isExpected(performed.result)) return performed.result;
-  throw new RangeError(`${request.action} has no result ${expected}`);
+  if (isExpected(result)) return result;
+  throw new RangeError(`${request.action} has no result ${result.code}`);
 }
 
 /** The same for what a team gets or loses. Resolves with its access. */

@@ -5,13 +5,12 @@ import type { Exposition } from '../metrics/series.ts';
 import {
   type ConsoleHandler,
   type ConsoleUser,
-  createContext,
+  contextOn,
   importConsole,
   type OperateContext,
   type TokenVerdict,
 } from '../operate/context.ts';
 import type { DatabaseServer } from '../postgres/connect.ts';
-import type { Database } from '../postgres/database.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { limitLines } from '../runtime/logging.ts';
 import { isSameSecret } from '../server/http-message.ts';
@@ -58,7 +57,7 @@ export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
-  const { config, logger, now } = options;
+  const { config, logger, now, examine } = options;
   if (config.operations === null) return null;
   const { host, port, tokens } = config.operations;
   const clockMs = () => performance.now();
@@ -67,35 +66,27 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
   const checkToken =
     first === undefined ? null : createTokenCheck({ tokens, logger, clockMs, wait });
   const login = checkToken === null ? null : { tokens, checkToken };
-  let database: Database | undefined;
+  let context: OperateContext | undefined;
   let pages: ConsoleHandler | undefined;
   let prepared = Promise.resolve();
   const listener = await listenForOperators({ host, port, logger, checkToken });
-
-  function openContextOn(server: DatabaseServer): OperateContext {
-    database = server.open({
-      maxConnections: MAX_CONNECTIONS,
-      statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-      onConnectionError: (err) => logger.warn({ err }, 'database connection lost'),
-    });
-    const context = createContext({
-      database,
-      stripeApi: config.stripeApi,
-      planSelection: config.planSelection,
-      linkByMetadata: config.linkByMetadata ?? null,
-      maxQueued: config.maxQueuedEvents,
-      logger,
-      now,
-    });
-    return options.examine === undefined ? context : { ...context, examine: options.examine };
-  }
 
   return {
     url: listener.url,
     async show(server, metrics) {
       const console = await importConsole();
-      const context = openContextOn(server);
-      const operateContext = async () => context;
+      const opened = contextOn(server, {
+        ...{ maxConnections: MAX_CONNECTIONS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
+        stripeApi: config.stripeApi,
+        planSelection: config.planSelection,
+        linkByMetadata: config.linkByMetadata ?? null,
+        maxQueued: config.maxQueuedEvents,
+        logger,
+        now,
+        ...(examine && { examine }),
+      });
+      context = opened;
+      const operateContext = async () => ({ ...opened, close: async () => undefined });
       pages = console?.createConsoleWithLogin({ instep: { operateContext }, login });
       const shown = pages === undefined ? null : console?.toNodeListener(pages);
       const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
@@ -104,10 +95,10 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       function syncApi({ name }: ConsoleUser): RequestListener {
         const known = syncApis.get(name);
         if (known !== undefined) return known;
-        const handle = createSyncApi(context, { name, how: 'application' });
-        const opened = createNodeListener(handle, onFailure);
-        syncApis.set(name, opened);
-        return opened;
+        const handle = createSyncApi(opened, { name, how: 'application' });
+        const added = createNodeListener(handle, onFailure);
+        syncApis.set(name, added);
+        return added;
       }
       listener.show({ metrics, pages: shown ?? null, syncApi });
       logger.info({ url: listener.url }, 'operations listening');
@@ -117,7 +108,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       await listener.close(deadlineMs);
       await prepared;
       await pages?.close();
-      await database?.close();
+      await context?.close();
     },
   };
 }
