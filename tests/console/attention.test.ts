@@ -79,7 +79,7 @@ async function compareAll(isDryRun = true): Promise<void> {
     nameOf: async () => 'Pro',
     logger: createLogger('silent'),
   };
-  const options = { isDryRun, resume: 'no' as const, onIssue: () => undefined };
+  const options = { isDryRun, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
 }
 

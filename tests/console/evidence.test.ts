@@ -91,7 +91,7 @@ test('anyone can send requests without a signature, which are counted but are no
 });
 
 test('20 teams that came after a comparison of no team were never compared', async () => {
-  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
+  const options = { isDryRun: false, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
   for (let number = 1; number <= 20; number += 1) {
     await addTeam(query, { name: `Team ${number}`, customerId: `cus_${number}` });
@@ -112,7 +112,7 @@ test('how many teams were compared is not known until they are counted after a c
   await deliver(1, WEBHOOK_SECRET);
   await countTeamsNow(query);
   const signal = new AbortController().signal;
-  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
+  const options = { isDryRun: false, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, signal);
   const { verdict, issues, text } = await overview();
   expect(verdict).not.toBe('in-sync');
@@ -139,7 +139,7 @@ test('a reconciliation that failed with 503 is no comparison, but an issue', asy
 });
 
 test('teams that come later are compared one by one', async () => {
-  const options = { isDryRun: false, resume: 'no' as const, onIssue: () => undefined };
+  const options = { isDryRun: false, onIssue: () => undefined };
   await reconcile({ ...services, ...options }, new AbortController().signal);
   await addTeam(query, { name: 'Later', customerId: 'cus_1' });
   // Its event is known before anyone has asked Stripe.

@@ -246,7 +246,6 @@ describe.each(postgresServers)('$name', (server) => {
         now: Date.now,
         nonce: () => 'one',
         isDryRun: false,
-        resume: 'no',
         onIssue: () => undefined,
       },
       new AbortController().signal,

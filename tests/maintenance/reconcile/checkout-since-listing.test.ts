@@ -33,7 +33,6 @@ async function reconcileAll(afterListing: () => Promise<void>): Promise<Reconcil
       now: Date.now,
       nonce: () => 'holder',
       isDryRun: false,
-      resume: 'no',
       onIssue: (issue) => issues.push(issue),
     },
     new AbortController().signal,

@@ -41,7 +41,6 @@ function reconcileWith(
       now: Date.now,
       nonce: () => 'holder',
       isDryRun,
-      resume: 'no',
       onIssue: () => undefined,
     },
     new AbortController().signal,

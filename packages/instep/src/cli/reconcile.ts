@@ -8,7 +8,6 @@ import {
 } from '../maintenance/reconcile/progress.ts';
 import { performOne } from '../operate/perform.ts';
 import { counted, countText } from '../runtime/amounts.ts';
-import type { InstepErrorCode } from '../runtime/errors.ts';
 import { createCommand } from './arguments.ts';
 import {
   CommandFailed,
@@ -30,7 +29,7 @@ export function reconcileCommand(): Command {
   )
     .option('--dry-run', 'report drift without repairing it')
     .option('--customer <id>', 'only this customer')
-    .option('--resume', 'continue an interrupted reconciliation')
+    .option('--resume', 'continue a reconciliation that was interrupted within the last 24 hours')
     .option('--json', 'print a JSON line for each issue, and one for the counts')
     .action(run);
   return askReason(command);
@@ -43,7 +42,7 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
       action: 'reconcile',
       customerId: customer,
       isDryRun: dryRun,
-      resume: resume ? 'required' : 'no',
+      canResume: resume,
       signal,
       onIssue(issue: ReconciliationIssue) {
         clearProgress();
@@ -72,18 +71,11 @@ async function run({ dryRun = false, customer, json, resume = false }: Options):
   );
 }
 
-/** The option that helps. */
-const HINTS: Partial<Record<InstepErrorCode, string>> = {
-  NOTHING_TO_RESUME: 'run without --resume',
-  RECONCILIATION_FAILED: 'continue with `instep reconcile --resume`',
-};
-
 function withHint(cause: unknown): unknown {
-  if (!(cause instanceof ReconciliationFailed)) return cause;
-  const hint = HINTS[cause.code];
-  return hint === undefined
-    ? cause
-    : new CommandFailed(cause.code, `${cause.message}: ${hint}`, { cause });
+  if (!(cause instanceof ReconciliationFailed && cause.code === 'RECONCILIATION_FAILED'))
+    return cause;
+  const message = `${cause.message}: continue with \`instep reconcile --resume\``;
+  return new CommandFailed(cause.code, message, { cause });
 }
 
 export function describeIssue(issue: ReconciliationIssue): string {

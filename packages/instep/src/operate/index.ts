@@ -64,7 +64,7 @@ export type {
   DriftIssue,
   ReconciliationIssue,
 } from '../maintenance/reconcile/drift.ts';
-export type { Counts, Progress, Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+export type { Counts, Progress, StepProgress } from '../maintenance/reconcile/progress.ts';
 export type { ResponsesRow } from '../maintenance/responses.ts';
 export { DELAY_BOUNDS_SECONDS, type SlotSeconds } from '../maintenance/statistics.ts';
 export {

@@ -14,7 +14,7 @@ import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import type { Resume, StepProgress } from '../maintenance/reconcile/progress.ts';
+import type { StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
@@ -49,7 +49,7 @@ export type Task =
   | { readonly action: 'sync'; readonly customerId: string }
   /**
    * Compares all teams with Stripe, or those of one customer, and repairs them. It can take hours; only one runs at a
-   * time. Errors: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED`, `STRIPE_KEY_FORBIDDEN`, `NOTHING_TO_RESUME`.
+   * time. Errors: `RECONCILIATION_RUNNING`, `RECONCILIATION_FAILED`, `STRIPE_KEY_FORBIDDEN`.
    */
   | {
       readonly action: 'reconcile';
@@ -57,8 +57,8 @@ export type Task =
       readonly customerId?: string | undefined;
       /** Reports drift without repairing it. */
       readonly isDryRun?: boolean;
-      /** Whether to continue an interrupted reconciliation of all teams; `no` by default. */
-      readonly resume?: Resume;
+      /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
+      readonly canResume?: boolean;
       readonly onIssue?: (issue: ReconciliationIssue) => void;
       readonly onProgress?: (progress: StepProgress) => void;
       readonly signal?: AbortSignal;
@@ -267,7 +267,7 @@ type TaskOf<Name extends Task['action']> = Extract<Task, { readonly action: Name
 async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): Promise<Outcome> {
   const {
     customerId,
-    resume = 'no',
+    canResume = false,
     isDryRun = false,
     onIssue = () => undefined,
     onProgress,
@@ -277,7 +277,7 @@ async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): 
   const services = { ...context, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
   const counts =
     customerId === undefined
-      ? await reconcile({ ...services, resume }, signal)
+      ? await reconcile({ ...services, canResume }, signal)
       : await reconcileCustomer(customerId, services, signal);
   return { isDone: counts.drifts === counts.repaired, result: { code: 'reconciled', ...counts } };
 }

@@ -24,6 +24,8 @@ export type ReconcileServices = {
 export type ReconcileOptions = ReconcileServices & {
   /** Reports drift without repairing it. */
   readonly isDryRun: boolean;
+  /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
+  readonly canResume?: boolean;
   /** The name of the operator who asked for it. */
   readonly operator?: string;
   readonly onIssue: (issue: ReconciliationIssue) => void;
@@ -90,11 +92,7 @@ export function readProgress(saved: unknown): Progress | null {
   return parsed.success ? parsed.output : null;
 }
 
-/** Whether to continue where the last reconciliation was interrupted. */
-export type Resume = 'no' | 'if possible' | 'required';
-
 type ReconciliationCode =
-  | 'NOTHING_TO_RESUME'
   | 'RECONCILIATION_FAILED'
   | 'RECONCILIATION_RUNNING'
   | 'STRIPE_KEY_FORBIDDEN';
@@ -105,42 +103,27 @@ export class ReconciliationFailed extends CodedError<ReconciliationCode> {}
 /** An older list is too outdated to compare with. */
 const RESUMABLE_MS = 24 * 60 * 60 * 1_000;
 
-/** Where a reconciliation starts. @throws ReconciliationFailed: NOTHING_TO_RESUME */
+type StartOptions = Pick<ReconcileOptions, 'isDryRun' | 'canResume' | 'intervalMs'> & {
+  readonly nowMs: number;
+};
+
+/** Where a reconciliation starts: where the last one was interrupted, if it can continue it. */
 export function startOf(
   saved: unknown,
-  {
-    isDryRun,
-    resume,
-    nowMs,
-    intervalMs,
-  }: { isDryRun: boolean; resume: Resume; nowMs: number; intervalMs?: number | undefined },
+  { isDryRun, canResume = false, intervalMs, nowMs }: StartOptions,
 ): Progress {
   const last = readProgress(saved);
   const kept = {
     completed: last?.completed ?? null,
     intervalMs: intervalMs ?? last?.intervalMs ?? null,
   };
-  const resumed = resume === 'no' ? null : resumable(last, isDryRun, nowMs);
-  if (resumed !== null) return { ...resumed, ...kept };
-  if (resume === 'required') {
-    const message = 'no reconciliation was interrupted within the last 24 hours';
-    throw new ReconciliationFailed('NOTHING_TO_RESUME', message);
-  }
-  const start = {
-    phase: 'listing',
-    cursor: null,
-    afterTeamId: null,
-    counts: NOTHING_COUNTED,
-  } as const;
-  return { ...start, ...kept, startedAtMs: nowMs, isDryRun };
-}
-
-function resumable(saved: Progress | null, isDryRun: boolean, nowMs: number): Progress | null {
-  if (saved === null || saved.phase === 'done') return null;
-  if (nowMs - saved.startedAtMs > RESUMABLE_MS) return null;
-  if (saved.isDryRun === isDryRun) return saved;
-  // The list of a dry run can still be used, but all teams are compared from the beginning.
-  const { subscriptions, unreadable } = saved.counts;
-  const counts = { ...NOTHING_COUNTED, subscriptions, unreadable };
-  return { ...saved, isDryRun, afterTeamId: null, counts };
+  const isResumed =
+    canResume &&
+    last !== null &&
+    last.phase !== 'done' &&
+    last.isDryRun === isDryRun &&
+    nowMs - last.startedAtMs <= RESUMABLE_MS;
+  if (isResumed) return { ...last, ...kept };
+  const beginning = { phase: 'listing', cursor: null, afterTeamId: null } as const;
+  return { ...beginning, ...kept, startedAtMs: nowMs, isDryRun, counts: NOTHING_COUNTED };
 }

@@ -35,7 +35,6 @@ import {
   type ReconcileOptions,
   type ReconcileServices,
   ReconciliationFailed,
-  type Resume,
   type StepProgress,
   startOf,
 } from './progress.ts';
@@ -48,10 +47,7 @@ const JOB = 'reconcile';
  *
  * @throws ReconciliationFailed
  */
-export async function reconcile(
-  options: ReconcileOptions & { readonly resume: Resume },
-  signal: AbortSignal,
-): Promise<Counts> {
+export async function reconcile(options: ReconcileOptions, signal: AbortSignal): Promise<Counts> {
   const { database, nonce } = options;
   const lease = { name: JOB, holder: nonce(), dueAfterMs: 0 };
   const counts = await explainFailure(
@@ -72,8 +68,8 @@ export function createReconcileJob(services: ReconcileServices, intervalMs: numb
   const options = {
     ...{ ...services, intervalMs, onIssue },
     isDryRun: false,
-    resume: 'if possible',
-  } as const;
+    canResume: true,
+  };
   const lease = { name: JOB, holder: nonce(), dueAfterMs: intervalMs };
 
   return async (signal) => {
@@ -105,14 +101,14 @@ const TEAMS_AT_ONCE = 500;
  */
 export async function reconcileAll(
   run: LeasedRun,
-  options: ReconcileOptions & { readonly resume: Resume },
+  options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { database, isDryRun, resume, now, intervalMs } = options;
+  const { database, now } = options;
   const { query } = database;
   const { listSubscriptions } = options.api;
   const report = await createReporter(options);
-  let progress = startOf(run.progress, { isDryRun, resume, nowMs: now(), intervalMs });
+  let progress = startOf(run.progress, { ...options, nowMs: now() });
 
   async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
     progress = { ...progress, ...next, counts: added(progress.counts, found) };
