@@ -165,43 +165,25 @@ export async function storeWritten(query: Query, customerIds: readonly string[])
   await query({ name: 'store_written', text: STORE_WRITTEN, values: [customerIds] });
 }
 
-/** How many customers one statement examines whom to ask for again is due. */
-const EXAMINED = 1_000;
-
 const TAKE_AGAIN = ({ teams }: ApplicationTables) => `
-      with examined as materialized (
-        select customer_id, first_asked_at, due_at, is_requested
+      with due as (
+        select *
           from instep.new_customers
          where due_at < now()
            and due_at < 'infinity'
          order by due_at desc
-         limit ${EXAMINED}
+         limit $1
       ), judged as materialized (
-        select examined.*,
+        select customer_id,
+               due_at,
                linked.is_unknown is not null as is_linked,
                is_requested or linked.is_unknown as is_open
-          from examined
+          from due
          cross join lateral (
                  select bool_or(${IS_UNKNOWN}) as is_unknown
                    from ${teams.rows} as teams
-                  where provider_customer_id = examined.customer_id
+                  where provider_customer_id = due.customer_id
                ) as linked
-      ), taken as (
-        select customer_id, due_at
-          from judged
-         where is_linked
-           and is_open
-         order by first_asked_at desc
-         limit $1
-      ), settled as (
-        update instep.new_customers as known
-           set due_at = 'infinity'
-          from judged
-         where known.customer_id = judged.customer_id
-           -- It was not requested meanwhile.
-           and known.due_at = judged.due_at
-           and is_linked
-           and not is_open
       ), unlinked as (
         -- It is asked for again if a team gets it.
         delete from instep.new_customers as known
@@ -209,27 +191,28 @@ const TAKE_AGAIN = ({ teams }: ApplicationTables) => `
          where known.customer_id = judged.customer_id
            and known.due_at = judged.due_at
            and not is_linked
-           and not judged.is_requested
       )
       update instep.new_customers as known
-         set due_at = ${DUE_AGAIN}
-        from taken
-       where known.customer_id = taken.customer_id
-         and known.due_at = taken.due_at
-      returning known.customer_id as "customerId"`;
+         set due_at = case when is_open then ${DUE_AGAIN} else 'infinity' end
+        from judged
+       where known.customer_id = judged.customer_id
+         -- It was not requested meanwhile.
+         and known.due_at = judged.due_at
+         and is_linked
+      returning known.customer_id as "customerId", is_open as "isOpen"`;
 
 /**
- * Customers for whom Stripe was asked and should be asked again now, the newest first: still no subscription of theirs
- * is known, or a call got no answer. Each is due again, because a customer can be created long before the checkout is
- * completed.
+ * Customers for whom Stripe was asked and should be asked again now, those that became due last first: still no
+ * subscription of theirs is known, or a call got no answer. Each is due again, because a customer can be created long
+ * before the checkout is completed.
  */
 async function takeAgain(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ customerId: string }>({
+  const rows = await query<{ customerId: string; isOpen: boolean }>({
     name: 'take_customers_again',
     text: TAKE_AGAIN,
     values: [limit],
   });
-  return rows.map(({ customerId }) => customerId);
+  return rows.flatMap(({ customerId, isOpen }) => (isOpen ? customerId : []));
 }
 
 const STORE_ANSWERED = `

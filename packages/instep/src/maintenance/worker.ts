@@ -131,21 +131,18 @@ export function createOnDemandMaintenance(
 ): Maintenance {
   const stopping = new AbortController();
   let jobs: readonly Job[] | undefined;
-  const startedAtMs = new WeakMap<Job, number>();
   const dueAtMs = new WeakMap<Job, number>();
   let inFlight: Promise<void> | undefined;
 
   async function runAll(signal: AbortSignal): Promise<void> {
     jobs ??= await loadJobs();
-    // A job that used up the budget comes last, so that it keeps no other from running.
-    const lastStartMs = (job: Job) => startedAtMs.get(job) ?? 0;
+    const dueSince = (job: Job) => dueAtMs.get(job) ?? 0;
     const all = [...jobs, ...(options.otherJobs?.() ?? [])];
-    for (const job of all.sort((one, other) => lastStartMs(one) - lastStartMs(other))) {
-      if (signal.aborted) return;
-      if (performance.now() < (dueAtMs.get(job) ?? 0)) continue;
-      startedAtMs.set(job, performance.now());
+    for (const job of all.sort((one, other) => dueSince(one) - dueSince(other))) {
+      if (signal.aborted || performance.now() < dueSince(job)) return;
       const pauseMs = (await runOnce(job, 0, signal, options)) ?? job.intervalMs;
-      if (!signal.aborted) dueAtMs.set(job, performance.now() + pauseMs);
+      // One that used up the budget is due again, but comes last, so that it keeps no other from running.
+      dueAtMs.set(job, performance.now() + (signal.aborted ? 0 : pauseMs));
     }
   }
 
