@@ -47,10 +47,11 @@ export const reconcile: Scenario = {
     const api = await startFakeStripeApi({
       productNames: { prod_1: 'One', prod_2: 'Two' },
       subscriptions,
-      rateLimit: { callsPerSecond: CALLS_PER_SECOND, nowMs: Date.now },
       onCall(path) {
-        if (path.startsWith('/v1/subscriptions')) callsAtMs.push(performance.now());
-        return undefined;
+        const calledAtMs = performance.now();
+        if (path.startsWith('/v1/subscriptions')) callsAtMs.push(calledAtMs);
+        const earlierMs = callsAtMs.at(-1 - CALLS_PER_SECOND) ?? Number.NEGATIVE_INFINITY;
+        return calledAtMs - earlierMs < 1_000 ? { status: 429 } : undefined;
       },
     });
     const environment = {

@@ -86,8 +86,6 @@ export type FakeStripeAccount = Partial<FakeStripeObjects> & {
   readonly delayMs?: number;
   /** The time of the `Date` header, in milliseconds since 1970. Default: the real time. */
   readonly clockMs?: () => number;
-  /** Answer 429 beyond this many calls within one second of this clock. */
-  readonly rateLimit?: { readonly callsPerSecond: number; readonly nowMs: () => number };
   /** Called with the path and query of each request. A fault that it returns is the response. */
   readonly onCall?: (path: string) => ApiFault | undefined;
 };
@@ -131,10 +129,9 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
     webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
     eventDestinations: account.eventDestinations ?? new ApiCollection(),
   };
-  const isRateLimited = createRateLimit(account);
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
-    const fault = account.onCall?.(path) ?? (isRateLimited() ? { status: 429 } : undefined);
+    const fault = account.onCall?.(path);
     if (account.delayMs !== undefined) await sleep(account.delayMs, undefined, { ref: false });
     if (account.clockMs !== undefined) {
       response.setHeader('Date', new Date(account.clockMs()).toUTCString());
@@ -225,19 +222,6 @@ function respondV2(
   const event = kind === 'event' && id !== undefined ? events.get(announcedEventId(id)) : undefined;
   if (event === undefined) return notFound('id', 'object', pathname);
   return ok({ ...createEventNotification(event), snapshot_event: event.id });
-}
-
-/** Returns whether the calls within this second exceed the limit. */
-function createRateLimit({ rateLimit }: FakeStripeAccount): () => boolean {
-  let second = 0;
-  let calls = 0;
-  return () => {
-    if (rateLimit === undefined) return false;
-    const now = Math.floor(rateLimit.nowMs() / 1_000);
-    calls = now === second ? calls + 1 : 1;
-    second = now;
-    return calls > rateLimit.callsPerSecond;
-  };
 }
 
 const MAX_LIMIT = 100;
