@@ -37,13 +37,7 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { retrieveSubscription, retrieveProductName } = api;
   const settling = { database, planSelection, logger, againAfterMs: 0 };
   const jobs: Readonly<Record<string, Job['run']>> = {
-    parked: createParkedEventsJob({
-      query,
-      ingest,
-      logger,
-      maxLoad: Number.POSITIVE_INFINITY,
-      againAfterMs: 0,
-    }),
+    parked: createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 }),
     'empty-teams': createSettleJob(readEmptyTeams, settling),
     'ambiguous-order': createAmbiguousOrderJob({
       query,

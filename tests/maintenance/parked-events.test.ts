@@ -6,7 +6,7 @@ import type { Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -57,43 +57,6 @@ test('reads few parked events, even if many customers have no team', async () =>
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('pauses after two searches, in proportion to the time that they took', async () => {
-  let searches = 0;
-  const slow: Query = async (statement, values) => {
-    searches += 1;
-    return await store.database.query(statement, values);
-  };
-  const ingest = openPipeline(store.database);
-  const openJob = (maxLoad: number) =>
-    createParkedEventsJob({ query: slow, ingest, logger, maxLoad });
-  const resting = openJob(Number.MIN_VALUE);
-  for (let run = 0; run < 3; run += 1) await resting(signal);
-  expect(searches).toBe(2);
-  const restless = openJob(Number.POSITIVE_INFINITY);
-  for (let run = 0; run < 3; run += 1) await restless(signal);
-  expect(searches).toBe(5);
-});
-
-test.each([
-  ['long searches are rare, so that their cost does not grow with what waits', [500, 500], 2],
-  ['one long search delays nothing', [500, 1, 500, 1, 500, 1], 30],
-])('%s', async (_, durationsMs, expected) => {
-  vi.useFakeTimers({ toFake: ['performance'] });
-  onTestFinished(() => void vi.useRealTimers());
-  let searches = 0;
-  const slow: Query = async (statement, values) => {
-    vi.advanceTimersByTime(durationsMs[searches % durationsMs.length] ?? 0);
-    searches += 1;
-    return await store.database.query(statement, values);
-  };
-  const run = createParkedEventsJob({ query: slow, ingest: openPipeline(store.database), logger });
-  for (let second = 0; second < 30; second += 1) {
-    await run(signal);
-    vi.advanceTimersByTime(1_000);
-  }
-  expect(searches).toBe(expected);
-});
-
 /** A customer whose event is parked, although a team is linked to it now. */
 async function lateTeam(ingest: Ingest, productId: string) {
   const customerId = store.newCustomer();
@@ -119,8 +82,7 @@ test('a customer whose event is refused or whose team is locked delays no other'
       if (event.kind === 'readable') tried.push(event.subscription.customerId);
     return await ingest(events);
   };
-  const maxLoad = Number.POSITIVE_INFINITY;
-  const run = createParkedEventsJob({ query, ingest: noted, logger, maxLoad });
+  const run = createParkedEventsJob({ query, ingest: noted, logger });
   const refused = await lateTeam(ingest, 'prod_refused');
   const locked = await lateTeam(ingest, 'prod_1');
   await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {

@@ -15,7 +15,14 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
-import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
+import {
+  AT_ONCE,
+  type InTurn,
+  type LeasedRun,
+  READS_ALL_TEAMS,
+  sweep,
+  withLease,
+} from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
@@ -86,7 +93,10 @@ export function createJobs(
     {
       name: 'parked-events',
       intervalMs: 1_000,
-      run: createParkedEventsJob({ query, ingest, logger }),
+      run: createParkedEventsJob({
+        ...{ query, ingest, logger },
+        inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 1_000 }),
+      }),
     },
     // Their customer had events before they were linked or created.
     settling('empty-teams', readEmptyTeams, READS_ALL_TEAMS),
@@ -161,19 +171,14 @@ async function readClock(query: Query): Promise<number> {
   return row.nowMs;
 }
 
-type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
-
-/** Reads from the first team, at any time. */
-const ALONE: Turn = { progress: null, complete: async () => undefined };
-
 type FindTeams = (query: Query, due: DuePage) => Promise<Examined<string>>;
 
 type SettleOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
-  /** Limits how often what is due is read. Returns `null` when it is another instance's turn. */
-  inTurn?: (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
+  /** Limits how often what is due is read. */
+  inTurn?: InTurn;
   /** After how long a team that did not change is tried again. */
   againAfterMs?: number;
 };
@@ -182,7 +187,7 @@ const BATCH = 200;
 
 /** Makes the rows of teams follow their customers and grants. Those for which that fails are left alone for a while. */
 export function createSettleJob(find: FindTeams, options: SettleOptions): Job['run'] {
-  const { database, planSelection, logger, inTurn = (read) => read(ALONE) } = options;
+  const { database, planSelection, logger, inTurn = AT_ONCE } = options;
   const message = 'plan of a team not written';
   const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
 

@@ -176,6 +176,17 @@ const progressShape = v.object({ after: v.nullable(v.union([v.number(), v.string
 /** The id of a team or another key. */
 type Key = number | string;
 
+/**
+ * Lets one instance at a time read what is due: whoever repairs it then needs no lease. Returns `null` when it is another
+ * instance's turn, or too early.
+ */
+export type InTurn = (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
+
+type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
+
+/** Reads from the first team on, at any time. */
+export const AT_ONCE: InTurn = (read) => read({ progress: null, complete: async () => undefined });
+
 /** A run examines rows for this long. */
 const BUDGET_MS = 100;
 
@@ -191,7 +202,7 @@ type SweepOptions = {
  * found.
  */
 export async function sweep<Found>(
-  run: Pick<LeasedRun, 'progress' | 'complete'>,
+  run: Turn,
   examine: (after: Key | null) => Promise<Examined<Found, Key>>,
   { limit = Number.POSITIVE_INFINITY, clockMs = () => performance.now() }: SweepOptions = {},
 ): Promise<Found[]> {

@@ -656,6 +656,15 @@ select customer_id, array_agg(subscription_id order by subscription_id)
 having count(*) > 1;
 `,
   },
+  {
+    version: 24,
+    name: '0024_parked_events_in_turn',
+    compatibleFrom: 23,
+    sql: `
+insert into instep.leased_jobs (name)
+values ('parked-events');
+`,
+  },
 ];
 
 /** The version of the last of these migrations. */
