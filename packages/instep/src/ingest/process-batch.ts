@@ -71,9 +71,10 @@ type Stored = {
 
 /**
  * Processes a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. The tie groups beside an ambiguous one, the grants of teams without a
- * subscription and missing product names take one more each, and so does a team to link. On an app's own pool that does
- * not pipeline, each statement takes one.
+ * read what is stored; decide, write and commit. The tie groups beside one whose order is in doubt, the grants of teams
+ * without a subscription and missing product names take one more each. A checkout that links its team takes up to four
+ * before the lock, and links by metadata take five for each team, and two more, after it. On an app's own pool that
+ * does not pipeline, each statement takes one.
  *
  * The lock comes first: the transaction that holds a customer's team decides alone on the customer's events, and
  * reads what the previous holder wrote.
