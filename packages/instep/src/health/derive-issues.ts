@@ -9,6 +9,7 @@ import {
   type Issue,
   type IssueCounts,
   issue,
+  type RefusalCode,
   type Refusals,
   SUBJECT_ISSUES,
 } from './issues.ts';
@@ -33,10 +34,7 @@ export type SyncState = {
   readonly compared: Compared;
   readonly failedJobs: readonly FailedJob[];
   readonly consumers: readonly ConsumerProgress[];
-  /** `null`: no delivery was refused lately. */
-  readonly refusals: Refusals | null;
-  /** `null`: most session cookies have a signature of `AUTH_SECRET`, or there were none. */
-  readonly refusedSessions: Refusals | null;
+  readonly refusals: ReadonlyMap<RefusalCode, Refusals>;
 };
 
 /** Older events of the other mode can be from before the key was changed. */
@@ -66,15 +64,16 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 }
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { health, catchUp, policies, refusals, refusedSessions, failedJobs: jobs } = state;
+  const { health, catchUp, policies, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
   if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
-  if (refusals !== null) yield issue('deliveries-refused', refusals);
-  if (refusedSessions !== null) {
+  const deliveries = refusals.get('deliveries-refused');
+  if (deliveries !== undefined) yield issue('deliveries-refused', deliveries);
+  const sessions = refusals.get('sessions-refused');
+  if (sessions !== undefined) {
     // Anyone can send forged ones.
-    const { accepted, refused } = refusedSessions;
-    const areAll = accepted === 0 && refused >= LEAST_SESSIONS;
-    yield issue('sessions-refused', refusedSessions, areAll ? {} : { severity: 'warning' });
+    const areAll = sessions.accepted === 0 && sessions.refused >= LEAST_SESSIONS;
+    yield issue('sessions-refused', sessions, areAll ? {} : { severity: 'warning' });
   }
   const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
   if (undeliveredSinceMs !== null && isLongSince(undeliveredSinceMs, UNDELIVERED_LONG_MS)) {

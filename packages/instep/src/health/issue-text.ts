@@ -10,7 +10,7 @@ import { type Issue, type IssueCode, PAYMENT_DUE_DAYS } from './issues.ts';
  *
  * const issue: Issue = {
  *   ...{ code: 'products-without-name', severity: 'warning', concerns: 'service' },
- *   ...{ remedies: ['check-key-permissions'], count: 1, isMore: false, evidence: { products: 2 } },
+ *   ...{ remedies: [], count: 1, isMore: false, evidence: { products: 2 } },
  * };
  * console.log(issueText(issue, 1_800_000_000_000)); // The name of 2 products is unknown…
  * ```

@@ -10,7 +10,7 @@ export type Severity = 'failure' | 'warning' | 'notice';
 /** What an issue concerns: the service as a whole, or one thing that an operator can act on. */
 export type Concern = 'service' | 'team' | 'customer' | 'subscription' | 'event';
 
-/** What resolves an issue: an action on its subject, or work outside of Instep. */
+/** What resolves an issue: an action on its subject, or work at Stripe. */
 export type Remedy =
   | 'link'
   | 'replay'
@@ -19,20 +19,6 @@ export type Remedy =
   | 'keep-as-grant'
   | 'link-suggested'
   | 'dismiss'
-  | 'check-database'
-  | 'check-endpoint'
-  | 'check-signing-secret'
-  | 'check-session-secret'
-  | 'check-log'
-  | 'run-consumer'
-  | 'replay-changes'
-  | 'compare-all'
-  | 'check-key-permissions'
-  | 'match-key-and-secret'
-  | 'separate-modes'
-  | 'register-own-account'
-  | 'upgrade'
-  | 'match-variables'
   | 'collect-payment'
   | 'cancel-subscription';
 
@@ -40,6 +26,7 @@ export type Remedy =
 export type IssueKind = {
   readonly severity: Severity;
   readonly concerns: Concern;
+  /** None for an issue of the service: its advice says what to do. */
   readonly remedies: readonly Remedy[];
 };
 
@@ -54,25 +41,25 @@ const kind = <Concerned extends Concern>(
 
 /** Everything that can be wrong, in the order in which it should be looked at. */
 export const ISSUES = {
-  'writes-not-committed': kind('failure', 'service', 'check-database'),
-  'deliveries-refused': kind('failure', 'service', 'check-signing-secret'),
-  'sessions-refused': kind('failure', 'service', 'check-session-secret'),
+  'writes-not-committed': kind('failure', 'service'),
+  'deliveries-refused': kind('failure', 'service'),
+  'sessions-refused': kind('failure', 'service'),
   'parked-events': kind('warning', 'customer', 'link', 'replay', 'dismiss'),
   'second-customer': kind('warning', 'customer', 'link', 'dismiss'),
-  'unreadable-event': kind('warning', 'event', 'replay', 'dismiss', 'upgrade'),
-  'nothing-delivered': kind('failure', 'service', 'check-endpoint'),
-  'events-in-other-mode': kind('failure', 'service', 'match-key-and-secret'),
-  'events-in-both-modes': kind('warning', 'service', 'separate-modes', 'match-key-and-secret'),
-  'events-of-other-accounts': kind('warning', 'service', 'register-own-account'),
-  'unknown-order': kind('warning', 'subscription', 'compare', 'dismiss', 'check-key-permissions'),
-  'products-without-name': kind('warning', 'service', 'check-key-permissions'),
-  'catch-up-too-long': kind('warning', 'service', 'check-key-permissions'),
-  'different-policies': kind('warning', 'service', 'match-variables'),
-  'job-failed': kind('warning', 'service', 'check-log'),
-  'changes-set-aside': kind('warning', 'service', 'replay-changes'),
-  'consumer-behind': kind('warning', 'service', 'run-consumer'),
-  'teams-not-compared': kind('warning', 'service', 'compare-all'),
-  'comparison-overdue': kind('warning', 'service', 'compare-all', 'check-log'),
+  'unreadable-event': kind('warning', 'event', 'replay', 'dismiss'),
+  'nothing-delivered': kind('failure', 'service'),
+  'events-in-other-mode': kind('failure', 'service'),
+  'events-in-both-modes': kind('warning', 'service'),
+  'events-of-other-accounts': kind('warning', 'service'),
+  'unknown-order': kind('warning', 'subscription', 'compare', 'dismiss'),
+  'products-without-name': kind('warning', 'service'),
+  'catch-up-too-long': kind('warning', 'service'),
+  'different-policies': kind('warning', 'service'),
+  'job-failed': kind('warning', 'service'),
+  'changes-set-aside': kind('warning', 'service'),
+  'consumer-behind': kind('warning', 'service'),
+  'teams-not-compared': kind('warning', 'service'),
+  'comparison-overdue': kind('warning', 'service'),
   'out-of-sync': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
   'changed-by-hand': kind('failure', 'team', 'repair', 'compare', 'keep-as-grant', 'dismiss'),
   'plan-refused': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
@@ -147,6 +134,8 @@ export type Evidence = {
   };
   'comparison-overdue': { readonly endedAtMs: number; readonly nextAtMs: number | null };
 };
+
+export type RefusalCode = 'deliveries-refused' | 'sessions-refused';
 
 /** Deliveries or session cookies of the last day that were refused because their signature is of another secret. */
 export type Refusals = {

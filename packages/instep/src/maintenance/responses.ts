@@ -1,4 +1,4 @@
-import type { Refusals } from '../health/issues.ts';
+import type { RefusalCode, Refusals } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 import type { SlotSeconds } from './statistics.ts';
@@ -133,60 +133,54 @@ export async function readResponses(
 /** Fewer can be somebody's attempts, if other deliveries are accepted. */
 const LEAST_REFUSED = 5;
 
-type Refused = {
-  readonly table: 'responses' | 'session_cookies';
-  readonly refused: string;
-  readonly accepted: string;
-  readonly isOn: string;
-};
-
-const READ_REFUSED = ({ table, refused, accepted, isOn }: Refused) => `
-      select refused,
+/**
+ * The deliveries and the session cookies of the last day whose signature is of another secret, if they go on.
+ *
+ * Deliveries: one was refused within the last hour, and those after it were not accepted for ten minutes. Session
+ * cookies: more were refused than accepted, because single ones are forged, or left over from another app on this host.
+ */
+export async function readRefusals(query: Query): Promise<ReadonlyMap<RefusalCode, Refusals>> {
+  const rows = await query<Refusals & { readonly code: RefusalCode }>({
+    name: 'read_refusals',
+    text: `
+      with counted as (
+        select 'deliveries-refused' as code,
+               starts_at,
+               count,
+               code = 'signature-wrong' as is_refused,
+               status = 200 as is_accepted
+          from instep.responses
+         union all
+        select 'sessions-refused',
+               starts_at,
+               count,
+               code = 'signature',
+               code in ('', 'expired')
+          from instep.session_cookies
+      ), summed as (
+        select code,
+               coalesce(sum(count) filter (where is_refused), 0)::bigint as refused,
+               coalesce(sum(count) filter (where is_accepted), 0)::bigint as accepted,
+               min(starts_at) filter (where is_refused) as since,
+               max(starts_at) filter (where is_refused) as last_refused,
+               coalesce(max(starts_at) filter (where is_accepted), '-infinity') as last_accepted
+          from counted
+         where starts_at > now() - interval '1 day'
+         group by code
+      )
+      select code,
+             refused,
              accepted,
              (extract(epoch from since) * 1000)::bigint as "sinceMs"
-        from (
-               select coalesce(sum(count) filter (where ${refused}), 0)::bigint  as refused,
-                      min(starts_at) filter (where ${refused})                   as since,
-                      max(starts_at) filter (where ${refused})                   as last_refused,
-                      coalesce(sum(count) filter (where ${accepted}), 0)::bigint as accepted,
-                      coalesce(max(starts_at) filter (where ${accepted}), '-infinity') as last_accepted
-                 from instep.${table}
-                where starts_at > now() - interval '1 day'
-             ) as counted
-       where ${isOn}`;
-
-/**
- * The deliveries of the last day whose signature is of another secret; `null` unless they go on: one was refused
- * within the last hour, and the deliveries after it were not accepted for ten minutes.
- */
-export async function readRefusals(query: Query): Promise<Refusals | null> {
-  const [refusals = null] = await query<Refusals>({
-    name: 'read_refusals',
-    text: READ_REFUSED({
-      table: 'responses',
-      refused: "code = 'signature-wrong'",
-      accepted: 'status = 200',
-      isOn: `last_refused > now() - interval '1 hour'
-         and last_refused > last_accepted - interval '10 minutes'
-         and (accepted = 0 or refused >= ${LEAST_REFUSED})`,
-    }),
+        from summed
+       where case code
+               when 'deliveries-refused' then
+                 last_refused > now() - interval '1 hour'
+                 and last_refused > last_accepted - interval '10 minutes'
+                 and (accepted = 0 or refused >= ${LEAST_REFUSED})
+               when 'sessions-refused' then
+                 refused > accepted and last_refused >= last_accepted
+             end`,
   });
-  return refusals;
-}
-
-/**
- * The session cookies of the last day whose signature is of another secret; `null` unless they are more than the
- * others and go on. Single ones are forged, or are left over from another app on this host.
- */
-export async function readRefusedSessions(query: Query): Promise<Refusals | null> {
-  const [refusals = null] = await query<Refusals>({
-    name: 'read_refused_sessions',
-    text: READ_REFUSED({
-      table: 'session_cookies',
-      refused: "code = 'signature'",
-      accepted: "code in ('', 'expired')",
-      isOn: 'refused > accepted and last_refused >= last_accepted',
-    }),
-  });
-  return refusals;
+  return new Map(rows.map(({ code, ...refusals }) => [code, refusals]));
 }

@@ -7,7 +7,7 @@ import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-import { readRefusals, readRefusedSessions } from '../maintenance/responses.ts';
+import { readRefusals } from '../maintenance/responses.ts';
 import { readTeamCounts } from '../maintenance/team-counts.ts';
 import { commitNothing, type Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
@@ -30,10 +30,7 @@ export type HealthReport = {
   /** The mode of the newest event; `null`: unknown. */
   readonly eventMode: Mode | null;
   /** The last run of catch-up, which looks for missed events; `null`: there was none. */
-  readonly catchUp: {
-    readonly startedAtMs: number | null;
-    readonly endedAtMs: number | null;
-  } | null;
+  readonly catchUp: SyncState['catchUp'];
   /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
   readonly reconciled: Progress | null;
 };
@@ -97,7 +94,6 @@ export async function reportHealth(
     counted,
     failedJobs,
     refusals,
-    refusedSessions,
     read,
   ] = await Promise.all([
     readHealth(query),
@@ -109,7 +105,6 @@ export async function reportHealth(
     readTeamCounts({ database: { query } }),
     readFailedJobs(query),
     readRefusals(query),
-    readRefusedSessions(query),
     findConsumers({ database: { query } }),
   ]);
   const consumers = read.map(({ name, behindSince, setAside }) => ({
@@ -141,7 +136,6 @@ export async function reportHealth(
     compared,
     failedJobs,
     refusals,
-    refusedSessions,
     consumers,
   };
   const issues = issuesOf({ ...known, ...found }, nowMs);
