@@ -1,7 +1,11 @@
 import type { LoggedOutcome } from 'instep/src/core/subscription-event.ts';
-import { parseLog } from 'instep/src/event-log/decisions.ts';
 import type { EventRow } from 'instep/src/event-log/event-rows.ts';
-import { type Explanation, explainLog, type LogContext } from 'instep/src/event-log/explain.ts';
+import {
+  type Explanation,
+  explainLog,
+  type LogContext,
+  parseLog,
+} from 'instep/src/event-log/explain.ts';
 import { reasonText } from 'instep/src/event-log/reason-text.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';

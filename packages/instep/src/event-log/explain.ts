@@ -1,10 +1,18 @@
 import type { ApplicationId } from '../core/application.ts';
-import { type PlanSelection, selectedSubscription, teamPlan } from '../core/plan-selection.ts';
+import { EventHistory } from '../core/event-history.ts';
+import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
+import {
+  type DecidingEvents,
+  NO_DECIDING_EVENTS,
+  type PlanSelection,
+  selectedSubscription,
+  teamPlan,
+} from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
-import type { SubscriptionState } from '../core/subscription-event.ts';
+import type { LoggedEvent, ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
+import { lastEventWithEffect } from '../core/tie-group.ts';
 import type { TeamPlan } from '../core/transition.ts';
-import { parseAgain, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
-import { type ReadableRow, type RecomputedDecision, recomputeDecisions } from './decisions.ts';
+import { parseAgain, parseLogged, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import type { EventRow } from './event-rows.ts';
 
 /** Identifies a logged event for a person. */
@@ -51,6 +59,20 @@ export type Reason =
   | { readonly code: 'decided-later'; readonly isMaybePruned: boolean }
   | { readonly code: 'earlier-events-pruned'; readonly prunedBeforeMs: number };
 
+/** A logged event and what its body says about a subscription. */
+export type ReadableEvent<Event extends LoggedEvent> = {
+  readonly event: Event;
+  readonly parsed: ParsedEvent;
+};
+
+/** Parses the body of each event once, and drops those that can't be read. */
+export function parseLog<Event extends LoggedEvent>(log: readonly Event[]): ReadableEvent<Event>[] {
+  return log.flatMap((event) => {
+    const parsed = parseLogged(event);
+    return parsed === null ? [] : [{ event, parsed }];
+  });
+}
+
 /** What the tables say about a customer, besides its events. */
 export type LogContext = {
   readonly planSelection: PlanSelection;
@@ -71,7 +93,7 @@ export type Explanation = {
 
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
-  log: readonly ReadableRow<EventRow>[],
+  log: readonly ReadableEvent<EventRow>[],
   context: LogContext,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');
@@ -86,10 +108,59 @@ export function explainLog(
       reasons: [why(decision, planSelection), ...remarks(decision, context)],
       plans: {
         before: teamPlan(decision.before, planSelection, names),
-        after: teamPlan(decision.step.decidingEvents, planSelection, names),
+        after: teamPlan(decision.decidingEvents, planSelection, names),
       },
     };
   };
+}
+
+/** A decision that was recomputed from the log, and what was known then. */
+type RecomputedDecision = EventDecision & {
+  readonly parsed: ParsedEvent;
+  /** The customer's deciding events before it. */
+  readonly before: DecidingEvents;
+  /** How many events of its tie group were known, and which of them came last. */
+  readonly eventCount: number;
+  readonly lastOfTieGroup: SubscriptionState | null;
+  /** A parked event was decided later, when a team had its customer. */
+  readonly isOnArrival: boolean;
+  /** The customer's events, by what they report. */
+  readonly eventOf: ReadonlyMap<SubscriptionState, LoggedEvent>;
+};
+
+/**
+ * Recomputes all decisions of a customer's log, by key. An event counts as decided as soon as the
+ * ordering rule yields its logged outcome, and has no effect before. An event for which it never
+ * does is left out. Pure.
+ */
+function recomputeDecisions(
+  log: readonly ReadableEvent<LoggedEvent>[],
+  planSelection: PlanSelection,
+): ReadonlyMap<string, RecomputedDecision> {
+  const history = new EventHistory();
+  const eventOf = new Map<SubscriptionState, LoggedEvent>();
+  const decisions = new Map<string, RecomputedDecision>();
+  let decidingEvents = NO_DECIDING_EVENTS;
+  let undecided: ReadableEvent<LoggedEvent>[] = [];
+  for (const arrival of log) {
+    eventOf.set(arrival.parsed.subscription, arrival.event);
+    history.add(arrival.parsed);
+    undecided = [arrival, ...undecided].filter(({ event, parsed }) => {
+      const before = decidingEvents;
+      const decision = decideEvent(before, parsed, history, planSelection);
+      if (decision.outcome !== event.outcome) return true;
+      const tieGroup = history.tieGroupOf(parsed.subscription);
+      decisions.set(event.key, {
+        ...{ ...decision, parsed, before, eventOf },
+        eventCount: tieGroup.events.length,
+        lastOfTieGroup: lastEventWithEffect(tieGroup)?.subscription ?? null,
+        isOnArrival: event === arrival.event,
+      });
+      decidingEvents = decision.decidingEvents;
+      return false;
+    });
+  }
+  return decisions;
 }
 
 export function whyUnreadable(event: EventRow): Reason {
@@ -106,80 +177,82 @@ function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
 }
 
 function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
-  const { outcome } = decision.step;
-  if (outcome === 'applied') return whyApplied(decision, planSelection);
-  return outcome === 'stale'
-    ? whyStale(decision, planSelection)
-    : whyUnchanged(decision, planSelection);
+  const deciding = selectedSubscription(decision.decidingEvents, planSelection);
+  switch (decision.outcome) {
+    case 'applied':
+      return whyApplied(decision, deciding, planSelection);
+    case 'stale':
+      return whyStale(decision, deciding);
+    case 'unchanged': {
+      const { status } = decision.parsed.subscription;
+      return effectOf(status) === 'none' || deciding === null
+        ? { code: 'status-without-effect', status }
+        : { code: 'better-subscription', deciding: referenceTo(deciding, decision) };
+    }
+  }
 }
 
+/** `deciding`: the subscription that decides the plan now. */
 function whyApplied(
-  { parsed, step, rows }: RecomputedDecision,
+  decision: RecomputedDecision,
+  deciding: SubscriptionState | null,
   planSelection: PlanSelection,
 ): Reason {
-  const own = parsed.subscription;
-  const selected = selectedSubscription(step.decidingEvents, planSelection);
-  if (selected !== null && selected !== own) {
-    const reference = referenceTo(selected, rows);
-    return selected.subscriptionId === own.subscriptionId
+  const { subscription, isSnapshot } = decision.parsed;
+  if (deciding !== null && deciding !== subscription) {
+    const reference = referenceTo(deciding, decision);
+    return deciding.subscriptionId === subscription.subscriptionId
       ? { code: 'decided-order-of-tie-group', last: reference }
       : { code: 'no-longer-best', deciding: reference };
   }
   const decisive = planSelection === 'newest' ? 'newest-event' : 'best-subscription';
   return {
-    code: parsed.isSnapshot ? 'shown-by-stripe' : decisive,
-    status: own.status,
-    effect: effectOf(own.status) === 'grants' ? 'grants' : 'clears',
+    code: isSnapshot ? 'shown-by-stripe' : decisive,
+    status: subscription.status,
+    effect: effectOf(subscription.status) === 'grants' ? 'grants' : 'clears',
   };
 }
 
-function whyStale(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
-  const { parsed, before, step, last, eventCount, isOnArrival, rows } = decision;
-  const own = parsed.subscription;
-  const newerThanOwn = (newer: SubscriptionState): Reason => ({
+function whyStale(decision: RecomputedDecision, deciding: SubscriptionState | null): Reason {
+  const { before, lastOfTieGroup, eventCount, isOnArrival } = decision;
+  const { subscription } = decision.parsed;
+  const newerThanIt = (newer: SubscriptionState): Reason => ({
     code: 'newer-event',
-    newer: referenceTo(newer, rows),
-    isSameSubscription: newer.subscriptionId === own.subscriptionId,
-    secondsLater: newer.createdSeconds - own.createdSeconds,
+    newer: referenceTo(newer, decision),
+    isSameSubscription: newer.subscriptionId === subscription.subscriptionId,
+    secondsLater: newer.createdSeconds - subscription.createdSeconds,
     isLaterArrival: !isOnArrival,
   });
-  const known = before.get(own.subscriptionId)?.subscription;
-  if (known !== undefined && known.createdSeconds > own.createdSeconds) return newerThanOwn(known);
-  if (last !== null && last !== own) {
-    return { code: 'earlier-in-tie-group', last: referenceTo(last, rows), eventCount };
+  const known = before.get(subscription.subscriptionId)?.subscription;
+  if (known !== undefined && known.createdSeconds > subscription.createdSeconds) {
+    return newerThanIt(known);
   }
-  const selected = selectedSubscription(step.decidingEvents, planSelection);
-  return selected === null ? { code: 'no-longer-known' } : newerThanOwn(selected);
+  if (lastOfTieGroup !== null && lastOfTieGroup !== subscription) {
+    const last = referenceTo(lastOfTieGroup, decision);
+    return { code: 'earlier-in-tie-group', last, eventCount };
+  }
+  return deciding === null ? { code: 'no-longer-known' } : newerThanIt(deciding);
 }
 
-function whyUnchanged(
-  { parsed, step, rows }: RecomputedDecision,
-  planSelection: PlanSelection,
-): Reason {
-  const { status } = parsed.subscription;
-  const selected = selectedSubscription(step.decidingEvents, planSelection);
-  return effectOf(status) === 'none' || selected === null
-    ? { code: 'status-without-effect', status }
-    : { code: 'better-subscription', deciding: referenceTo(selected, rows) };
-}
-
+/** What limits the explanation. */
 function remarks(
   decision: RecomputedDecision,
   { planSelection, prunedBeforeMs }: LogContext,
 ): Reason[] {
-  const { parsed, before, step, eventCount, isOnArrival, rows } = decision;
+  const { parsed, before, decidingEvents, eventCount, isOnArrival, eventOf } = decision;
   const { subscriptionId, createdSeconds } = parsed.subscription;
   const reasons: Reason[] = [];
-  const deciding = step.decidingEvents.get(subscriptionId);
-  if (deciding?.order === 'ambiguous' && deciding.subscription.createdSeconds === createdSeconds) {
+  const ofSubscription = decidingEvents.get(subscriptionId);
+  const isOfTieGroup = ofSubscription?.subscription.createdSeconds === createdSeconds;
+  if (ofSubscription?.order === 'ambiguous' && isOfTieGroup) {
     reasons.push({ code: 'ambiguous-order', eventCount });
   }
   if (!isOnArrival) {
     reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
   }
-  const selected = selectedSubscription(before, planSelection);
-  const row = selected === null ? undefined : rows.get(selected);
-  if (prunedBeforeMs !== null && (row === undefined || row.receivedAtMs < prunedBeforeMs)) {
+  const decidingBefore = selectedSubscription(before, planSelection);
+  const receivedAtMs = (decidingBefore && eventOf.get(decidingBefore)?.receivedAtMs) ?? 0;
+  if (prunedBeforeMs !== null && receivedAtMs < prunedBeforeMs) {
     reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
   }
   return reasons;
@@ -187,13 +260,13 @@ function remarks(
 
 function referenceTo(
   subscription: SubscriptionState,
-  rows: RecomputedDecision['rows'],
+  { eventOf }: RecomputedDecision,
 ): EventReference {
-  const row = rows.get(subscription);
+  const event = eventOf.get(subscription);
   return {
-    position: row?.position ?? null,
-    eventId: row?.eventId ?? null,
-    isSnapshot: row?.type === SNAPSHOT_TYPE,
+    position: event?.position ?? null,
+    eventId: event?.eventId ?? null,
+    isSnapshot: event?.type === SNAPSHOT_TYPE,
     subscriptionId: subscription.subscriptionId,
   };
 }

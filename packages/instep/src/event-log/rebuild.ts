@@ -37,7 +37,7 @@ import {
   writePlans,
 } from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
-import { parseLog } from './decisions.ts';
+import { parseLog } from './explain.ts';
 import { readPrunedBefore } from './prune.ts';
 
 type RebuildOptions = {

@@ -1,9 +1,13 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
-import { parseLog, type ReadableRow } from '../event-log/decisions.ts';
 import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
-import { type Explanation, explainLog } from '../event-log/explain.ts';
+import {
+  type Explanation,
+  explainLog,
+  parseLog,
+  type ReadableEvent,
+} from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
 import { IS_CLEARED } from '../postgres/statements/plan-changes.ts';
@@ -143,7 +147,7 @@ export type Neighbors = { readonly previous: number | null; readonly next: numbe
 /** The names of the products of these events. */
 export async function readNames(
   query: Query,
-  log: readonly ReadableRow<EventRow>[],
+  log: readonly ReadableEvent<EventRow>[],
 ): Promise<Map<string, string>> {
   const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
   return await readProductNames(query, [...new Set(productIds)]);
