@@ -1,3 +1,5 @@
+// The public API of the package `instep`, besides its other entry points: adapters/, operate/index.ts, testing/index.ts.
+
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
 export { GrantRefused, type GrantRequest } from './access/grants.ts';

@@ -1,3 +1,6 @@
+// Opens all parts and connects them; the only module that knows them all. `openInstep`, the handlers of adapters/ and
+// the commands call `openService`.
+
 import { randomUUID } from 'node:crypto';
 import type { GrantRequest } from './access/grants.ts';
 import { readAccess, storePolicy, type TeamAccess } from './access/team-access.ts';

@@ -1,3 +1,6 @@
+// Instep inside an app: `createHandler`, and what next.ts and node.ts share. Hides that a process has one service for
+// each configuration, opened with the first request.
+
 import { hash } from 'node:crypto';
 import { type Environment, readConfig } from '../config/config.ts';
 import {

@@ -1,3 +1,5 @@
+// `instep/next`: the exports of Next.js route files.
+
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { isSameSecret, USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';

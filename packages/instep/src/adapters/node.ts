@@ -1,3 +1,5 @@
+// `instep/node`: for node:http, Express and Fastify.
+
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { USER_PATH } from '../server/http-message.ts';
 import { createNodeListener, requestPath } from '../server/node-listener.ts';

@@ -1,3 +1,6 @@
+// The known events of subscriptions, by tie group: what the ordering rule and the latest state look at. A batch
+// (ingest/decide.ts) and a replay of a customer's log (event-log/) each fill one.
+
 import { isDatedKey } from './event-key-layout.ts';
 import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';
 import { planAfter } from './transition.ts';

@@ -1,3 +1,6 @@
+// Keeps what the newest event of a subscription says: after one more event for ingest/decide.ts, and from all events
+// for event-log/rebuild.ts.
+
 import { type EventHistory, isDated } from './event-history.ts';
 import type { JsonObject } from './json.ts';
 import type { ParsedEvent, SubscriptionState } from './subscription-event.ts';

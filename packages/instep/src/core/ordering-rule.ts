@@ -1,3 +1,5 @@
+// The ordering rule: for one event in ingest/decide.ts, and for all events of a customer in event-log/.
+
 import { EventHistory } from './event-history.ts';
 import {
   type DecidingEvents,

@@ -1,3 +1,6 @@
+// Which subscription or grant decides a team's plan, and who wrote the plan that a team's row has. Whatever writes,
+// compares or explains a plan asks here.
+
 import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
 import type { SubscriptionState } from './subscription-event.ts';

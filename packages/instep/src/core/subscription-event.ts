@@ -1,11 +1,11 @@
-import type { JsonObject } from './json.ts';
-
 // An event reports the state of its subscription. In this folder,
 // - the *newest* event is the one that Stripe created last; of several in one second, the last of their tie group;
 // - the *last* event is the one at the end of an order: that of a tie group, or that of arrival (the last arrival);
 // - the *deciding* event of a subscription is its newest one with an effect (tie-group.ts). A plan follows from it;
 // - the *latest state* of a subscription is what its newest event of all says (latest-state.ts). Access follows from it:
 //   a payment that is past due has no effect on the plan, but can end the access.
+
+import type { JsonObject } from './json.ts';
 
 /**
  * A subscription as an event reports it: the fields that the plan and the ordering rule depend on. A value that the

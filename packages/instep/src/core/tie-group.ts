@@ -1,3 +1,6 @@
+// Puts the events of one subscription in one second in order. ordering-rule.ts asks for the last one with an effect,
+// latest-state.ts for the last one of all.
+
 import type { Neighbors, TieGroup } from './event-history.ts';
 import { isList, type Json, type JsonObject } from './json.ts';
 import { isSameState, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';

@@ -1,3 +1,5 @@
+// What a status does to a team's plan (docs/contract.md, section 3), and how plans are compared.
+
 import { effectOf } from './status.ts';
 import type { SubscriptionState } from './subscription-event.ts';
 

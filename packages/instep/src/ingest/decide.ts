@@ -1,3 +1,6 @@
+// Decides, in memory alone, what a batch changes. process-batch.ts calls it between what it reads and what it writes;
+// the simulation calls it without a database.
+
 import type { ApplicationId } from '../core/application.ts';
 import { EventHistory } from '../core/event-history.ts';
 import {

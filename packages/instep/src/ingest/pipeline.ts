@@ -1,3 +1,6 @@
+// Hides how events wait for their transaction, and how often they are tried. Whatever has an event calls `ingest`: the
+// webhook, a replay, an operator's action, and the jobs of maintenance.
+
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { Database, Query } from '../postgres/database.ts';

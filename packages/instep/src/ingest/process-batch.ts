@@ -1,3 +1,5 @@
+// The transaction of a batch: what it locks, reads and writes. pipeline.ts runs it.
+
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import {
   type Grants,

@@ -1,3 +1,5 @@
+// What goes into the ingest pipeline, and what comes out of it.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';

@@ -1,3 +1,6 @@
+// Finds events that are the same although their content differs: for each batch, and for the events that catch-up finds
+// in Stripe's list.
+
 import * as v from 'valibot';
 import { tieGroupRangeOf } from '../core/event-key-layout.ts';
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';

@@ -1,3 +1,5 @@
+// Counts, durations and times as texts, and back: for messages and commands.
+
 /**
  * `1,234`, and `10,000+` where counting stops at `most`.
  *

@@ -1,3 +1,5 @@
+// Makes batches of what arrives at the same time: events (ingest/pipeline.ts) and lookups of users (server/user.ts).
+
 import { DeadlineExceeded } from './deadline.ts';
 import { InstepError } from './errors.ts';
 import { activeSpan, inRootSpan, type Span } from './tracing.ts';

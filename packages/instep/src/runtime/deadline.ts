@@ -1,3 +1,5 @@
+// Bounds how long a caller waits.
+
 import { InstepError } from './errors.ts';
 import { Stopped, shareSignal } from './retry.ts';
 

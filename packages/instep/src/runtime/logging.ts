@@ -1,3 +1,5 @@
+// Log lines: their format, a standard output that never blocks, and a limit for lines that outsiders can cause.
+
 import { writeSync } from 'node:fs';
 import { styleText } from 'node:util';
 import { codeOf, InstepError } from './errors.ts';

@@ -1,3 +1,5 @@
+// Pauses, and calls that are repeated after one.
+
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { InstepError } from './errors.ts';

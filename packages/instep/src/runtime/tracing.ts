@@ -1,3 +1,6 @@
+// Spans of OpenTelemetry, if the process has registered an SDK: one place decides when the API is loaded, and what a
+// span contains.
+
 import type { Attributes, Context, Link, Span, SpanKind } from '@opentelemetry/api';
 
 import { codeOf } from './errors.ts';

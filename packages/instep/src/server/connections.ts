@@ -1,3 +1,5 @@
+// Decides which connection has to go when a listener has too many.
+
 import type { IncomingMessage, Server } from 'node:http';
 import type { Socket } from 'node:net';
 

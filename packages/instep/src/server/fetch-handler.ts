@@ -1,3 +1,5 @@
+// Between a `Request` of the Fetch API and a `Handler`, as node-listener.ts is for node:http.
+
 import { decodePath, type Handler } from './http-message.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 

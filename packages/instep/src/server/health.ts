@@ -1,3 +1,6 @@
+// Whether this process is alive, and whether it can serve requests: for the router's two routes, and until they are
+// open.
+
 import { DatabaseUnavailable, DatabaseUnusable } from '../postgres/errors.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';

@@ -1,3 +1,5 @@
+// A request and a response, whichever server has received it; and the errors that are responses.
+
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
 

@@ -1,3 +1,6 @@
+// A server of node:http that bounds what its clients can take: the public one and the operators' one of `instep serve`,
+// and `listen` for apps.
+
 import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';

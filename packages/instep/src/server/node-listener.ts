@@ -1,3 +1,5 @@
+// Between node:http and a `Handler`: on our own listeners, and on the server of an app (adapters/node.ts).
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import {

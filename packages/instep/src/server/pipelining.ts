@@ -1,3 +1,6 @@
+// Keeps a client that sends faster than it is answered from delaying the others. listener.ts limits each connection;
+// node-listener.ts queues those that it has refused.
+
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 

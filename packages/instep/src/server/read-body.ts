@@ -1,3 +1,5 @@
+// Bounds the size, the time and the memory of bodies. node-listener.ts and fetch-handler.ts pass on the chunks.
+
 import { InstepError } from '../runtime/errors.ts';
 import { bodyTooLarge, Problem } from './http-message.ts';
 

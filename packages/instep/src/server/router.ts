@@ -1,3 +1,6 @@
+// From a request to its endpoint, and from an error to its response. All requests come through here, in `instep serve`
+// and in an app.
+
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';

@@ -1,3 +1,6 @@
+// The session's JWT and its cookie. server/user.ts reads them, an app can with `readSession`, and the commands issue
+// them.
+
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';

@@ -1,3 +1,5 @@
+// What makes two events the same one: the key under which an event is logged (core/event-key-layout.ts has its layout).
+
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, tieGroupRangeOf } from '../core/event-key-layout.ts';
 

@@ -1,3 +1,6 @@
+// Hides all shapes of events that Stripe has sent since 2012. The webhook parses what arrives, all others what is in
+// the log.
+
 import * as v from 'valibot';
 import { asObject, isList, type Json } from '../core/json.ts';
 import type { LoggedEvent, ParsedEvent } from '../core/subscription-event.ts';

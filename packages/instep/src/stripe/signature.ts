@@ -1,3 +1,5 @@
+// Verifies Stripe's signatures, for the webhook.
+
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';

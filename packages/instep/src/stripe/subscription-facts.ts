@@ -1,3 +1,5 @@
+// What access needs of a subscription besides its status, and the team that its metadata names.
+
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
 import { isId, MAX_SECONDS } from './parse-event.ts';
 
