@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { contractColumn, USER_FIELDS } from 'instep/src/postgres/tables/application-tables.ts';
+import { contractColumn, FIELDS } from 'instep/src/postgres/tables/application-tables.ts';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -92,7 +92,7 @@ test('.env.example and configuration.md list exactly the variables of the config
   expect(read.filter((name) => !inTable.includes(name))).toEqual([]);
 });
 
-const userFields = Object.keys(USER_FIELDS);
+const userFields = Object.keys(FIELDS.users);
 
 test.each([
   ['docs/start.md', userFields.map(contractColumn).join(', ')],

@@ -3,12 +3,7 @@ import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
 import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
-import {
-  type DeclaredTables,
-  MEMBER_FIELDS,
-  TEAM_FIELDS,
-  USER_FIELDS,
-} from '../postgres/tables/application-tables.ts';
+import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
 import {
   ConfigInvalid,
   type Environment,
@@ -129,7 +124,7 @@ function table(fields: object) {
 }
 
 const tables = v.strictObject(
-  { users: table(USER_FIELDS), teams: table(TEAM_FIELDS), members: table(MEMBER_FIELDS) },
+  { users: table(FIELDS.users), teams: table(FIELDS.teams), members: table(FIELDS.members) },
   'can have only users, teams and members',
 );
 

@@ -13,7 +13,7 @@ export type TableUse = {
  * lacking ones are asked for, those on columns that Instep can do without are left out.
  */
 export function neededPrivileges(
-  { role, table, columns }: RecognizedTable,
+  { entity, table, columns }: RecognizedTable,
   use: TableUse,
   which: 'all' | 'lacking',
 ): string[] {
@@ -27,7 +27,7 @@ export function neededPrivileges(
   return [
     ...(which === 'lacking' && table.isSchemaUsable ? [] : [`usage on schema ${table.schemaSql}`]),
     ...on('select', columns),
-    ...on('update', role === 'teams' ? columns.filter((one) => isWritten(one, use)) : []),
+    ...on('update', entity === 'teams' ? columns.filter((one) => isWritten(one, use)) : []),
   ];
 }
 

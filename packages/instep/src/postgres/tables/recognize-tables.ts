@@ -1,24 +1,60 @@
 import { PLAN_FIELDS } from '../../core/transition.ts';
 import { InstepError } from '../../runtime/errors.ts';
-import type { Query } from '../statement.ts';
+import { columnArrays, type Query } from '../statement.ts';
 import {
   type ApplicationTable,
   type ApplicationTables,
-  candidatesOf,
-  columnNames,
+  type ColumnContent,
   contractColumn,
-  conventionOf,
   type DeclaredTable,
   type DeclaredTables,
+  type Entity,
+  FIELDS,
   type IdType,
-  type Kind,
-  type MemberField,
-  OPTIONAL_TEAM_FIELDS,
-  type Role,
-  TEAM_FIELDS,
-  TYPES,
-  USER_FIELDS,
 } from './application-tables.ts';
+
+/** The usual table names, including Prisma's default ones. */
+const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
+  users: ['users', 'User'],
+  teams: ['teams', 'Team'],
+  members: ['team_members', 'TeamMember'],
+};
+
+/** Teams can lack these. */
+const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
+
+/** The types that fit, each after its category in PostgreSQL, and their name for people. */
+const COLUMN_TYPES: Readonly<Record<ColumnContent, { name: string; fits: RegExp }>> = {
+  id: { name: 'integer, uuid or text', fits: /^(?:N (?:smallint|integer|bigint)|U uuid|S .*)$/ },
+  text: { name: 'text', fits: /^S / },
+  label: { name: 'text', fits: /^[SE] / },
+  time: { name: 'timestamptz', fits: /^D timestamp/ },
+};
+
+const withStripe = (field: string) => field.replace(/^provider/, 'stripe');
+
+/**
+ * The conventions by which applications name columns: the contract's, nextjs/saas-starter's and
+ * Prisma's.
+ */
+const CONVENTIONS: readonly ((field: string) => string)[] = [
+  contractColumn,
+  (field) => contractColumn(withStripe(field)),
+  (field) => field,
+  withStripe,
+];
+
+/** The names that a field's column can have, the contract's first. */
+function columnNames(field: string): string[] {
+  return [...new Set(CONVENTIONS.map((nameOf) => nameOf(field)))];
+}
+
+/** The names of missing columns, in the convention that most of the table's columns follow. */
+function conventionOf(fields: readonly string[], present: ReadonlySet<string>) {
+  const hits = CONVENTIONS.map((nameOf) => fields.filter((field) => present.has(nameOf(field))));
+  const most = Math.max(...hits.map(({ length }) => length));
+  return CONVENTIONS[hits.findIndex(({ length }) => length === most)] ?? contractColumn;
+}
 
 /** A column as PostgreSQL describes it. */
 export type Column = {
@@ -50,19 +86,24 @@ type Table = {
 /** A value of `pg_rewrite.ev_type`. */
 const RULE_ON_UPDATE = "'2'";
 
-/** Reads, for each table, the first of its candidates that exists. */
+/** Reads each table: the first one that exists of those with its declared or usual names. */
 async function readTables(
   query: Query,
   declared: DeclaredTables,
-): Promise<ReadonlyMap<Role | 'members', Table>> {
-  const asked = (['users', 'teams', 'members'] as const).flatMap((role) =>
-    candidatesOf(role, declared[role]).map((candidate) => ({ role, ...candidate })),
-  );
-  type Row = Omit<Table, 'columns'> & { role: Role | 'members'; columns: Column[] };
+): Promise<ReadonlyMap<Entity, Table>> {
+  const candidates = (['users', 'teams', 'members'] as const).flatMap((entity) => {
+    const { schema = null, table } = declared[entity] ?? {};
+    return (table === undefined ? USUAL_NAMES[entity] : [table]).map((name) => ({
+      entity,
+      schema,
+      name,
+    }));
+  });
+  type Row = Omit<Table, 'columns'> & { entity: Entity; columns: Column[] };
   const rows = await query<Row>({
     name: 'read_application_tables',
     text: `
-      select distinct on (role) role,
+      select distinct on (entity) entity,
              nspname as schema,
              relname as name,
              format('%I.%I', nspname, relname) as sql,
@@ -96,30 +137,26 @@ async function readTables(
                   and not attisdropped
              ) as columns
         from unnest($1::text[], $2::text[], $3::text[]) with ordinality
-          as asked (role, schema, name, preference)
+          as candidate (entity, schema, name, preference)
        cross join lateral (
-               select to_regclass(quote_ident(asked.name))::oid
-                where asked.schema is null
+               select to_regclass(quote_ident(candidate.name))::oid
+                where candidate.schema is null
                 union all
                select pg_class.oid
                  from pg_class
                  join pg_namespace on pg_namespace.oid = relnamespace
-                where nspname = asked.schema
-                  and relname = asked.name
+                where nspname = candidate.schema
+                  and relname = candidate.name
              ) as found (oid)
         join pg_class on pg_class.oid = found.oid
         join pg_namespace on pg_namespace.oid = relnamespace
        where relkind in ('r', 'p', 'v', 'm', 'f')
-       order by role, preference`,
-    values: [
-      asked.map(({ role }) => role),
-      asked.map(({ schema }) => schema),
-      asked.map(({ table }) => table),
-    ],
+       order by entity, preference`,
+    values: columnArrays(candidates, 'entity', 'schema', 'name'),
   });
   return new Map(
-    rows.map(({ role, columns, ...table }) => [
-      role,
+    rows.map(({ entity, columns, ...table }) => [
+      entity,
       { ...table, columns: new Map(columns.map((one) => [one.name, one])) },
     ]),
   );
@@ -161,7 +198,7 @@ export type RecognizedColumn = {
 };
 
 export type RecognizedTable = {
-  readonly role: Role;
+  readonly entity: Entity;
   readonly table: Table;
   readonly columns: readonly RecognizedColumn[];
 };
@@ -181,52 +218,41 @@ export async function recognizeTables(
   declared: DeclaredTables,
 ): Promise<Recognition> {
   const tables = await readTables(query, declared);
-  const of = (role: Role) => {
-    const table = tables.get(role);
-    return table === undefined ? null : recognizeTable(role, table, declared[role]);
+  const recognized = (entity: Entity) => {
+    const table = tables.get(entity);
+    return table === undefined ? null : recognizeTable(entity, table, declared[entity]);
   };
-  const [users, teams] = [of('users'), of('teams')];
-  const members = membersOf(tables.get('members'), declared.members);
-  const found = { users, teams, members };
-  return { ...found, unfit: unfitness(found, declared) };
+  const found = { users: recognized('users'), teams: recognized('teams') };
+  const members = membersOf(recognized('members'));
+  return { ...found, members, unfit: unfitness({ ...found, members }, declared) };
 }
 
-/** The table of members with its usual columns or the declared ones; `null` if it can't be read like that. */
-function membersOf(
-  table: Table | undefined,
-  { columns = {} }: DeclaredTable<MemberField> = {},
-): ApplicationTables['members'] {
-  const columnOf = (field: MemberField) => {
-    const own = columns[field];
-    const names = own === undefined ? columnNames(field) : [own];
-    const found = names.flatMap((name) => table?.columns.get(name) ?? [])[0];
-    const isFit = found !== undefined && TYPES.id.fits.test(`${found.category} ${found.type}`);
-    return isFit && found.canRead ? found.sql : null;
-  };
-  const [userId, teamId] = [columnOf('userId'), columnOf('teamId')];
-  if (!table?.isSchemaUsable || userId === null || teamId === null) return null;
-  return { rows: `(select ${userId} as user_id, ${teamId} as team_id from ${table.sql})` };
+/** The table of members; `null` if it can't be read. */
+function membersOf(members: RecognizedTable | null): ApplicationTables['members'] {
+  if (!members?.table.isSchemaUsable) return null;
+  const areReadable = members.columns.every(({ column, problem }) => {
+    return problem === null && column?.canRead === true;
+  });
+  return areReadable ? { rows: tableOf(members).rows } : null;
 }
 
 function recognizeTable(
-  role: Role,
+  entity: Entity,
   table: Table,
   declared: DeclaredTable<string> = {},
 ): RecognizedTable {
-  const fields: [string, Kind][] = Object.entries(role === 'users' ? USER_FIELDS : TEAM_FIELDS);
+  const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
   const names = fields.map(([field]) => field);
   const nameOf = conventionOf(names, new Set(table.columns.keys()));
   const columns = fields.map(([field, kind]) => {
-    const own = declared.columns?.[field];
-    const found = (own === undefined ? columnNames(field) : [own]).find((name) =>
-      table.columns.has(name),
-    );
-    const name = found ?? own ?? nameOf(field);
+    const declaredName = declared.columns?.[field];
+    const possible = declaredName === undefined ? columnNames(field) : [declaredName];
+    const name = possible.find((one) => table.columns.has(one)) ?? declaredName ?? nameOf(field);
     const column = table.columns.get(name) ?? null;
-    const isOptional = role === 'teams' && OPTIONAL_TEAM_FIELDS.includes(field);
-    const { name: expectedType, fits } = TYPES[kind];
+    const isOptional = entity === 'teams' && OPTIONAL_TEAM_FIELDS.includes(field);
+    const { name: expectedType, fits } = COLUMN_TYPES[kind];
     const isFit = column !== null && fits.test(`${column.category} ${column.type}`);
-    const isNeeded = !isOptional || own !== undefined;
+    const isNeeded = !isOptional || declaredName !== undefined;
     const place = `${table.name}.${name}`;
     let problem: string | null = null;
     if (column === null && isNeeded) problem = `${place} (${expectedType}) is missing`;
@@ -240,7 +266,7 @@ function recognizeTable(
       problem,
     };
   });
-  return { role, table, columns: role === 'teams' ? withSharedColumns(columns) : columns };
+  return { entity, table, columns: entity === 'teams' ? withSharedColumns(columns) : columns };
 }
 
 /** A column of a team can hold only one of the fields that Instep needs there. */
@@ -259,10 +285,10 @@ function unfitness(
   found: Omit<Recognition, 'unfit'>,
   declared: DeclaredTables,
 ): ApplicationTablesUnfit | null {
-  const missing = (['users', 'teams'] as const).filter((role) => found[role] === null);
+  const missing = (['users', 'teams'] as const).filter((entity) => found[entity] === null);
   if (missing.length > 0) {
-    const problems = missing.map((role) => {
-      const { schema, table = role } = declared[role] ?? {};
+    const problems = missing.map((entity) => {
+      const { schema, table = entity } = declared[entity] ?? {};
       return `the table ${schema === undefined ? '' : `${schema}.`}${table} is missing`;
     });
     return new ApplicationTablesUnfit(problems, CREATE_TABLE);
@@ -315,10 +341,10 @@ function tableOf<Field extends string>(
   recognized: RecognizedTable,
   ...computed: readonly string[]
 ): ApplicationTable<Field> {
-  const { role, table, columns } = recognized;
+  const { entity, table, columns } = recognized;
   const selected = columns
     .filter(({ isOptional }) => !isOptional)
-    .map(({ field, column }) => `${unpadded(role, column)} as ${contractColumn(field)}`);
+    .map(({ field, column }) => `${unpadded(entity, column)} as ${contractColumn(field)}`);
   return {
     name: table.sql,
     column(field) {
@@ -335,8 +361,8 @@ function tableOf<Field extends string>(
  * PostgreSQL pads the values of `char(n)`, and a padded id or status would be a different one. Profiles keep
  * the padding.
  */
-function unpadded(role: Role, column: Column | null): string {
-  const isPadded = role === 'teams' && column?.type === 'character';
+function unpadded(entity: Entity, column: Column | null): string {
+  const isPadded = entity === 'teams' && column?.type === 'character';
   return isPadded ? `${column.sql}::text` : `${column?.sql}`;
 }
 
