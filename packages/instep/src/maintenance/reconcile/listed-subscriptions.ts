@@ -4,7 +4,7 @@ import { ENDED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { type Examined, examine, examineTeams } from '../../postgres/examine.ts';
 import { columnArrays } from '../../postgres/statement.ts';
-import type { LinkedTeam } from '../../postgres/statements/teams.ts';
+import { type LinkedTeam, TEAM, type TeamRow, toTeam } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
@@ -95,26 +95,42 @@ export async function readListed(
 /** How many teams or listed subscriptions one statement examines. */
 const EXAMINED = 1_000;
 
-/** Those of the next teams whose customer was not listed. */
+/** A team whose customer has no listed subscription. */
+type UnlistedTeam = LinkedTeam & {
+  /** Whether the customer itself was listed. */
+  readonly isKnown: boolean;
+};
+
+/** Those of the next teams whose customer has no listed subscription. */
 export async function readUnlistedTeams(
   query: Query,
   afterId: ApplicationId | null,
-): Promise<Examined<Pick<LinkedTeam, 'id' | 'customerId'>>> {
-  return await examineTeams(query, {
+): Promise<Examined<UnlistedTeam>> {
+  const { found, examinedTo } = await examineTeams<TeamRow<string> & { isKnown: boolean }>(query, {
     name: 'read_unlisted_teams',
     found: () => `found as (
-        select id, provider_customer_id as "customerId"
+        select ${TEAM},
+               exists (
+                 select
+                   from instep.listed_subscriptions
+                  where customer_id = provider_customer_id
+               ) as "isKnown"
           from examined
          where provider_customer_id is not null
            and not exists (
                  select
                    from instep.listed_subscriptions
                   where customer_id = provider_customer_id
+                    and subscription_id <> ''
                )
       )`,
     afterId,
     limit: EXAMINED,
   });
+  return {
+    found: found.map(({ isKnown, ...row }) => ({ ...toTeam(row), isKnown })),
+    examinedTo,
+  };
 }
 
 /** A customer without a team, with the statuses of the subscriptions that have not ended. */

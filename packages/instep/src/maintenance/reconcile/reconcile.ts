@@ -1,7 +1,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
-import { deleteOldIssues, type FoundIssue, storeIssues } from '../../postgres/statements/issues.ts';
+import { deleteOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
 import {
   countLinkedTeams,
   type LinkedTeam,
@@ -12,6 +12,7 @@ import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
+import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { storeAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
@@ -128,18 +129,15 @@ export async function reconcileAll(
     }
   }
 
-  const compared = new Set<ApplicationId>();
-  const onIssue = (issue: ReconciliationIssue) => {
-    if ('teamId' in issue) compared.add(issue.teamId);
-    options.onIssue(issue);
-  };
   for (;;) {
     if (signal.aborted) throw new Stopped();
     const page = { afterId: progress.afterTeamId, limit: TEAMS_AT_ONCE };
     const { found: teams, examinedTo } = await readLinkedTeams(query, page);
     const customerIds = teams.map(({ customerId }) => customerId);
     const listed = await readListed(query, customerIds);
-    const found = await reconcileTeams(teams, listed, { ...options, onIssue }, signal);
+    const listedIds = new Set(listed.map(({ customerId }) => customerId));
+    const withListed = teams.filter(({ customerId }) => listedIds.has(customerId));
+    const found = await reconcileTeams(withListed, listed, options, signal);
     await storeAsked(query, customerIds);
     // After the last page, only the teams that were added meanwhile are left.
     await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
@@ -152,8 +150,10 @@ export async function reconcileAll(
     await save({}, {});
     report('customers', customers);
   }
-  const unmatched = await findUnmatchedSubscriptions(options, compared, onPage, signal);
-  const counts = added(progress.counts, unmatched);
+  const counts = [
+    await findCustomersWithoutTeam(options),
+    await compareUnlistedTeams(options, onPage, signal),
+  ].reduce(added, progress.counts);
   // Before the list is deleted, which is in use if another instance has taken over.
   const { startedAtMs } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
@@ -171,80 +171,65 @@ async function createReporter({ database, onProgress }: ReconcileOptions) {
     onProgress({ of, done, total: of === 'customers' ? null : teams });
 }
 
+/** Finds customers with a subscription that no team has. */
+async function findCustomersWithoutTeam({
+  database: { query },
+  onIssue,
+}: ReconcileOptions): Promise<Partial<Counts>> {
+  let customersWithoutTeam = 0;
+  const read = (afterId: string | null) => readTeamlessCustomers(query, afterId);
+  for await (const found of pagesOf(read)) {
+    for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
+    const customerIds = found.map(({ customerId }) => customerId);
+    const issues = customerIds.map((customerId) => unmatched(customerId, null));
+    await storeIssues(query, customerIds, issues);
+    customersWithoutTeam += found.length;
+  }
+  return { customersWithoutTeam };
+}
+
 /** With more, the key belongs to another account. */
 const MAX_ASKED = 100;
 
 /**
- * Finds customers with a subscription that no team has, and teams whose customer Stripe does not know. For
- * the latter it reads the list of all customers, because many have no subscription. The lists leave out the customers
- * of test clocks, so Stripe is then asked about each one that is left.
+ * Compares the teams whose customer has no listed subscription, and finds those whose customer Stripe does not know.
+ * For the latter it reads the list of all customers, because many have no subscription. The lists leave out the
+ * customers of test clocks, so Stripe is then asked about each one that is left.
  */
-async function findUnmatchedSubscriptions(
+async function compareUnlistedTeams(
   options: ReconcileOptions,
-  compared: ReadonlySet<ApplicationId>,
   onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { onIssue } = options;
   const { query } = options.database;
-  const store = (found: readonly FoundIssue[]) =>
-    storeIssues(
-      query,
-      found.map(({ customerId }) => customerId),
-      found,
-    );
-  let customersWithoutTeam = 0;
-  for await (const found of pagesOf((after: string | null) =>
-    readTeamlessCustomers(query, after),
-  )) {
-    for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
-    await store(found.map(({ customerId }) => unmatched(customerId, null)));
-    customersWithoutTeam += found.length;
-  }
-
   await storeUnlistedCustomers(options, onPage, signal);
-  let counts: Counts = { ...NOTHING_COUNTED, customersWithoutTeam };
+  let counts = NOTHING_COUNTED;
   let toAsk = MAX_ASKED;
   for await (const page of unlistedTeams(query)) {
-    const unknown: (typeof page)[number][] = [];
+    const listed: ListedSubscription[] = [];
+    const unknown = new Set<LinkedTeam>();
+    let unreadable = 0;
     for (const team of page) {
+      if (team.isKnown) continue;
       toAsk -= 1;
-      const found = toAsk < 0 ? null : await compareUnlisted(team, compared, options, signal);
-      if (found === null) unknown.push(team);
-      else counts = added(counts, found);
+      const own = toAsk < 0 ? null : await listCustomer(team.customerId, options, signal);
+      if (own === null) unknown.add(team);
+      listed.push(...(own?.subscriptions ?? []));
+      unreadable += own?.unreadable ?? 0;
     }
-    for (const { id: teamId, customerId } of unknown) {
-      onIssue({ kind: 'unknown customer', teamId, customerId });
-    }
-    await store(unknown.map(({ id, customerId }) => unmatched(customerId, id)));
-    counts = added(counts, { unknownCustomers: unknown.length });
+    const known = page.filter((team) => !unknown.has(team));
+    counts = [
+      { subscriptions: listed.length, unreadable },
+      await reconcileTeams(known, listed, options, signal),
+      await reportUnknown([...unknown], options),
+    ].reduce(added, counts);
   }
   return counts;
 }
 
-/** Pages of the teams whose customer was not listed. */
+/** Pages of the teams whose customer has no listed subscription. */
 const unlistedTeams = (query: Query) =>
   pagesOf((afterId: ApplicationId | null) => readUnlistedTeams(query, afterId));
-
-/**
- * Compares a team with its customer's own list of subscriptions; `null` if Stripe does not know the customer. A team
- * with an issue was compared like this before.
- */
-async function compareUnlisted(
-  { id, customerId }: Pick<LinkedTeam, 'id' | 'customerId'>,
-  compared: ReadonlySet<ApplicationId>,
-  options: ReconcileOptions,
-  signal: AbortSignal,
-): Promise<Partial<Counts> | null> {
-  const listed = await listCustomer(customerId, options, signal);
-  if (listed === null) return null;
-  const { subscriptions, unreadable } = listed;
-  if (compared.has(id)) return { unreadable };
-  const teams = await readTeamsOf(options.database.query, [customerId]);
-  const own = teams.filter((team) => team.id === id);
-  const { teams: _, ...found } = await reconcileTeams(own, subscriptions, options, signal);
-  return { ...found, unreadable, subscriptions: subscriptions.length };
-}
 
 /** Reads the list of customers until every customer of a team is found. */
 async function storeUnlistedCustomers(
@@ -255,7 +240,8 @@ async function storeUnlistedCustomers(
   const { query } = database;
   let unlisted = 0;
   for await (const page of unlistedTeams(query)) {
-    unlisted += new Set(page.map(({ customerId }) => customerId)).size;
+    const unknown = page.filter(({ isKnown }) => !isKnown);
+    unlisted += new Set(unknown.map(({ customerId }) => customerId)).size;
   }
   if (unlisted === 0) return;
   let read = 0;
@@ -270,35 +256,49 @@ async function storeUnlistedCustomers(
   }
 }
 
+async function reportUnknown(
+  teams: readonly LinkedTeam[],
+  { database: { query }, onIssue }: ReconcileOptions,
+): Promise<Partial<Counts>> {
+  for (const { id: teamId, customerId } of teams) {
+    onIssue({ kind: 'unknown customer', teamId, customerId });
+  }
+  const customerIds = teams.map(({ customerId }) => customerId);
+  const issues = teams.map(({ id, customerId }) => unmatched(customerId, id));
+  await storeIssues(query, customerIds, issues);
+  return { teams: teams.length, unknownCustomers: teams.length };
+}
+
 /** Reconciles the teams of one customer. @throws ReconciliationFailed */
 export async function reconcileCustomer(
   customerId: string,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Counts> {
-  const { onIssue } = options;
+  return added(NOTHING_COUNTED, await explainFailure(compareCustomer(customerId, options, signal)));
+}
+
+async function compareCustomer(
+  customerId: string,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<Partial<Counts>> {
   const { query } = options.database;
   const teams = await readTeamsOf(query, [customerId]);
-  const listed = await explainFailure(listCustomer(customerId, options, signal));
-  if (listed === null) {
-    for (const { id: teamId } of teams) onIssue({ kind: 'unknown customer', teamId, customerId });
-    const found = teams.map(({ id }) => unmatched(customerId, id));
-    await storeIssues(query, [customerId], found);
-    return { ...NOTHING_COUNTED, teams: teams.length, unknownCustomers: teams.length };
-  }
+  const listed = await listCustomer(customerId, options, signal);
+  if (listed === null) return await reportUnknown(teams, options);
+  // Stripe knows the customer.
+  await storeIssues(query, [customerId], [], ['unknown customer']);
   const { subscriptions, unreadable } = listed;
-  const counts = { ...NOTHING_COUNTED, unreadable, subscriptions: subscriptions.length };
+  const found = await reconcileTeams(teams, subscriptions, options, signal);
+  const counts = { ...found, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
     .filter(({ endedSeconds }) => endedSeconds === null)
     .map(({ status }) => status);
-  if (teams.length === 0 && statuses.length > 0) {
-    onIssue({ kind: 'customer without a team', customerId, statuses });
-    await storeIssues(query, [customerId], [unmatched(customerId, null)]);
-    return { ...counts, customersWithoutTeam: 1 };
-  }
-  // Stripe knows the customer.
-  await storeIssues(query, [customerId], [], ['unknown customer']);
-  return { ...counts, ...(await reconcileTeams(teams, subscriptions, options, signal)) };
+  if (teams.length > 0 || statuses.length === 0) return counts;
+  options.onIssue({ kind: 'customer without a team', customerId, statuses });
+  await storeIssues(query, [customerId], [unmatched(customerId, null)]);
+  return { ...counts, customersWithoutTeam: 1 };
 }
 
 /** Waits for a reconciliation. @throws ReconciliationFailed, or an error that is not Stripe's */
