@@ -12,13 +12,13 @@ export function NotesPanel({ team: { id }, operatorNotes: notes }: NotesPanelPro
   if (notes.length === 0 && !canAct()) return null;
   return (
     <Panel title="Notes" id="notes">
-      {notes.map(({ formId, note, operator, writtenAtMs }) => (
+      {notes.map(({ formId, note, operator, actedAtMicroseconds }) => (
         <div class="row">
           <p>
-            <UntrustedText text={note} maxLength={1_000} />{' '}
+            <UntrustedText text={note ?? ''} maxLength={1_000} />{' '}
             <span class="quiet">
               <UntrustedText text={operator} maxLength={80} />,{' '}
-              <Time ms={writtenAtMs} format="age" />
+              <Time ms={Math.floor(actedAtMicroseconds / 1_000)} format="age" />
             </span>
           </p>
           <PostForm action={`${teamUrl(id)}/remove-note`}>

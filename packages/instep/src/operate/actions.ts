@@ -172,22 +172,32 @@ async function linkAndReplay(
   context: ActionContext,
 ): Promise<Outcome> {
   const linked = { code: 'linked', teamId, customerId, former } as const;
-  try {
-    const first = await context.inTransaction(async (query) => {
-      const options = { ...context, canReplace: () => canReplace };
-      const has = await linkTeam(query, teamId, customerId, options);
-      return has === customerId
-        ? done({ ...linked, outcomes: null })
-        : failed({ code: 'has-another-customer', teamId, customerId: has });
-    });
-    if (!first.isDone) return first;
-  } catch (error) {
-    if (!(error instanceof DatabaseRefused)) throw error;
-    context.logger.warn({ err: error, teamId, customerId }, 'link refused');
-    return failed({ code: 'link-refused', teamId, customerId });
-  }
+  const first = await changeCustomer({ ...linked, outcomes: null }, () => canReplace, context);
+  if (!first.isDone) return first;
   const outcomes = await replayParked(customerId, context);
   return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
+}
+
+/** Gives a team its customer or takes it away, as the result says that is recorded. */
+async function changeCustomer(
+  result: Extract<ActionResult, { code: 'linked' | 'unlinked' }>,
+  canReplace: (has: string) => boolean,
+  context: ActionContext,
+): Promise<Outcome> {
+  const { code, teamId, customerId } = result;
+  const wanted = code === 'linked' ? customerId : null;
+  try {
+    return await context.inTransaction(async (query) => {
+      const has = await linkTeam(query, teamId, wanted, { ...context, canReplace });
+      return has === wanted
+        ? done(result)
+        : failed({ code: 'has-another-customer', teamId, customerId: has });
+    });
+  } catch (error) {
+    if (!(error instanceof DatabaseRefused)) throw error;
+    context.logger.warn({ err: error, code, teamId, customerId }, 'change of a customer refused');
+    return failed({ code: 'link-refused', teamId, customerId });
+  }
 }
 
 /** How many teams are offered for a text that is neither an id nor a name. */
@@ -218,27 +228,15 @@ async function unlink(
   { subject: { id }, linkTo: expected }: ActionRequest,
   context: ActionContext,
 ): Promise<Outcome> {
-  const { database, logger, inTransaction } = context;
-  const team = await readNamedTeam(database.query, id);
+  const team = await readNamedTeam(context.database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
   if (customerId === null) return failed({ code: 'not-linked', teamId });
   if (expected !== undefined && expected !== customerId) {
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
-  try {
-    return await inTransaction(async (query) => {
-      const options = { ...context, canReplace: (has: string) => has === customerId };
-      const has = await linkTeam(query, teamId, null, options);
-      return has === null
-        ? done({ code: 'unlinked', teamId, customerId })
-        : failed({ code: 'has-another-customer', teamId, customerId: has });
-    });
-  } catch (error) {
-    if (!(error instanceof DatabaseRefused)) throw error;
-    logger.warn({ err: error, teamId, customerId }, 'unlinking refused');
-    return failed({ code: 'link-refused', teamId, customerId });
-  }
+  const isSame = (has: string) => has === customerId;
+  return await changeCustomer({ code: 'unlinked', teamId, customerId }, isSame, context);
 }
 
 /** A replay with this outcome has changed nothing that needs attention. */

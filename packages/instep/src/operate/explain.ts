@@ -24,7 +24,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
-import { type OperatorNote, readLinkedMs, readOperatorNotes } from './find-actions.ts';
+import { type RecordedAction, readLinkedMs, readOperatorNotes } from './find-actions.ts';
 import type { ComparisonIssue } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
@@ -53,7 +53,7 @@ export type ExplainedTeam = {
   /** All of its grants, the newest first. */
   readonly grants: readonly TeamGrant[];
   /** What operators wrote about it, the newest first. */
-  readonly operatorNotes: readonly OperatorNote[];
+  readonly operatorNotes: readonly RecordedAction[];
 };
 
 /** A subscription of a team's customer. */

@@ -167,40 +167,27 @@ export async function readActionsOn(
   });
 }
 
-/** What an operator wrote about a team. */
-export type OperatorNote = {
-  /** `act` removes it with this id. */
-  readonly formId: string;
-  readonly note: string;
-  readonly operator: string;
-  readonly writtenAtMs: number;
-};
+/** More than a team gets. */
+const MAX_NOTES = 100;
 
 /** The notes about a team, the newest first. */
 export async function readOperatorNotes(
   query: Query,
   teamId: ApplicationId,
-): Promise<OperatorNote[]> {
-  return await query<OperatorNote>({
+): Promise<RecordedAction[]> {
+  return await readRecorded(query, {
     name: 'read_operator_notes',
-    text: `
-      select form_id as "formId",
-             note,
-             operator,
-             (extract(epoch from acted_at) * 1000)::bigint as "writtenAtMs"
-        from instep.operator_actions
+    text: (tables) => `
+      ${ACTIONS(tables)}
        where subject = $1
          and action = 'note'
          and note is not null
          and is_done
        order by acted_at desc
-       limit $2`,
-    values: [`team:${teamId}`, MAX_NOTES],
+       limit ${MAX_NOTES}`,
+    values: [`team:${teamId}`],
   });
 }
-
-/** More than a team gets. */
-const MAX_NOTES = 100;
 
 /** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
 export async function readLinkedMs(

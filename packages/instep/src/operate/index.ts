@@ -144,7 +144,6 @@ export {
   type ActionFilter,
   type ActionsPageRequest,
   findActions,
-  type OperatorNote,
   type RecordedAction,
 } from './find-actions.ts';
 export {

@@ -182,31 +182,22 @@ export async function perform(
   };
 }
 
-/** What the audit calls the subject of a request. */
+/** What the audit calls the subject of a request: what it is limited to, or else all teams or all events. */
 function subjectOf(request: ActionRequest | Task): string {
   if ('subject' in request) return subjectText(request.subject);
-  switch (request.action) {
-    case 'complete checkout':
-      return `team:${typeof request.teamId === 'function' ? 'unknown' : request.teamId}`;
-    case 'rebuild':
-      return request.teamId === undefined ? 'teams:all' : `team:${request.teamId}`;
-    case 'reconcile':
-      return request.customerId === undefined ? 'teams:all' : `customer:${request.customerId}`;
-    case 'dismiss':
-      return request.customerId === undefined ? 'events:all' : `customer:${request.customerId}`;
-    case 'sync':
-    case 'redact':
-      return `customer:${request.customerId}`;
-    case 'replay': {
-      const [only, other] = Array.isArray(request.events) ? request.events : [];
-      return only !== undefined && other === undefined ? `event:${only.position}` : 'events:all';
-    }
-    case 'prune':
-      return 'events:all';
-    case 'remove-consumer':
-    case 'replay-change':
-      return `consumer:${request.consumer}`;
+  if ('consumer' in request) return `consumer:${request.consumer}`;
+  if ('customerId' in request && request.customerId !== undefined) {
+    return `customer:${request.customerId}`;
   }
+  if ('teamId' in request && request.teamId !== undefined) {
+    return `team:${typeof request.teamId === 'function' ? 'unknown' : request.teamId}`;
+  }
+  if ('events' in request && 'length' in request.events && request.events.length === 1) {
+    return `event:${request.events[0]?.position}`;
+  }
+  return request.action === 'reconcile' || request.action === 'rebuild'
+    ? 'teams:all'
+    : 'events:all';
 }
 
 async function performTask(task: Task, context: ActionContext): Promise<Outcome> {
