@@ -14,16 +14,20 @@ export class AlertFailed extends InstepError {
   readonly code = 'ALERT_FAILED';
 }
 
-/** An issue that has been reported. */
-const reportedShape = v.object({
-  code: v.string(),
-  severity: v.picklist(['failure', 'warning']),
-  text: v.string(),
-  sinceMs: v.number(),
+/** The issues that the last message left open, as the job stores them. */
+const progressShape = v.object({
+  reported: v.array(
+    v.object({
+      code: v.string(),
+      severity: v.picklist(['failure', 'warning']),
+      text: v.string(),
+      sinceMs: v.number(),
+    }),
+  ),
 });
-type Reported = v.InferOutput<typeof reportedShape>;
 
-const progressShape = v.object({ reported: v.array(reportedShape) });
+/** An issue that has been reported. */
+type Reported = v.InferOutput<typeof progressShape>['reported'][number];
 
 /** What has changed since the last message. */
 export type Alert = {
@@ -45,9 +49,9 @@ type AlertsOptions = {
 };
 
 /**
- * A job of maintenance, which stands here because it reads the report of the health: reports new and resolved issues to the
- * receiver of `ALERT_WEBHOOK_URL`, in one of the instances and at most once a minute. A message that was not accepted fails the job, and a minute later the next one has everything that is still
- * news.
+ * A job of maintenance, which stands here because it reads the report of the health: reports new and resolved issues to
+ * the receiver of `ALERT_WEBHOOK_URL`, in one of the instances and at most once a minute. A message that was not
+ * accepted fails the job, and a minute later the next one has everything that is still news.
  */
 export function createAlertsJob({ query, alerts, readIssues, now, holder }: AlertsOptions): Job {
   const lease = { name: 'alerts', holder, dueAfterMs: INTERVAL_MS };
@@ -56,49 +60,43 @@ export function createAlertsJob({ query, alerts, readIssues, now, holder }: Aler
     intervalMs: 5_000,
     run: async (signal) => {
       await withLease(query, lease, async (run) => {
-        const known = v.safeParse(progressShape, run.progress);
-        const before = known.success ? known.output.reported : [];
-        const reported = reportedOf(await readIssues(), before, now());
-        const alert = alertOf(before, reported);
-        const isNews = alert.opened.length + alert.resolved.length > 0;
+        const stored = v.safeParse(progressShape, run.progress);
+        const known = stored.success ? stored.output.reported : [];
+        const open = openOf(await readIssues(), known, now());
+        const alert = alertOf(known, open);
         try {
+          const isNews = alert.opened.length + alert.resolved.length > 0;
           if (isNews) await sendAlert(alerts, alert, now(), signal);
         } catch (error) {
-          await run.complete({ reported: before });
+          await run.complete({ reported: known });
           throw error;
         }
-        await run.complete({ reported });
+        await run.complete({ reported: open });
       });
     },
   };
 }
 
-/** The issues that are open now. Those that are probably over soon are left out. Pure. */
-function reportedOf(
-  issues: readonly Issue[],
-  before: readonly Reported[],
-  nowMs: number,
-): Reported[] {
+/** The issues that are open now, without those that are probably over soon. Pure. */
+function openOf(issues: readonly Issue[], known: readonly Reported[], nowMs: number): Reported[] {
   return issues.flatMap((issue) => {
     const { code, severity } = issue;
     if (severity === 'notice') return [];
-    const sinceMs = before.find((one) => one.code === code)?.sinceMs ?? nowMs;
+    const sinceMs = known.find((one) => one.code === code)?.sinceMs ?? nowMs;
     return [{ code, severity, text: issueText(issue, nowMs), sinceMs }];
   });
 }
 
-/** What is new in `now`. Pure. */
-export function alertOf(before: readonly Reported[], now: readonly Reported[]): Alert {
-  const isKnown = ({ code, severity }: Reported) =>
-    before.some(
-      (one) => one.code === code && (one.severity === severity || severity === 'warning'),
-    );
-  const byFailure = (one: Reported) => (one.severity === 'failure' ? 0 : 1);
+/** What is new in `open`. Pure. */
+function alertOf(known: readonly Reported[], open: readonly Reported[]): Alert {
+  const news = open.filter(({ code, severity }) => {
+    const before = known.find((one) => one.code === code);
+    return before === undefined || (severity === 'failure' && before.severity === 'warning');
+  });
   return {
-    opened: now
-      .filter((one) => !isKnown(one))
-      .sort((one, other) => byFailure(one) - byFailure(other)),
-    resolved: before.filter(({ code }) => now.every((one) => one.code !== code)),
+    // In the order of the alphabet, failures come first.
+    opened: news.sort((one, other) => one.severity.localeCompare(other.severity)),
+    resolved: known.filter(({ code }) => open.every((one) => one.code !== code)),
   };
 }
 

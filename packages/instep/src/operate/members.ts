@@ -38,16 +38,21 @@ export const teamIdsOfEmail = (tables: ApplicationTables, parameter: string) => 
                 where person.email in (${parameter}, lower(${parameter}))
              )`;
 
-const READ_PEOPLE = (tables: ApplicationTables) => `
-      select asked.id as "teamId", person.email
-        from unnest($1::text[]) as asked (id)
-       cross join lateral (
-               select email
+const NOBODY = 'select $1::text[], $2::bigint where false';
+
+const READ_PEOPLE = (tables: ApplicationTables) =>
+  tables.members === null
+    ? NOBODY
+    : `
+      select asked.id as "teamId",
+             array(
+               select person.email
                  from ${members(tables)}
                 where member.team_id = ${idFrom(tables.teams.idType, 'asked.id')}
-                order by email
+                order by person.email
                 limit $2
-             ) as person`;
+             ) as emails
+        from unnest($1::text[]) as asked (id)`;
 
 /** The number of people of each team that are read. */
 const MAX_PEOPLE = 3;
@@ -65,15 +70,10 @@ export async function readPeople(
   { database: { query } }: OperateContext,
   teamIds: readonly ApplicationId[],
 ): Promise<ReadonlyMap<string, readonly string[]>> {
-  const values = [teamIds.map(String), MAX_PEOPLE];
-  const people = new Map<string, string[]>();
-  try {
-    type Row = { readonly teamId: string; readonly email: string };
-    for (const row of await query<Row>({ name: 'read_people', text: READ_PEOPLE, values })) {
-      people.set(row.teamId, [...(people.get(row.teamId) ?? []), row.email]);
-    }
-  } catch (error) {
-    if (!(error instanceof MembersUnknown)) throw error;
-  }
-  return people;
+  const rows = await query<{ readonly teamId: string; readonly emails: readonly string[] }>({
+    name: 'read_people',
+    text: READ_PEOPLE,
+    values: [teamIds.map(String), MAX_PEOPLE],
+  });
+  return new Map(rows.map(({ teamId, emails }) => [teamId, emails]));
 }
