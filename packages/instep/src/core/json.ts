@@ -8,6 +8,12 @@ export function isList(value: Json | undefined): value is readonly Json[] {
   return Array.isArray(value);
 }
 
+/** An object's own member; `undefined` for any other value, or when it has none. */
+export function member(value: Json | undefined, name: string): Json | undefined {
+  const object = asObject(value);
+  return object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
 /** The value if it is an object; otherwise `null`. */
 export function asObject(value: Json | undefined): JsonObject | null {
   return typeof value === 'object' && !isList(value) ? value : null;

@@ -2,7 +2,7 @@
 // latest-state.ts for the last one of all.
 
 import type { Neighbors, TieGroup } from './event-history.ts';
-import { isList, type Json, type JsonObject } from './json.ts';
+import { isList, type Json, member } from './json.ts';
 import { isSameState, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
 
@@ -170,7 +170,7 @@ function lastShownBy(
   const asShown = (names: readonly string[]) =>
     lastIfSamePlan(
       possible.filter(({ last }) =>
-        names.every((name) => isSame(memberOf(snapshot.object, name), memberOf(last.object, name))),
+        names.every((name) => isSame(member(snapshot.object, name), member(last.object, name))),
       ),
     );
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
@@ -293,7 +293,7 @@ function canFollow(
     names.every(
       (name) =>
         Object.hasOwn(previousAttributes, name) ||
-        isSame(memberOf(previous.object, name), memberOf(object, name)),
+        isSame(member(previous.object, name), member(object, name)),
     )
   );
 }
@@ -319,13 +319,8 @@ function holds(value: Json | undefined, part: Json, depth = 0): boolean {
   }
   if (isList(value)) return false;
   return Object.keys(part).every((name) =>
-    holds(memberOf(value, name), memberOf(part, name), depth + 1),
+    holds(member(value, name), member(part, name) ?? null, depth + 1),
   );
-}
-
-/** An object's own member; `null` when it has none. */
-function memberOf(value: JsonObject, name: string): Json {
-  return (Object.hasOwn(value, name) ? value[name] : null) ?? null;
 }
 
 /** Whether two events mean the same for the team. */

@@ -14,7 +14,10 @@ export type NamedTeam = Team & {
   readonly name: string | null;
   /** The plan that the team had until its subscription ended. */
   readonly lostPlan: LostPlan | null;
-  /** Since when its subscription has been unpaid or past due, in milliseconds since 1970; `null`: it is neither. */
+  /**
+   * Since when its subscription has been unpaid or past due, in milliseconds since 1970; `null`: it is neither. The
+   * `payment_due_since` of access counts only while it is past due, because an unpaid one has no access.
+   */
   readonly dueSinceMs: number | null;
 };
 

@@ -2,7 +2,7 @@
 // the log.
 
 import * as v from 'valibot';
-import { asObject, isList, type Json } from '../core/json.ts';
+import { asObject, isList, type Json, member } from '../core/json.ts';
 import type { LoggedEvent, ParsedEvent } from '../core/subscription-event.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
@@ -177,11 +177,6 @@ function parseJson(text: string): Json {
   } catch {
     throw new BodyNotJson('the body is not JSON');
   }
-}
-
-function member(value: Json | undefined, name: string): Json | undefined {
-  const object = asObject(value);
-  return object !== null && Object.hasOwn(object, name) ? object[name] : undefined;
 }
 
 /** The id if it can be stored and logged. */
