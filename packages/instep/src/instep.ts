@@ -27,7 +27,7 @@ import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
-import { commitNothing, type Database, type Query } from './postgres/database.ts';
+import { commitNothing, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import {
@@ -39,7 +39,6 @@ import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { withDeadline } from './runtime/deadline.ts';
 import type { Instrumentation } from './runtime/instrumentation.ts';
 import { type Logger, limitLines } from './runtime/logging.ts';
-import { outsideSpans } from './runtime/tracing.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
 import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
@@ -281,6 +280,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
     if (reason !== '') metrics.sessionRejected(reason);
     if (reason === 'signature') writeForeign({});
   });
+  const checkWrites = createWriteCheck({
+    lastCommitMs: () => pipeline.lastCommitMs(),
+    commit: () => commitNothing(database),
+    clockMs: context.clockMs,
+  });
   let isShuttingDown = false;
   const router = new Router({
     user: new UserEndpoint({
@@ -293,7 +297,10 @@ export async function openService(options: InstepOptions): Promise<Service> {
     webhook,
     readiness: new ReadinessEndpoint({
       isShuttingDown: () => isShuttingDown,
-      checkDatabase: createDatabaseCheck(database, pipeline),
+      async checkDatabase() {
+        await checkSchema(query);
+        await checkWrites();
+      },
       logger,
     }),
     instrumentation,
@@ -370,17 +377,4 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
   }
   const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
   return { server, database };
-}
-
-function createDatabaseCheck(database: Database, pipeline: IngestPipeline): () => Promise<void> {
-  const checkWrites = createWriteCheck({
-    lastCommitMs: () => pipeline.lastCommitMs(),
-    // Requests share this commit, so it belongs to no request's span.
-    commit: () => outsideSpans(() => commitNothing(database)),
-    clockMs: () => performance.now(),
-  });
-  return async () => {
-    await checkSchema(database.query);
-    await checkWrites();
-  };
 }

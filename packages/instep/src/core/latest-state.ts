@@ -47,18 +47,19 @@ export function latestStateAfter(
 ): { state: LatestState; needsNeighbors: boolean } {
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
-  // Two kinds of events say how they change a settled state, or none, without the history:
+  // If there is no stored state, or a settled one, most events need no look at the history.
   if (stored?.isSettled !== false) {
     const storedSeconds = stored?.subscription.createdSeconds ?? -1;
     const isOfSameStatus = stored?.subscription.status === status;
     const sinceSeconds = stored?.sinceSeconds ?? createdSeconds;
-    // one that is newer, and alone in its second;
+    // A newer one that is alone in its second says the new state by itself.
     if (createdSeconds > storedSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsNeighbors: false };
     }
-    // an older one that does not move the begin of the status: it has the status after that, or another one before it.
+    // An older one changes nothing unless it moves the begin of the status: with this status before it, or with another
+    // one after it.
     const isAfterBegin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < storedSeconds && isAfterBegin === isOfSameStatus) {
       return { state: stored, needsNeighbors: false };

@@ -11,7 +11,6 @@ import { readRefusals } from '../maintenance/responses.ts';
 import { readTeamCounts } from '../maintenance/team-counts.ts';
 import { commitNothing, type Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
-import { outsideSpans } from '../runtime/tracing.ts';
 import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -66,7 +65,7 @@ function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void
   const check = createWriteCheck({
     // Events are committed by other connections, and perhaps by other processes.
     lastCommitMs: () => Number.NEGATIVE_INFINITY,
-    commit: () => outsideSpans(() => commitNothing(database)),
+    commit: () => commitNothing(database),
     clockMs,
   });
   writeChecks.set(database, check);

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
-import { inSpan } from '../runtime/tracing.ts';
+import { inSpan, outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   canOthersSucceed,
@@ -394,13 +394,11 @@ export async function unlessRefused(query: Query, work: () => Promise<unknown>):
 
 /**
  * Commits an empty record to the write-ahead log, which waits for the disk and for a synchronous standby like
- * an event does. It takes no lock and leaves no row.
+ * an event does. It takes no lock and leaves no row. Requests share it, so it belongs to no request's span.
  */
 export async function commitNothing(database: Database): Promise<void> {
-  await database.transaction((query) =>
-    query({
-      name: 'commit_nothing',
-      text: `select pg_logical_emit_message(true, 'instep', '')`,
-    }),
+  const text = `select pg_logical_emit_message(true, 'instep', '')`;
+  await outsideSpans(() =>
+    database.transaction((query) => query({ name: 'commit_nothing', text })),
   );
 }
