@@ -28,11 +28,11 @@ import { type RecordedAction, readLinkedMs, readOperatorNotes } from './find-act
 import type { ComparisonIssue } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
-  type CustomerHistory,
   EVENTS_AROUND,
+  type HistoryEntry,
   type Neighbors,
+  readEventsBeside,
   readNames,
-  readNeighbors,
 } from './team-history.ts';
 import { readTimelineOf, type Timeline, type TimelineRequest } from './timeline.ts';
 
@@ -134,8 +134,9 @@ export async function explainTeam(
   ]);
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const selected = selectedSubscription(decidingEvents, planSelection);
-  const { timeline, history, issue, grants } = newest;
-  const record = { team, known, history, planSelection, linkedMs, grants };
+  const { timeline, issue, grants } = newest;
+  const entries = newest.entries.filter(({ event }) => event.customerId === customerId);
+  const record = { team, known, entries, planSelection, linkedMs, grants };
   return {
     ...{ team, planSelection, timeline, grants, issue, operatorNotes },
     dismissal: dismissals.get(String(id)) ?? null,
@@ -151,7 +152,8 @@ export async function explainTeam(
 type TeamRecord = {
   readonly team: NamedTeam;
   readonly known: StoredSubscriptions;
-  readonly history: CustomerHistory;
+  /** The newest events of its customer. */
+  readonly entries: readonly HistoryEntry[];
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
   readonly linkedMs: number | null;
@@ -159,7 +161,7 @@ type TeamRecord = {
 };
 
 function statusOf(
-  { team, known, history, planSelection, linkedMs, grants }: TeamRecord,
+  { team, known, entries, planSelection, linkedMs, grants }: TeamRecord,
   decidingEvents: DecidingEvents,
   selected: SubscriptionState | null,
 ): TeamStatus {
@@ -174,7 +176,7 @@ function statusOf(
   }
   if (team.customerId === null) return { kind: 'unlinked' };
   if (selected === null || shouldBe === null) {
-    const last = history.entries.at(-1)?.subscription;
+    const last = entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
   // The name can arrive later, or be the application's own.
@@ -182,11 +184,11 @@ function statusOf(
     return { kind: 'changed by hand', shouldBe };
   }
   const kind = effectOf(selected.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, deciding: selected, since: sinceOf(team.plan, selected, history, linkedMs) };
+  return { kind, deciding: selected, since: sinceOf(team.plan, selected, entries, linkedMs) };
 }
 
 function* notesOn(
-  { team, history }: TeamRecord,
+  { team, entries }: TeamRecord,
   decidingEvents: DecidingEvents,
   selected: SubscriptionState | null,
 ): Generator<TeamNote> {
@@ -199,13 +201,13 @@ function* notesOn(
   if (newestOther !== null) {
     yield { kind: 'other live', newest: newestOther, count: others.length };
   }
-  const newest = newestOf(history.entries.map(({ subscription }) => subscription));
+  const newest = newestOf(entries.map(({ subscription }) => subscription));
   if (newest !== null && selected !== null && effectOf(newest.status) === 'none') {
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
   if (productId !== null && planName === null) yield { kind: 'unnamed product', productId };
-  const parked = history.entries.filter(({ event }) => event.outcome === 'parked').length;
+  const parked = entries.filter(({ event }) => event.outcome === 'parked').length;
   if (parked > 0) yield { kind: 'parked', count: parked };
 }
 
@@ -213,13 +215,13 @@ function* notesOn(
 function sinceOf(
   plan: TeamPlan,
   selected: SubscriptionState,
-  history: CustomerHistory,
+  entries: readonly HistoryEntry[],
   linkedMs: number | null,
 ): Since {
   let seconds = selected.createdSeconds;
   let receivedMs = seconds * 1_000;
   let isExact = false;
-  for (const { event, subscription, plans } of history.entries.toReversed()) {
+  for (const { event, subscription, plans } of entries.toReversed()) {
     if (event.outcome !== 'applied' || plans === null) continue;
     if (isExact || !isSameEntitlement(plans.after, plan)) break;
     seconds = subscription.createdSeconds;
@@ -300,7 +302,7 @@ export async function explainEvent(
   const team = asked ?? teams[0] ?? null;
   return {
     ...{ ...explanation, parsed, teams, mode, initiatedBy },
-    ...(await readNeighbors(query, team, event)),
+    ...(await readEventsBeside(query, team, event)),
     timelineOf: team,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };

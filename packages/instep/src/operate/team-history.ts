@@ -1,7 +1,12 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
-import { type EventRow, type PositionRange, readEvents } from '../event-log/event-rows.ts';
+import {
+  type EventRow,
+  type PositionRange,
+  readEvents,
+  type SortOrder,
+} from '../event-log/event-rows.ts';
 import {
   type Explanation,
   explainLog,
@@ -20,8 +25,8 @@ export type HistoryEntry = Explanation & {
   readonly subscription: SubscriptionState;
 };
 
-/** A part of a customer's history, in the order of arrival. */
-export type CustomerHistory = {
+/** A part of the history of a team's customers, in the order of arrival. */
+export type TeamHistory = {
   readonly entries: readonly HistoryEntry[];
   /** Older events are before this position; `null` when there are none. */
   readonly before: number | null;
@@ -44,97 +49,52 @@ type HistoryRequest = {
   readonly limit: number;
 };
 
-/** Explains the events of a team's customer, or of a former one; none for a team without one. */
-export async function explainHistory(
+/** The newest events of a team's customers, each with its explanation. */
+export async function readHistory(
   query: Query,
-  {
-    id,
-    customerId,
-    sinceMs = 0,
-    untilMs,
-  }: Pick<NamedTeam, 'id' | 'customerId'> & Partial<Omit<FormerCustomer, 'customerId'>>,
+  teamId: ApplicationId,
+  customers: readonly CustomerOfTeam[],
   { planSelection, before, limit }: HistoryRequest,
-): Promise<CustomerHistory> {
-  if (customerId === null) {
-    return { entries: [], before: null, older: new Set(), prunedBeforeMs: null };
-  }
+): Promise<TeamHistory> {
+  const prunedBeforeMs = await readPrunedBefore(query);
   const range = { after: 0, upTo: before - 1 };
   const newest = { order: 'newest first', limit: EVENTS_AROUND + limit } as const;
-  const log = parseLog((await readEvents(query, { customerId, untilMs }, range, newest)).reverse());
-  const prunedBeforeMs = await readPrunedBefore(query);
-  const names = await readNames(query, log);
-  const explain = explainLog(log, { planSelection, teamIds: [id], names, prunedBeforeMs });
-  const ofTeam = log.filter(({ event }) => event.receivedAtMs >= sinceMs);
-  const shown = ofTeam.slice(-limit);
+  const histories = await Promise.all(
+    customers.map(async ({ customerId, sinceMs, untilMs }): Promise<HistoryEntry[]> => {
+      const events = await readEvents(query, { customerId, untilMs }, range, newest);
+      const log = parseLog(events.reverse());
+      const names = await readNames(query, log);
+      const explain = explainLog(log, { planSelection, teamIds: [teamId], names, prunedBeforeMs });
+      return log
+        .filter(({ event }) => event.receivedAtMs >= sinceMs)
+        .map(({ event, parsed: { subscription } }) => ({ event, subscription, ...explain(event) }));
+    }),
+  );
+  const all = histories.flat().sort((a, b) => a.event.position - b.event.position);
+  const entries = all.slice(-limit);
   return {
-    entries: shown.map(({ event, parsed: { subscription } }) => ({
-      event,
-      subscription,
-      ...explain(event),
-    })),
-    older: new Set(ofTeam.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
-    before: ofTeam.length > limit ? (shown[0]?.event.position ?? null) : null,
+    entries,
+    before: all.length > limit ? (entries[0]?.event.position ?? null) : null,
+    older: new Set(all.slice(0, -limit).map(({ event }) => nameOfEvent(event))),
     prunedBeforeMs,
   };
 }
 
-type OfTeam = {
-  readonly id: ApplicationId;
-  readonly former: readonly FormerCustomer[];
-  /** The history of its customer. */
-  readonly own: CustomerHistory;
-};
-
-/** The history of a team's customer together with those of its former ones, as far as this page goes back. */
-export async function withFormerCustomers(
-  query: Query,
-  { id, former, own }: OfTeam,
-  request: HistoryRequest,
-): Promise<CustomerHistory> {
-  const { limit } = request;
-  const oldest = own.entries[own.entries.length - limit];
-  const onPage = former.filter((one) => (oldest?.event.receivedAtMs ?? 0) <= one.untilMs);
-  const others = await Promise.all(
-    onPage.map((one) => explainHistory(query, { id, ...one }, request)),
-  );
-  const histories = [own, ...others];
-  const all = histories
-    .flatMap((one) => one.entries)
-    .sort((one, other) => one.event.position - other.event.position);
-  const entries = all.slice(-limit);
-  const left = all.slice(0, -limit);
-  const isMore =
-    left.length > 0 ||
-    onPage.length < former.length ||
-    histories.some(({ before }) => before !== null);
-  return {
-    entries,
-    before: isMore ? (entries[0]?.event.position ?? null) : null,
-    older: new Set([
-      ...histories.flatMap((one) => [...one.older]),
-      ...left.map(({ event }) => nameOfEvent(event)),
-    ]),
-    prunedBeforeMs: histories.find((one) => one.prunedBeforeMs !== null)?.prunedBeforeMs ?? null,
-  };
-}
-
 /** The events before and after one of them in the timeline of a team or, without a team, of the event's customer. */
-export async function readNeighbors(
+export async function readEventsBeside(
   query: Query,
   team: NamedTeam | null,
-  { customerId: ofEvent, position }: EventRow,
+  { customerId, position }: EventRow,
 ): Promise<Neighbors> {
-  const customerId = team === null ? ofEvent : team.customerId;
-  const own = customerId === null ? [] : [{ customerId }];
-  const periods = [...own, ...(team === null ? [] : await readFormerCustomers(query, team))];
-  const older = { order: 'newest first', limit: 1 } as const;
-  const newer = { order: 'oldest first', limit: 1 } as const;
-  const read = async (range: PositionRange, page: typeof older | typeof newer) => {
-    const found = await Promise.all(periods.map((one) => readEvents(query, one, range, page)));
+  const ofEvent = customerId === null ? [] : [{ customerId }];
+  const customers = team === null ? ofEvent : await readCustomersOf(query, team);
+  const read = async (range: PositionRange, order: SortOrder) => {
+    const page = { order, limit: 1 };
+    const found = await Promise.all(customers.map((one) => readEvents(query, one, range, page)));
     return found.flat().map((event) => event.position);
   };
-  const before = await read({ after: 0, upTo: position - 1 }, older);
-  const after = await read({ after: position, upTo: Number.MAX_SAFE_INTEGER }, newer);
+  const before = await read({ after: 0, upTo: position - 1 }, 'newest first');
+  const after = await read({ after: position, upTo: Number.MAX_SAFE_INTEGER }, 'oldest first');
   return {
     previous: before.length === 0 ? null : Math.max(...before),
     next: after.length === 0 ? null : Math.min(...after),
@@ -157,13 +117,16 @@ export async function readNames(
 export const nameOfEvent = ({ outcome, eventId, createdAtMs }: EventRow) =>
   `${outcome === 'applied'} ${eventId} ${createdAtMs}`;
 
-/** A customer that a team no longer has, and the time of its events that belong to the team, since 1970. */
-type FormerCustomer = {
+/** A customer that a team has or had, and the time of its events that belong to the team, since 1970. */
+type CustomerOfTeam = {
   readonly customerId: string;
   /** Also events that waited for the team count; 0 unless another team had the customer before. */
   readonly sinceMs: number;
-  /** When it was replaced or unlinked or, if the application did that unnoticed, when the team last had it for sure. */
-  readonly untilMs: number;
+  /**
+   * When it was replaced or unlinked or, if the application did that unnoticed, when the team last had it for sure.
+   * Without it, the team has the customer now.
+   */
+  readonly untilMs?: number;
 };
 
 // The audit of links has an index of customers and teams, and the history of plans one of teams: no statement reads
@@ -248,14 +211,15 @@ const READ_FORMER_CUSTOMERS = `
              ) as first
        order by "untilMs" desc`;
 
-/** The former customers of a team, the last one first, from the audit and the history of plans. */
-export async function readFormerCustomers(
+/** The customer of a team, and the former ones by the audit and the history of plans, the last one first. */
+export async function readCustomersOf(
   query: Query,
-  { id, customerId }: { readonly id: ApplicationId; readonly customerId: string | null },
-): Promise<FormerCustomer[]> {
-  return await query<FormerCustomer>({
+  { id, customerId }: Pick<NamedTeam, 'id' | 'customerId'>,
+): Promise<CustomerOfTeam[]> {
+  const former = await query<CustomerOfTeam>({
     name: 'read_former_customers',
     text: READ_FORMER_CUSTOMERS,
     values: [String(id), customerId],
   });
+  return customerId === null ? former : [{ customerId, sinceMs: 0 }, ...former];
 }

@@ -13,13 +13,7 @@ import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type ComparisonIssue, issueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
-import {
-  explainHistory,
-  type HistoryEntry,
-  nameOfEvent,
-  readFormerCustomers,
-  withFormerCustomers,
-} from './team-history.ts';
+import { type HistoryEntry, nameOfEvent, readCustomersOf, readHistory } from './team-history.ts';
 
 /** Something that happened to a team. */
 export type TimelineItem = {
@@ -87,63 +81,60 @@ type PageRequest = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: P
 
 type Page = Required<Pick<TimelineRequest, 'part' | 'limit'>> & { readonly cursor: Cursor };
 
-/** A page of a team's timeline, with what it was made of: `history` is that of the team's customer. */
+/** A page of a team's timeline, with what it was made of. */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
   { planSelection, before = null, part = null, limit = 50 }: PageRequest,
 ) {
-  const { id, customerId } = team;
+  const { id } = team;
   const cursor = parseCursor(before);
-  const page = { planSelection, before: cursor.event, limit };
-  const [own, former, stored, grants] = await Promise.all([
-    explainHistory(query, team, page),
-    readFormerCustomers(query, team),
+  const [customers, stored, grants, changes] = await Promise.all([
+    readCustomersOf(query, team),
     readStoredIssueOf(query, team),
     readGrants(query, id),
-  ]);
-  const issue = stored && issueOf(stored, [team]);
-  const history = await withFormerCustomers(query, { id, former, own }, page);
-  const { entries, prunedBeforeMs } = history;
-  const shows = (one: TimelinePart) => part === null || part === one;
-  const eventIds = shows('events') ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
-  const [changes, changesOfEvents] = await Promise.all([
     // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
     readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
-    readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
   ]);
-  const others = former.map((one) => one.customerId);
-  const customerIds = [customerId, ...others, ...changes.map((change) => change.customerId)];
-  const actions = shows('operators')
-    ? await readActionsOn(query, {
-        teamId: id,
-        customerIds: [...new Set(customerIds.filter((one) => one !== null))],
-        otherSubjects: entries.flatMap(({ event, subscription }) => [
-          `event:${event.position}`,
-          `subscription:${subscription.subscriptionId}`,
-        ]),
-        before: cursor.action,
-        limit: limit + 1,
-      })
-    : [];
-  const rest = shows('operators') ? othersOf(grants, issue) : [];
+  const issue = stored && issueOf(stored, [team]);
+  const page = { planSelection, before: cursor.event, limit };
+  const { entries, older, ...history } = await readHistory(query, id, customers, page);
+  const hasEvents = part === null || part === 'events';
+  const hasOperators = part === null || part === 'operators';
+  const eventIds = hasEvents ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
+  const customerIds = [...customers, ...changes].flatMap((one) => one.customerId ?? []);
+  const [changesOfEvents, actions] = await Promise.all([
+    readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
+    hasOperators
+      ? readActionsOn(query, {
+          teamId: id,
+          customerIds: [...new Set(customerIds)],
+          otherSubjects: entries.flatMap(({ event, subscription }) => [
+            `event:${event.position}`,
+            `subscription:${subscription.subscriptionId}`,
+          ]),
+          before: cursor.action,
+          limit: limit + 1,
+        })
+      : [],
+  ]);
+  const others = hasOperators ? othersOf(grants, issue) : [];
   const sources = {
-    events: shows('events') ? entries.toReversed() : [],
+    events: hasEvents ? entries.toReversed() : [],
     changesOfEvents,
-    olderEvents: shows('events') ? history.older : new Set<string>(),
+    olderEvents: hasEvents ? older : new Set<string>(),
     changes,
     actions,
-    others: rest.slice(Math.max(0, rest.length - cursor.others)),
+    others: others.slice(Math.max(0, others.length - cursor.others)),
   };
   const { items, next, isLast } = merge(sources, { cursor, part, limit });
-  const hasMore =
-    changes.length === MAX_PLAN_CHANGES || (shows('events') && history.before !== null);
+  const hasMore = changes.length === MAX_PLAN_CHANGES || (hasEvents && history.before !== null);
   const timeline: Timeline = {
     items,
     next: isLast && !hasMore ? null : textOf(next),
-    prunedBeforeMs,
+    prunedBeforeMs: history.prunedBeforeMs,
   };
-  return { timeline, history: own, issue, grants };
+  return { timeline, entries, issue, grants };
 }
 
 /** How far each source has been read. */
