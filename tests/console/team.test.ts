@@ -257,8 +257,10 @@ describe('the timeline', () => {
     await pages.post(`${path}/revoke-grant`);
     const rows = rowsOf((await pages.get(path)).html);
     expect(rows).toHaveLength(4);
-    expect(rows[0]).toMatch(/revoked by localhost Partner → no plan yet .*launch partner/);
-    expect(rows[1]).toMatch(/granted by localhost no plan yet → Partner Partner until 2999-12-31/);
+    expect(rows[0]).toMatch(/revoke-grant by localhost Partner → no plan yet .*was revoked/);
+    expect(rows[1]).toMatch(
+      /grant by localhost no plan yet → Partner .*was granted until 2999-12-31\. “ launch partner ”/,
+    );
     expect(rows[2]).toMatch(/unlink by localhost Pro → no plan yet /);
     expect(rows[3]).toContain('no plan yet → Pro');
     const operators = await pages.get(`${path}?show=operators`);

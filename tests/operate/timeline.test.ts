@@ -91,7 +91,7 @@ test('has each thing that happened once, with what it changed', async () => {
   expect(shown).toEqual([
     ['dismiss', null, null],
     ['link', null, 'Pro'],
-    ['grant-end', 'Gift 1', null],
+    ['revoke-grant', 'Gift 1', null],
     ['grant', null, 'Gift 1'],
     ['unlink', 'Gold', null],
     ['change', 'Pro', 'Gold'],

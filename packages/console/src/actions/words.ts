@@ -56,6 +56,8 @@ export function causeText({ cause, refusedBy }: Pick<Found, 'cause' | 'refusedBy
 
 const UNCHANGED = 'Nothing was changed.';
 
+const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+
 /** What an action has changed, or why it has changed nothing, on a page about its subject. */
 export function resultText(kind: Subject['kind'] | null, result: ActionResult): string {
   switch (result.code) {
@@ -110,8 +112,7 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return "By Stripe's clock, the second of these events is not over. Try again later.";
     case 'dismissed': {
       const { parkedEvents, untilMs } = result;
-      const until =
-        untilMs === undefined ? 'it changes' : new Date(untilMs).toISOString().slice(0, 10);
+      const until = untilMs === undefined ? 'it changes' : dayText(untilMs);
       const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} dismissed.`;
       return `Hidden until ${until}, and changed by no repair.${events}`;
     }
@@ -128,8 +129,11 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `${counted(result.events, 'event')} deleted.`;
     case 'redacted':
       return `${counted(result.events, 'event')} without personal data now.`;
-    case 'granted':
-      return `The plan ${quoted(result.planName)} was granted.`;
+    case 'granted': {
+      const { planName, untilMs } = result;
+      const until = untilMs === undefined ? '' : ` until ${dayText(untilMs)}`;
+      return `The plan ${quoted(planName)} was granted${until}.`;
+    }
     case 'grant-revoked':
       return 'The grant was revoked.';
     case 'synced':

@@ -29,7 +29,6 @@ import {
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
-import { GrantText } from './grant-panel.tsx';
 
 /** How many items a page has. */
 export const PAGE_ITEMS = 30;
@@ -308,12 +307,6 @@ function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
         ? { word: action, by: operator }
         : { word: `${action} ${failedWord(item.action)}`, tone: 'bad', by: operator };
     }
-    case 'grant':
-      return { word: 'granted', by: item.grant.grantedBy };
-    case 'grant-end': {
-      const { revokedAtMs, revokedBy } = item.grant;
-      return { word: revokedAtMs === null ? 'grant ended' : 'revoked', by: revokedBy };
-    }
     case 'refused':
       return { word: 'plan refused', tone: 'bad' };
   }
@@ -351,15 +344,6 @@ function Why({ item }: ItemProps) {
               “<UntrustedText text={item.action.note} maxLength={500} />”
             </div>
           )}
-        </>
-      );
-    case 'grant':
-      return <GrantText grant={item.grant} />;
-    case 'grant-end':
-      return (
-        <>
-          The grant of <UntrustedText text={item.grant.planName} />, “
-          <UntrustedText text={item.grant.reason} maxLength={500} />”
         </>
       );
     case 'refused':

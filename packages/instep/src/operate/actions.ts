@@ -282,9 +282,8 @@ async function changeGrant(
   const plan = isKept ? {} : { planName: '', ...grant };
   const given = action === 'revoke-grant' ? null : { ...plan, until, reason };
   const { teamId, planName } = await setGrant(query, id, given, context);
-  return done(
-    planName === null ? { code: 'grant-revoked', teamId } : { code: 'granted', teamId, planName },
-  );
+  if (planName === null) return done({ code: 'grant-revoked', teamId });
+  return done({ code: 'granted', teamId, planName, ...(until && { untilMs: until.getTime() }) });
 }
 
 /** The audit stores the note. */

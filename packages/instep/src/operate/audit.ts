@@ -115,7 +115,12 @@ export type ActionResult =
   | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
   | { readonly code: 'redacted'; readonly events: number }
   /** The team has a grant of this plan, and the plan itself unless a subscription grants one. */
-  | { readonly code: 'granted'; readonly teamId: ApplicationId; readonly planName: string }
+  | {
+      readonly code: 'granted';
+      readonly teamId: ApplicationId;
+      readonly planName: string;
+      readonly untilMs?: number;
+    }
   | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }

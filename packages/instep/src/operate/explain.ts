@@ -1,4 +1,4 @@
-import type { TeamGrant } from '../access/grants.ts';
+import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {
   type DecidingEvents,
@@ -125,16 +125,17 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [newest, known, linkedMs, dismissals, operatorNotes] = await Promise.all([
+  const [newest, known, linkedMs, dismissals, operatorNotes, grants] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
     readOperatorNotes(query, id),
+    readGrants(query, id),
   ]);
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const selected = selectedSubscription(decidingEvents, planSelection);
-  const { timeline, issue, grants } = newest;
+  const { timeline, issue } = newest;
   const entries = newest.entries.filter(({ event }) => event.customerId === customerId);
   const record = { team, known, entries, planSelection, linkedMs, grants };
   return {

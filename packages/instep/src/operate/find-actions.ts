@@ -139,7 +139,6 @@ const READ_ACTIONS_ON = (tables: ApplicationTables) => `
       ${ACTIONS(tables)}
        where (subject = any ($1::text[]) or linked_customer_id = any ($2::text[]) and linked_team_id = $3)
          and acted_at < timestamptz 'epoch' + $4::bigint * interval '1 microsecond'
-         and not (is_done and action in ('grant', 'revoke-grant', 'keep-as-grant'))
        order by acted_at desc
        fetch first $5 rows with ties`;
 
@@ -153,7 +152,7 @@ type ActionsOnTeam = {
   readonly limit: number;
 };
 
-/** What operators did about a team, the newest first, except for grants, which have a record of their own. */
+/** What operators did about a team, the newest first. */
 export async function readActionsOn(
   query: Query,
   { teamId, customerIds, otherSubjects, before, limit }: ActionsOnTeam,

@@ -1,4 +1,3 @@
-import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';
@@ -26,7 +25,6 @@ export type TimelineItem = {
   /** A change of the plan that no other item of the timeline explains. */
   | { readonly kind: 'change'; readonly change: PlanChange }
   | { readonly kind: 'action'; readonly action: RecordedAction }
-  | { readonly kind: 'grant' | 'grant-end'; readonly grant: TeamGrant }
   /** The database refuses the plan, since the time of the item. */
   | { readonly kind: 'refused'; readonly issue: ComparisonIssue }
 );
@@ -58,8 +56,8 @@ export type TimelineRequest = {
 
 /**
  * All that happened to a team, the newest first: the events of its customer, and of a former one while it was the
- * team's, each with its reasons; the changes of its plan, by the application too; what operators did; its grants; and
- * that the database refuses its plan. What one item changed is part of the item. `null` when there is no such team.
+ * team's, each with its reasons; the changes of its plan, by the application too; what operators did; and that the
+ * database refuses its plan. What one item changed is part of the item. `null` when there is no such team.
  *
  * @example
  * ```ts
@@ -89,10 +87,9 @@ export async function readTimelineOf(
 ) {
   const { id } = team;
   const cursor = parseCursor(before);
-  const [customers, stored, grants, changes] = await Promise.all([
+  const [customers, stored, changes] = await Promise.all([
     readCustomersOf(query, team),
     readStoredIssueOf(query, team),
-    readGrants(query, id),
     // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
     readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
   ]);
@@ -118,14 +115,13 @@ export async function readTimelineOf(
         })
       : [],
   ]);
-  const others = hasOperators ? othersOf(grants, issue) : [];
   const sources = {
     events: hasEvents ? entries.toReversed() : [],
     changesOfEvents,
     olderEvents: hasEvents ? older : new Set<string>(),
     changes,
     actions,
-    others: others.slice(Math.max(0, others.length - cursor.others)),
+    refused: hasOperators && cursor.refused > 0 && issue?.code === 'plan-refused' ? [issue] : [],
   };
   const { items, next, isLast } = merge(sources, { cursor, part, limit });
   const hasMore = changes.length === MAX_PLAN_CHANGES || (hasEvents && history.before !== null);
@@ -134,7 +130,7 @@ export async function readTimelineOf(
     next: isLast && !hasMore ? null : textOf(next),
     prunedBeforeMs: history.prunedBeforeMs,
   };
-  return { timeline, entries, issue, grants };
+  return { timeline, entries, issue };
 }
 
 /** How far each source has been read. */
@@ -143,40 +139,23 @@ type Cursor = {
   readonly event: number;
   readonly change: number;
   readonly action: number;
-  /** How many of the oldest other items are left. */
-  readonly others: number;
+  /** 0: it has been shown that the plan is refused. */
+  readonly refused: number;
 };
 
 const ALL = Number.MAX_SAFE_INTEGER;
-const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, others: ALL };
+const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, refused: ALL };
 
-const textOf = ({ event, change, action, others }: Cursor) =>
-  [event, change, action, others].join('-');
+const textOf = ({ event, change, action, refused }: Cursor) =>
+  [event, change, action, refused].join('-');
 
 /** Any other text is the newest page. */
 function parseCursor(text: string | null): Cursor {
   if (text === null || !/^\d{1,16}(?:-\d{1,16}){3}$/.test(text)) return NEWEST;
-  const [event = ALL, change = ALL, action = ALL, others = ALL] = text
+  const [event = ALL, change = ALL, action = ALL, refused = ALL] = text
     .split('-')
     .map((number) => Math.min(ALL, Number(number)));
-  return { event, change, action, others };
-}
-
-type OtherItem = Extract<TimelineItem, { kind: 'grant' | 'grant-end' | 'refused' }>;
-
-/** Grants, their ends, and a refused plan, the newest first. */
-function othersOf(grants: readonly TeamGrant[], issue: ComparisonIssue | null): OtherItem[] {
-  const items = grants.flatMap((grant): OtherItem[] => {
-    const { grantedAtMs, revokedAtMs, endsAtMs, holds } = grant;
-    const began = { kind: 'grant', atMs: grantedAtMs, plans: null, grant } as const;
-    const endedAtMs = holds ? null : (revokedAtMs ?? endsAtMs);
-    if (endedAtMs === null) return [began];
-    return [{ kind: 'grant-end', atMs: endedAtMs, plans: null, grant }, began];
-  });
-  if (issue?.code === 'plan-refused') {
-    items.push({ kind: 'refused', atMs: issue.sinceMs, plans: null, issue });
-  }
-  return items.sort((one, other) => other.atMs - one.atMs);
+  return { event, change, action, refused };
 }
 
 /** What a page is made of; each source is in its own order, the newest first. */
@@ -188,12 +167,12 @@ type Sources = {
   readonly olderEvents: ReadonlySet<string>;
   readonly changes: readonly PlanChange[];
   readonly actions: readonly RecordedAction[];
-  readonly others: readonly OtherItem[];
+  readonly refused: readonly ComparisonIssue[];
 };
 
 /** An item of a source, and the changes that are due to it. */
 type Entry = {
-  /** The place in the source: a position, an id, a time, or the number of items that are left after it. */
+  /** The place in the source: a position, an id, or a time. */
   readonly key: number;
   readonly item: TimelineItem;
   readonly changes: PlanChange[];
@@ -208,7 +187,7 @@ const ROUNDING_MS = 2;
 /** The newest items of all sources, and where the next page starts. */
 function merge(sources: Sources, { cursor, part, limit }: Page) {
   const waiting = entriesOf(sources);
-  const { event, action, others, change: own } = waiting;
+  const { event, action, change: unexplained } = waiting;
   const changes = new Map(
     [...sources.changesOfEvents, ...sources.changes].map((change) => [change.id, change]),
   );
@@ -216,11 +195,11 @@ function merge(sources: Sources, { cursor, part, limit }: Page) {
     const isDue = (entry: Entry) => isDueTo(change, entry);
     const ofEvent = event.find(isDue);
     if (ofEvent === undefined && sources.olderEvents.has(nameOfEventIn(change))) continue;
-    const cause = ofEvent ?? action.findLast(isDue) ?? others.find(isDue);
+    const cause = ofEvent ?? action.findLast(isDue);
     const isShown = part === null || part === 'changes' || change.operator !== null;
     if (cause !== undefined) cause.changes.push(change);
     else if (isShown && part !== 'events' && change.id < cursor.change) {
-      own.push(entryOfChange(change));
+      unexplained.push(entryOfChange(change));
     }
   }
   const items: TimelineItem[] = [];
@@ -246,9 +225,9 @@ function merge(sources: Sources, { cursor, part, limit }: Page) {
   return { items, next, isLast };
 }
 
-const SOURCES = ['action', 'others', 'change', 'event'] as const satisfies (keyof Cursor)[];
+const SOURCES = ['action', 'refused', 'change', 'event'] as const satisfies (keyof Cursor)[];
 
-function entriesOf({ events, actions, others }: Sources): Record<keyof Cursor, Entry[]> {
+function entriesOf({ events, actions, refused }: Sources): Record<keyof Cursor, Entry[]> {
   return {
     event: events.map(({ plans, ...entry }) => {
       const { position, outcome, receivedAtMs } = entry.event;
@@ -267,7 +246,10 @@ function entriesOf({ events, actions, others }: Sources): Record<keyof Cursor, E
       const item = { kind: 'action', atMs, plans: null, action } as const;
       return { key: action.actedAtMicroseconds, item, changes: [] };
     }),
-    others: others.map((item, index) => ({ key: others.length - index - 1, item, changes: [] })),
+    refused: refused.map((issue) => {
+      const item = { kind: 'refused', atMs: issue.sinceMs, plans: null, issue } as const;
+      return { key: 0, item, changes: [] };
+    }),
     change: [],
   };
 }
@@ -297,24 +279,13 @@ function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
 
 /** Whether the item says why the plan was changed. */
 function isDueTo(change: PlanChange, { item, changes }: Entry): boolean {
-  const { cause, operator, before, changedAt } = change;
-  const agoMs = item.atMs - changedAt.getTime();
-  const isFree = changes.length === 0;
   switch (item.kind) {
     case 'event':
-      return isFree && nameOfEvent(item.event) === nameOfEventIn(change);
+      return changes.length === 0 && nameOfEvent(item.event) === nameOfEventIn(change);
     case 'action': {
-      const isOfGrant = cause === 'grant' || cause === 'grant_ended';
-      const isBySame = operator !== null && item.action.operator === operator && !isOfGrant;
-      return isBySame && agoMs > -ROUNDING_MS && agoMs < SAME_ACT_MS;
-    }
-    case 'grant':
-      return (
-        cause === 'grant' && item.grant.grantedBy === operator && agoMs < ROUNDING_MS && isFree
-      );
-    case 'grant-end': {
-      const isOfGrant = cause === 'grant_ended' && before?.planName === item.grant.planName;
-      return isOfGrant && agoMs < ROUNDING_MS && isFree;
+      const laterMs = item.atMs - change.changedAt.getTime();
+      const isBySame = change.operator !== null && item.action.operator === change.operator;
+      return isBySame && laterMs > -ROUNDING_MS && laterMs < SAME_ACT_MS;
     }
     case 'refused':
     case 'change':
