@@ -15,22 +15,16 @@ import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { createChangedTeamsJob } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
-import {
-  AT_ONCE,
-  type InTurn,
-  type LeasedRun,
-  READS_ALL_TEAMS,
-  sweep,
-  withLease,
-} from './lease.ts';
+import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { lookUpProductNames } from './product-names.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
+import { Repairs } from './repairs.ts';
 import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
 import { countTeams } from './team-counts.ts';
-import { type Job, RetryLater } from './worker.ts';
+import type { Job } from './worker.ts';
 
 type Settings = Pick<
   Config,
@@ -177,34 +171,24 @@ type SettleOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
-  /** Limits how often what is due is read. */
   inTurn?: InTurn;
-  /** After how long a team that did not change is tried again. */
   againAfterMs?: number;
 };
 
-const BATCH = 200;
-
-/** Makes the rows of teams follow their customers and grants. Those for which that fails are left alone for a while. */
-export function createSettleJob(find: FindTeams, options: SettleOptions): Job['run'] {
-  const { database, planSelection, logger, inTurn = AT_ONCE } = options;
+/** Makes the rows of teams follow their customers and grants. */
+export function createSettleJob(
+  find: FindTeams,
+  { database, planSelection, logger, ...options }: SettleOptions,
+): Job['run'] {
   const message = 'plan of a team not written';
-  const later = new RetryLater({ logger, message, afterMs: options.againAfterMs });
+  const repairs = new Repairs({ logger, subject: 'teamId', message, ...options });
 
   return async (signal) => {
-    const due = { limit: BATCH, exceptIds: later.ids() };
-    // A turn is as long as the reads only: a slow write of one team must not delay the next turn.
-    const found = await inTurn((run) =>
-      sweep(run, (afterId) => find(database.query, { afterId, ...due }), due),
-    );
     const teamIds: string[] = [];
-    for (const teamId of found ?? []) {
+    for (const teamId of await repairs.findDue((page) => find(database.query, page))) {
       if (signal.aborted) break;
       const settle = () => settleTeam(database, teamId, { planSelection });
-      const isChanged = await later.attempt({ teamId }, settle);
-      if (isChanged) teamIds.push(teamId);
-      // It delays no others.
-      else later.add(teamId);
+      if (await repairs.attempt(teamId, settle)) teamIds.push(teamId);
     }
     if (teamIds.length > 0) logger.info({ teamIds }, 'teams follow their customers and grants');
   };

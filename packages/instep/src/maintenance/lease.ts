@@ -184,9 +184,6 @@ export type InTurn = (read: (run: Turn) => Promise<string[]>) => Promise<string[
 
 type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
 
-/** Reads from the first team on, at any time. */
-export const AT_ONCE: InTurn = (read) => read({ progress: null, complete: async () => undefined });
-
 /** A run examines rows for this long. */
 const BUDGET_MS = 100;
 

@@ -8,41 +8,38 @@ import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
-import { AT_ONCE, type InTurn, sweep } from './lease.ts';
-import { type Job, RetryLater } from './worker.ts';
+import type { InTurn } from './lease.ts';
+import { Repairs } from './repairs.ts';
+import type { Job } from './worker.ts';
 
 type ParkedEventsOptions = {
   readonly query: Query;
   readonly ingest: Ingest;
   readonly logger: Logger;
-  /** Limits how often what is due is read. */
   readonly inTurn?: InTurn;
-  /** The pause for a customer whose event the database refuses, or whose team another transaction has locked. */
-  readonly againAfterMs?: number | undefined;
+  readonly againAfterMs?: number;
 };
 
+/** How many events are ingested in a run. */
 const BATCH = 200;
 
-/**
- * Ingests parked events again once a team has their customer. Customers whose events fail are left
- * alone for a while.
- */
-export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] {
-  const { query, ingest, logger, inTurn = AT_ONCE, againAfterMs: afterMs } = options;
-  const later = new RetryLater({ logger, message: 'parked events not decided', afterMs });
+/** Ingests parked events again once a team has their customer. */
+export function createParkedEventsJob({
+  query,
+  ingest,
+  logger,
+  ...options
+}: ParkedEventsOptions): Job['run'] {
+  const message = 'parked events not decided';
+  const repairs = new Repairs({ logger, subject: 'customerId', message, ...options });
 
-  async function ingestOf(customerId: string, events: readonly ReceivedEvent[]): Promise<void> {
-    const results = await later.attempt({ customerId }, () => ingest(events));
-    // Its team has just been deleted, or it is another customer's now.
-    if (results?.every(({ outcome }) => outcome === 'parked')) later.add(customerId);
+  async function decide(events: readonly ReceivedEvent[]): Promise<boolean> {
+    return (await ingest(events)).some(({ outcome }) => outcome !== 'parked');
   }
 
   return async (signal) => {
-    const due = { limit: BATCH, exceptIds: later.ids() };
-    const customerIds = await inTurn((run) =>
-      sweep(run, (afterId) => readCustomersOfParkedEvents(query, { afterId, ...due }), due),
-    );
-    if (signal.aborted || customerIds === null || customerIds.length === 0) return;
+    const customerIds = await repairs.findDue((page) => readCustomersOfParkedEvents(query, page));
+    if (signal.aborted || customerIds.length === 0) return;
     const eventsOf = new Map<string, ReceivedEvent[]>();
     for (const row of await readParkedEvents(query, customerIds, BATCH)) {
       const event = readableEventOf(row);
@@ -52,7 +49,9 @@ export function createParkedEventsJob(options: ParkedEventsOptions): Job['run'] 
       const events = eventsOf.get(customerId) ?? [];
       eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
     }
-    await Promise.all([...eventsOf].map(([id, events]) => ingestOf(id, events)));
+    await Promise.all(
+      [...eventsOf].map(([id, events]) => repairs.attempt(id, () => decide(events))),
+    );
   };
 }
 

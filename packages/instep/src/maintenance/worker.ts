@@ -1,4 +1,4 @@
-import { canOthersSucceed, DatabaseUnavailable } from '../postgres/errors.ts';
+import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -193,50 +193,4 @@ export function openMaintenance(
       await Promise.all([worker.stop(), onDemand.stop()]);
     },
   };
-}
-
-const AGAIN_AFTER_MS = 10_000;
-
-type RetryLaterOptions = {
-  readonly logger: Logger;
-  readonly message: string;
-  readonly afterMs?: number | undefined;
-};
-
-/** The customers or teams for whom a job failed. It leaves them alone for a while, so that they delay no others. */
-export class RetryLater {
-  #options: RetryLaterOptions;
-  #untilMs = new Map<string, number>();
-
-  constructor(options: RetryLaterOptions) {
-    this.#options = options;
-  }
-
-  add(id: string): void {
-    this.#untilMs.set(id, performance.now() + (this.#options.afterMs ?? AGAIN_AFTER_MS));
-  }
-
-  /** The result of the work for one of them; `null` if it failed, and can succeed later. */
-  async attempt<Result>(
-    subject: { customerId: string } | { teamId: string },
-    work: () => Promise<Result>,
-  ): Promise<Result | null> {
-    try {
-      return await work();
-    } catch (err) {
-      if (!canOthersSucceed(err)) throw err;
-      const { logger, message } = this.#options;
-      logger.warn({ ...subject, err }, message);
-      this.add('teamId' in subject ? subject.teamId : subject.customerId);
-      return null;
-    }
-  }
-
-  /** Those that wait now. */
-  ids(): string[] {
-    for (const [id, untilMs] of this.#untilMs) {
-      if (performance.now() >= untilMs) this.#untilMs.delete(id);
-    }
-    return [...this.#untilMs.keys()];
-  }
 }
