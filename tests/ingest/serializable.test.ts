@@ -23,6 +23,12 @@ describe.each(postgresServers)('$name', (server) => {
       customers.map((customerId) => addTeam(query, { name: 'Team', customerId })),
     );
     const pipelines = [openPipeline(pools[0]), openPipeline(pools[1])];
+    const applyName = () =>
+      Promise.all(
+        teamIds.map((teamId) =>
+          pools[2].transaction((inside) => applyProductName(inside, 'prod_1', teamId)),
+        ),
+      );
 
     for (let round = 1; round <= ROUNDS; round += 1) {
       const events = customers.map((customerId) =>
@@ -31,7 +37,7 @@ describe.each(postgresServers)('$name', (server) => {
       const [results] = await Promise.all([
         Promise.all(pipelines.map((ingest) => ingest(events))),
         writeProductName(query, 'prod_1', `Plan ${round}`),
-        pools[2].transaction((inside) => applyProductName(inside, 'prod_1', teamIds)),
+        applyName(),
       ]);
       const outcomes = results.flat().map(({ outcome }) => outcome);
       expect(outcomes.filter((outcome) => outcome === 'applied')).toHaveLength(BATCH);
@@ -39,7 +45,7 @@ describe.each(postgresServers)('$name', (server) => {
     }
 
     await writeProductName(query, 'prod_1', 'Last');
-    await pools[2].transaction((inside) => applyProductName(inside, 'prod_1', teamIds));
+    await applyName();
     const plans = await Promise.all(teamIds.map((id) => readTeam(query, id)));
     expect(new Set(plans.map((team) => team?.plan.planName))).toEqual(new Set(['Last']));
     for (const pool of pools) await pool.close();

@@ -24,14 +24,8 @@ type NamesOptions = {
 
 const LOOKUPS = 100;
 
-/** Few enough that no webhook waits long for a team whose plan is being renamed. */
-const TEAMS = 100;
-
 /** All teams are read, page by page, in at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
-
-/** While the trigger of one of several teams waits, the others are locked. */
-const SEVERAL_TIMEOUT_MS = 500;
 
 /**
  * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
@@ -43,50 +37,38 @@ export async function lookUpProductNames(
 ): Promise<void> {
   const { query } = database;
 
-  /** Team by team after a failure, so that one team keeps no other without the name. Returns how many are to be tried again. */
   async function applyTo(
-    teamIds: readonly ApplicationId[],
-    product: UnappliedName,
-  ): Promise<number> {
-    const { productId, name } = product;
+    teamId: ApplicationId,
+    { productId, name }: UnappliedName,
+  ): Promise<'named' | 'refused' | 'locked'> {
     try {
-      const timeoutMs = teamIds.length > 1 ? SEVERAL_TIMEOUT_MS : undefined;
-      const named = await database.transaction(
-        (query) => applyProductName(query, productId, teamIds),
-        { timeoutMs },
+      const isNamed = await database.transaction((query) =>
+        applyProductName(query, productId, teamId),
       );
-      if (named.length > 0) logger.info({ productId, teamIds: named }, 'plan named');
-      return teamIds.length - named.length;
+      return isNamed ? 'named' : 'locked';
     } catch (err) {
       if (!canOthersSucceed(err)) throw err;
-      if (teamIds.length === 1) {
-        logger.warn({ productId, name, teamId: teamIds[0], err }, 'team keeps its plan name');
-        return err instanceof DatabaseBusy ? 1 : 0;
-      }
-      let left = 0;
-      for (const teamId of teamIds) left += await applyTo([teamId], product);
-      return left;
+      logger.warn({ productId, name, teamId, err }, 'team keeps its plan name');
+      return err instanceof DatabaseBusy ? 'locked' : 'refused';
     }
   }
 
   async function applyName(product: UnappliedName): Promise<void> {
-    let left = 0;
+    const { productId } = product;
+    const teams = { named: 0, refused: 0, locked: 0 };
     let afterId: ApplicationId | null = null;
     do {
       const startedAtMs = performance.now();
-      const page: Examined<ApplicationId> = await readTeamsToName(
-        query,
-        product.productId,
-        afterId,
-      );
-      for (let first = 0; first < page.found.length; first += TEAMS) {
-        left += await applyTo(page.found.slice(first, first + TEAMS), product);
-        if (signal.aborted) return;
-      }
+      const page: Examined<ApplicationId> = await readTeamsToName(query, productId, afterId);
       afterId = page.examinedTo;
       if (afterId !== null) await throttle({ startedAtMs, share: SHARE }, signal);
+      for (const teamId of page.found) {
+        if (signal.aborted) return;
+        teams[await applyTo(teamId, product)] += 1;
+      }
     } while (afterId !== null);
-    if (left === 0 && product.isSettled) await storeAppliedName(query, product);
+    if (teams.named > 0) logger.info({ productId, teams: teams.named }, 'product name applied');
+    if (teams.locked === 0 && product.isSettled) await storeAppliedName(query, product);
   }
 
   async function lookUp(productId: string): Promise<string | null> {

@@ -3,6 +3,7 @@ import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
+import { idFrom } from '../tables/id-from-text.ts';
 import { TEAM, type TeamRow, toTeam, writePlans } from './teams.ts';
 
 /** The known names of these products. */
@@ -170,37 +171,36 @@ export async function readTeamsToName(
   return { found: found.map(({ id }) => id), examinedTo };
 }
 
-const LOCK_TEAMS_TO_NAME = ({ teams: { rows, idType } }: ApplicationTables) => `
+const LOCK_TEAM_TO_NAME = ({ teams: { rows, idType } }: ApplicationTables) => `
       select ${TEAM}, product.name as "productName"
         from instep.products as product
         join ${rows} as teams on ${NEEDS_NAME}
        where product.product_id = $1
-         and teams.id = any ($2::${idType}[])
-       order by teams.id
+         and teams.id = ${idFrom(idType, '$2::text')}
          for no key update of teams skip locked`;
 
 /**
- * Writes a product's name in a transaction to those of these teams that have no name or a former one, and returns their
- * ids. It skips teams that another transaction has locked.
+ * Writes a product's name in a transaction to a team that has no name or a former one. Returns whether it did: not while
+ * another transaction has locked the team.
  *
- * @throws DatabaseRefused when the application refuses or skips the update of one of them
+ * @throws DatabaseRefused when the application refuses or skips the update
  */
 export async function applyProductName(
   query: Query,
   productId: string,
-  teamIds: readonly ApplicationId[],
-): Promise<ApplicationId[]> {
-  const rows = await query<TeamRow & { productName: string }>({
-    name: 'lock_teams_to_name',
-    text: LOCK_TEAMS_TO_NAME,
-    values: [productId, teamIds],
+  teamId: ApplicationId,
+): Promise<boolean> {
+  const [row] = await query<TeamRow & { productName: string }>({
+    name: 'lock_team_to_name',
+    text: LOCK_TEAM_TO_NAME,
+    values: [productId, teamId],
   });
-  const writes = rows.map(({ productName: planName, ...row }) => {
-    const team = toTeam(row);
-    return { team, shouldBe: { ...team.plan, planName }, changedBy: { cause: 'name' } as const };
-  });
-  if (writes.length > 0) await writePlans(query, writes);
-  return rows.map(({ id }) => id);
+  if (row === undefined) return false;
+  const { productName: planName, ...columns } = row;
+  const team = toTeam(columns);
+  const shouldBe = { ...team.plan, planName };
+  await writePlans(query, [{ team, shouldBe, changedBy: { cause: 'name' } }]);
+  return true;
 }
 
 /**
