@@ -6,7 +6,7 @@ import {
   latestStateOf,
   NO_LATEST_STATES,
 } from 'instep/src/core/latest-state.ts';
-import { decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
+import { decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
 import {
   type DecidingEvents,
   type Grant,
@@ -216,7 +216,7 @@ export class MemoryStore {
       const entries = this.#subscriptions.get(subscriptionOf(state.subscription)) ?? NO_ENTRIES;
       const decided = entries.filter(({ outcome }) => outcome !== 'parked');
       const events = decided.map(({ parsed }) => parsed);
-      const replayed = decidingEventsAfter(events, this.#planSelection).get(subscriptionId);
+      const replayed = decidingEventsOf(events, this.#planSelection).get(subscriptionId);
       return !isSameDecidingEvent(state, replayed);
     });
   }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
+import { decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
 import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
 import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect, onTestFinished, test } from 'vitest';
@@ -84,7 +84,7 @@ test('renewals lead to one state per customer, in any order of arrival', () => {
   for (const content of newest) {
     const own = unique.filter(({ subscription }) => subscription.customerId === content.customerId);
     for (const arrivals of [own, own.toReversed()]) {
-      const state = decidingEventsAfter(arrivals, 'newest').get(content.subscriptionId);
+      const state = decidingEventsOf(arrivals, 'newest').get(content.subscriptionId);
       const { status, productId, createdSeconds } = content;
       expect(state?.subscription).toMatchObject({ status, productId, createdSeconds });
       if (state !== undefined) orders.add(state.order);

@@ -1,4 +1,4 @@
-import { decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
+import { decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
 import { expect, test } from 'vitest';
 
 test('140 contradictory events in five seconds are not searched again and again', () => {
@@ -27,7 +27,7 @@ test('140 contradictory events in five seconds are not searched again and again'
       seenKeys: null,
     };
   });
-  const [state] = decidingEventsAfter(changes, 'newest').values();
+  const [state] = decidingEventsOf(changes, 'newest').values();
   expect(state).toMatchObject({ order: 'ambiguous', subscription: changes.at(-1)?.subscription });
   expect(reads).toBeLessThan(20_000);
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { EventHistory } from 'instep/src/core/event-history.ts';
-import { decideEvent, decidingEventsAfter } from 'instep/src/core/ordering-rule.ts';
+import { decideEvent, decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
 import {
   type DecidingEvents,
   NO_DECIDING_EVENTS,
@@ -271,6 +271,6 @@ test('a whole log leads to the state after its last event', () => {
   const common = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: null, planName: null };
   const first = { ...common, status: 'active', createdSeconds: 1 };
   const last = { ...common, status: 'canceled', createdSeconds: 2 };
-  const decidingEvents = decidingEventsAfter([change(first), change(last)], 'newest');
+  const decidingEvents = decidingEventsOf([change(first), change(last)], 'newest');
   expect(decidingEvents.get('sub_1')).toEqual({ subscription: last, order: 'known' });
 });

@@ -75,7 +75,7 @@ export type HandlerPaths = {
 };
 
 /** How often a feed tries to start. Meanwhile, the process can end. */
-const STARTING = {
+const START_RETRIES = {
   isRetryable: () => true,
   firstPauseMs: 1_000,
   longestPauseMs: 60_000,
@@ -165,7 +165,7 @@ export class LazyService {
     const stopping = new AbortController();
     // The database can be unreachable now, and a build imports the app without a configuration.
     const started = retry(() => this.#open(), {
-      ...STARTING,
+      ...START_RETRIES,
       signal: stopping.signal,
       onRetry: (err) => this.#writeFailure({ err }),
     }).then(

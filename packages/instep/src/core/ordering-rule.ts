@@ -28,7 +28,7 @@ export type EventDecision = {
 };
 
 /** A customer's deciding events after all these events, in the order of their arrival. */
-export function decidingEventsAfter(
+export function decidingEventsOf(
   events: Iterable<ParsedEvent>,
   planSelection: PlanSelection,
 ): DecidingEvents {
@@ -55,7 +55,7 @@ export function decideEvent(
   const { subscription } = event;
   const hasNoEffect = planAfter(subscription) === null;
   const stored = decidingEvents.get(subscription.subscriptionId);
-  const deciding = decidingEventAfter(stored, subscription, history);
+  const deciding = newDecidingEvent(stored, subscription, history);
   if (deciding === null) return { outcome: hasNoEffect ? 'unchanged' : 'stale', decidingEvents };
 
   const changed = new Map(decidingEvents).set(subscription.subscriptionId, deciding);
@@ -74,7 +74,7 @@ export function decideEvent(
  * The deciding event of a subscription after one more event; `null`: the stored one, because the event has no effect or is
  * older, and `history` has no events of the stored one's second.
  */
-function decidingEventAfter(
+function newDecidingEvent(
   stored: DecidingEvent | undefined,
   subscription: SubscriptionState,
   history: EventHistory,

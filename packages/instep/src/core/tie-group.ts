@@ -170,7 +170,9 @@ function lastShownBy(
   const asShown = (names: readonly string[]) =>
     lastIfSamePlan(
       possible.filter(({ last }) =>
-        names.every((name) => isSame(member(snapshot.object, name), member(last.object, name))),
+        names.every((name) =>
+          isSameValue(member(snapshot.object, name), member(last.object, name)),
+        ),
       ),
     );
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
@@ -289,18 +291,18 @@ function canFollow(
 ): boolean {
   if (previousAttributes === null) return isDeletion;
   return (
-    holds(previous.object, previousAttributes) &&
+    contains(previous.object, previousAttributes) &&
     names.every(
       (name) =>
         Object.hasOwn(previousAttributes, name) ||
-        isSame(member(previous.object, name), member(object, name)),
+        isSameValue(member(previous.object, name), member(object, name)),
     )
   );
 }
 
 /** Whether two values are the same; a missing one counts as null. */
-function isSame(a: Json | undefined, b: Json | undefined): boolean {
-  return holds(a, b ?? null) && holds(b, a ?? null);
+function isSameValue(a: Json | undefined, b: Json | undefined): boolean {
+  return contains(a, b ?? null) && contains(b, a ?? null);
 }
 
 /** Deeper than Stripe nests anything; deeper values are no evidence. */
@@ -310,16 +312,16 @@ const MAX_DEPTH = 32;
  * Whether a subscription has the values that an event replaced. Lists must have the same length,
  * objects can have more members, and a missing member counts as null.
  */
-function holds(value: Json | undefined, part: Json, depth = 0): boolean {
+function contains(value: Json | undefined, part: Json, depth = 0): boolean {
   if (typeof part !== 'object' || part === null) return (value ?? null) === part;
   if (typeof value !== 'object' || value === null || depth > MAX_DEPTH) return false;
   if (isList(part)) {
     if (!isList(value) || value.length !== part.length) return false;
-    return part.every((element, index) => holds(value[index], element, depth + 1));
+    return part.every((element, index) => contains(value[index], element, depth + 1));
   }
   if (isList(value)) return false;
   return Object.keys(part).every((name) =>
-    holds(member(value, name), member(part, name) ?? null, depth + 1),
+    contains(member(value, name), member(part, name) ?? null, depth + 1),
   );
 }
 

@@ -6,7 +6,7 @@ import {
   latestStateOf,
   NO_LATEST_STATES,
 } from '../core/latest-state.ts';
-import { decidingEventsAfter } from '../core/ordering-rule.ts';
+import { decidingEventsOf } from '../core/ordering-rule.ts';
 import {
   changedDecidingEvents,
   type DecidingEvents,
@@ -107,7 +107,7 @@ async function rebuildCustomer(
   const teams = await lockTeams(query, [customerId]);
   const log = parseLog(await readEventsOfCustomer(query, customerId));
   const events = log.map(({ parsed }) => parsed);
-  const decidingEvents = decidingEventsAfter(events, planSelection);
+  const decidingEvents = decidingEventsOf(events, planSelection);
   const stored = await readSubscriptions(query, [customerId]);
   const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;

@@ -66,7 +66,7 @@ export type ProcessedBatch = {
   readonly linked: readonly LinkedTeam[];
 };
 
-type Stored = {
+type StoredRows = {
   log: readonly LoggedRow[];
   subscriptions: StoredSubscriptions;
 };
@@ -188,18 +188,18 @@ async function readStored(
   query: Query,
   events: readonly ReceivedEvent[],
   customerIds: readonly string[],
-): Promise<Stored> {
+): Promise<StoredRows> {
   const ranges = tieGroupRanges(events.map(({ key }) => key));
   const [log, subscriptions] = await Promise.all([
     readLog(query, ranges),
     readSubscriptions(query, customerIds),
   ]);
-  return { log: log.map(parse), subscriptions };
+  return { log: log.map(parseRow), subscriptions };
 }
 
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
-  stored: Stored,
+  stored: StoredRows,
   { query, atCommit }: Transaction,
   received: readonly ReceivedEvent[],
   { planSelection, namesWritten }: ProcessOptions,
@@ -234,7 +234,7 @@ async function decideAndWrite(
 async function decideWithEvidence(
   query: Query,
   teams: readonly LinkedTeam[],
-  { log, subscriptions }: Stored,
+  { log, subscriptions }: StoredRows,
   received: readonly ReceivedEvent[],
   planSelection: PlanSelection,
 ) {
@@ -251,7 +251,7 @@ async function decideWithEvidence(
   const { needNeighbors } = decision;
   if (needNeighbors.length > 0) {
     const neighbors = await readNeighbors(query, needNeighbors);
-    rows = [...log, ...neighbors.map(parse)].sort(byPosition);
+    rows = [...log, ...neighbors.map(parseRow)].sort(byPosition);
     decision = decideWith(rows);
   }
   const { plans } = decision;
@@ -269,7 +269,7 @@ function byPosition(a: LoggedEvent, b: LoggedEvent): number {
 
 type LoggedRow = LoggedEvent & ParsedRow;
 
-function parse(row: LoggedEvent): LoggedRow {
+function parseRow(row: LoggedEvent): LoggedRow {
   return { ...row, parsed: parseLogged(row) };
 }
 

@@ -69,7 +69,7 @@ function createKeyLookup(): (event: ComparedEvent) => string {
   }
 
   /** Whether it is the same event as one with its id and tie group. */
-  function isSame(event: ComparedEvent, earlier: ComparedEvent): boolean {
+  function isSameEvent(event: ComparedEvent, earlier: ComparedEvent): boolean {
     // An id in Stripe's list is certainly Stripe's own.
     if (event.source === 'list') return true;
     const content = readOnce(event);
@@ -85,7 +85,9 @@ function createKeyLookup(): (event: ComparedEvent) => string {
     const id = idInTieGroup(event);
     const candidates = withSameId.get(id) ?? [];
     const same =
-      event.eventId === null ? undefined : candidates.find((earlier) => isSame(event, earlier));
+      event.eventId === null
+        ? undefined
+        : candidates.find((earlier) => isSameEvent(event, earlier));
     if (same === undefined) withSameId.set(id, [...candidates, event]);
     const key = same?.key ?? event.key;
     keys.set(event.key, key);

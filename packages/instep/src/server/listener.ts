@@ -139,7 +139,7 @@ export async function listen(options: ListenOptions): Promise<RunningServer> {
  * maintenance and the console are loaded while the port is open. Node opens them all at once, and never loads a
  * module again that it could not open.
  */
-const RESERVED = 120;
+const RESERVED_FILES = 120;
 const MIN_CONNECTIONS = 8;
 
 /** The number of files, sockets included, that the process can have open; only known on Linux. */
@@ -155,5 +155,5 @@ export function readOpenFilesLimit(): number {
 
 /** The number of connections that can be open while every other part of the process has its files. */
 export function connectionsWithin(openFiles: number, neededElsewhere = 0): number {
-  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED - neededElsewhere);
+  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED_FILES - neededElsewhere);
 }

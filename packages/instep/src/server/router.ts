@@ -66,7 +66,7 @@ export class Router {
     let response: HttpResponse;
     let code = '';
     const onProblem = (error: unknown) => {
-      code = codeOf(error);
+      code = refusalCodeOf(error);
     };
     if (route === undefined) response = notFound().toResponse(request.path);
     else if (METHODS[route.method].includes(request.method)) {
@@ -123,7 +123,7 @@ function problemOf(error: unknown): Problem {
 }
 
 /** Why a request was refused: the code of the error, or what is wrong with the signature. */
-function codeOf(error: unknown): string {
+function refusalCodeOf(error: unknown): string {
   const cause = error instanceof Problem ? (error.cause ?? error) : error;
   if (cause instanceof SignatureInvalid) return `signature-${cause.problem}`;
   return cause instanceof InstepError ? cause.code : 'other';

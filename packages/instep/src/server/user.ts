@@ -15,7 +15,7 @@ type UserOptions = {
 };
 
 /** Caches and other sites must not show a profile to anybody else. */
-const PRIVATE = headersWith({
+const PRIVATE_HEADERS = headersWith({
   Vary: 'Cookie',
   'Cross-Origin-Resource-Policy': 'same-origin',
 });
@@ -45,7 +45,7 @@ export class UserEndpoint {
       this.#options.includePasswordHash || user === null
         ? user
         : { ...user, passwordHash: undefined };
-    return jsonResponse(profile, { headers: PRIVATE });
+    return jsonResponse(profile, { headers: PRIVATE_HEADERS });
   }
 
   async #findSignedIn(cookies: string | null): Promise<User | null> {

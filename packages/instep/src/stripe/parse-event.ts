@@ -98,7 +98,7 @@ export type ParseOptions = {
  */
 export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions): StripeEvent {
   const event = parseJson(text);
-  const eventId = presentable(member(event, 'id'));
+  const eventId = storableText(member(event, 'id'));
   const type = member(event, 'type');
   if (typeof type !== 'string')
     return { kind: 'not-an-event', eventId, problem: 'type is not a string' };
@@ -107,7 +107,7 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
     if (eventId === null) return { kind: 'not-an-event', eventId, problem: 'id is not a string' };
     return { kind: 'notification', eventId, type, origin };
   }
-  if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: presentable(type) ?? '' };
+  if (!isHandledType(type)) return { kind: 'unhandled', eventId, type: storableText(type) ?? '' };
 
   const data = member(event, 'data') ?? null;
   // `identifying`: what the key is made of, because most of such an event can't be read.
@@ -119,7 +119,7 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
 
   try {
     const parsed = v.safeParse(subscriptionEventShape, event);
-    if (!parsed.success) return unreadable(why(parsed.issues[0]));
+    if (!parsed.success) return unreadable(problemOf(parsed.issues[0]));
     const createdSeconds = parsed.output.created ?? null;
     const keyless = toParsedEvent(event, parsed.output, receivedAtMs);
     const { subscriptionId } = keyless.subscription;
@@ -161,11 +161,11 @@ function toParsedEvent(
     previousAttributes: asObject(member(member(event, 'data'), 'previous_attributes')),
     isDeletion: type === DELETED_TYPE,
     isSnapshot,
-    seenKeys: isSnapshot ? keysIn(member(event, 'observed_keys')) : null,
+    seenKeys: isSnapshot ? seenKeysIn(member(event, 'observed_keys')) : null,
   };
 }
 
-function keysIn(value: Json | undefined): ReadonlySet<string> | null {
+function seenKeysIn(value: Json | undefined): ReadonlySet<string> | null {
   if (!isList(value)) return null;
   return new Set(value.filter((key) => typeof key === 'string'));
 }
@@ -179,14 +179,14 @@ function parseJson(text: string): Json {
   }
 }
 
-/** The id if it can be stored and logged. */
-function presentable(id: unknown): string | null {
-  if (typeof id !== 'string' || id === '') return null;
-  return id.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
+/** An id or a type, shortened and cleaned so that it can be stored and logged; `null` if it is no text. */
+function storableText(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '') return null;
+  return value.slice(0, MAX_ID_LENGTH).toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
 /** Names the path of a problem but not its content, so that no log repeats a payload. */
-function why(issue: v.InferIssue<typeof subscriptionEventShape>): string {
+function problemOf(issue: v.InferIssue<typeof subscriptionEventShape>): string {
   const { expected, received, message } = issue;
   const problem = expected === null ? message : `expected ${expected}`;
   return `${v.getDotPath(issue)}: ${received === 'undefined' ? 'is missing' : problem}`;
