@@ -116,16 +116,16 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     "'logged.outcome'",
   ]),
   storeBug('a resolved ambiguity is not written', 'postgres/statements/subscriptions.ts', [
-    '  Object.keys(columns).map(',
-    "  Object.keys(columns).filter((one) => one !== 'is_order_ambiguous').map(",
+    '  Object.keys(columns)\n',
+    "  Object.keys(columns).filter((column) => column !== 'is_order_ambiguous')\n",
   ]),
   storeBug('teams are not locked', 'postgres/statements/lock-teams.ts', [
     '           for no key update ',
     '           -- ',
   ]),
   storeBug('the time of a state is not written', 'postgres/statements/subscriptions.ts', [
-    '  Object.keys(columns).map(',
-    "  Object.keys(columns).filter((one) => one !== 'created_at').map(",
+    '  Object.keys(columns)\n',
+    "  Object.keys(columns).filter((column) => column !== 'created_at')\n",
   ]),
   storeBug('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
     'return event && { ...event, key };',
