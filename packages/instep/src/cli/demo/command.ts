@@ -72,7 +72,8 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const config = demoConfig(dataFolder, stripe.url);
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
-    await restoreEarlierRuns(instep.query, stripe);
+    const { query, ingest } = instep;
+    await restoreEarlierRuns(query, stripe);
     const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
       listen({ host: config.host, port, handle: instep.handle, logger }),
@@ -80,34 +81,34 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     closers.push(() => server.close(config.shutdownDeadlineMs));
 
     print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
-    const team = await addSignedInTeam(instep.query, config);
     const { subscriptions } = stripe;
-    const demo = { url: server.url, query: instep.query, subscriptions, team, config };
-    await showProfile(demo);
+    const added = await addSignedInTeam(query, config);
+    const running = { url: server.url, query, ingest, subscriptions, config, logFile, ...added };
+    await showProfile(running);
     if (once) {
-      await showEvents(demo);
+      await showEvents(running);
       print(`\n${bold('What to try next')}, from this folder\n`);
-      print(stepsWithoutServer(demo, logFile));
+      print(stepsWithoutServer(running));
       return;
     }
-    const activity = {
-      query: instep.query,
-      ingest: instep.ingest,
-      subscriptions,
-      suffix: team.suffix,
-      startMs: Date.now(),
-    };
+    const activity = { ...running, startMs: Date.now() };
     await createCases(activity);
     const deliverActivity = await createActivity(activity);
-    await showEvents(demo);
-    const console = await openConsole(config, { logger, now: Date.now });
-    if (console !== null) {
+    await showEvents(running);
+    const { operations } = config;
+    const console =
+      operations &&
+      (await atNextFreePort(operations.port, (port) => {
+        const own = { ...config, operations: { ...operations, port } };
+        return openOperations({ config: own, logger, now: Date.now });
+      }));
+    if (console) {
       closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
       await console.show(instep.databaseServer, instep.metrics);
     }
-    showNextSteps(demo, logFile, console?.url);
+    showNextSteps(running, console?.url);
     print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');
-    await deliverActivity((event) => post(demo, event), signal);
+    await deliverActivity((event) => post(running, event), signal);
   } finally {
     for (const close of closers.reverse()) await close();
   }
@@ -130,25 +131,15 @@ function demoConfig(dataFolder: string, apiBase: string): Config {
   });
 }
 
-type OperationsOptions = Parameters<typeof openOperations>[0];
-
-async function openConsole(config: Config, options: Omit<OperationsOptions, 'config'>) {
-  const { operations } = config;
-  if (operations === null) return null;
-  return await atNextFreePort(operations.port, (port) =>
-    openOperations({ ...options, config: { ...config, operations: { ...operations, port } } }),
-  );
-}
-
 type RunningDemo = {
   url: string;
   query: Query;
   config: Config;
   subscriptions: ApiCollection;
-  team: SignedInTeam;
-};
+  logFile: string;
+} & SignedInTeam;
 
-async function showProfile({ url, team: { cookie } }: RunningDemo): Promise<void> {
+async function showProfile({ url, cookie }: RunningDemo): Promise<void> {
   print(`\n${bold('Who is signed in?')}  GET /api/user`);
   const anonymous = await fetch(`${url}/api/user`);
   print(`  without a cookie         ${anonymous.status} ${await anonymous.text()}`);
@@ -164,20 +155,20 @@ const COLUMNS: Columns = [
 ];
 
 async function showEvents(demo: RunningDemo): Promise<void> {
-  const { query, subscriptions, team } = demo;
+  const { query, subscriptions, suffix, teamId, customerId } = demo;
   print(`\n${bold('Which plan does the team have?')}  POST /api/stripe/webhook`);
   print('  On the right: what the handler of nextjs/saas-starter makes of the same events');
   print(`\n    ${tableHead(COLUMNS)}`);
-  let before = await readPlan(query, team.teamId);
+  let before = await readPlan(query, teamId);
   let starter = NO_PLAN;
   print(`    ${tableLine(COLUMNS, [...planCells(before, before), '='])}`);
-  const scenes = walkthrough(team.suffix, Math.floor(Date.now() / 1_000) - 100);
+  const scenes = walkthrough(suffix, Math.floor(Date.now() / 1_000) - 100);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
   for (const [index, { title, event, isForged = false }] of scenes.entries()) {
     const secret = isForged ? 'whsec_that_is_wrong' : undefined;
     const { status, text } = await post(demo, event, secret);
-    const after = await readPlan(query, team.teamId);
-    const isOurs = event.data.object.customer === team.customerId;
+    const after = await readPlan(query, teamId);
+    const isOurs = event.data.object.customer === customerId;
     // The starter's checkout writes the first plan, with its name.
     if (index === 0) starter = after;
     else if (isOurs && !isForged) starter = starterPlan(starter, event);
@@ -211,28 +202,26 @@ async function readPlan(query: Query, teamId: ApplicationId): Promise<TeamPlan> 
   return team.plan;
 }
 
-function showNextSteps(demo: RunningDemo, logFile: string, consoleUrl?: string): void {
-  const { url, team, config } = demo;
+function showNextSteps(demo: RunningDemo, consoleUrl?: string): void {
+  const { url, cookie, customerId, config } = demo;
   const { port } = new URL(url);
   const secret = `STRIPE_WEBHOOK_SECRET=${config.webhookSecrets[0]}`;
   print(`
 ${bold('What to try next')}, from this folder in another terminal
 
-  curl -i ${url}/api/user -b '${team.cookie}'
+  curl -i ${url}/api/user -b '${cookie}'
   curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
   ${secret} PORT=${port} \\
-    npx instep trigger customer.subscription.updated --customer ${team.customerId} --product prod_pro
-${stepsWithoutServer(demo, logFile)}`);
+    npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
+${stepsWithoutServer(demo)}`);
   if (consoleUrl === undefined) return;
-  print(`
-${bold('Console')}: ${consoleUrl}/
-
-${GUIDED_CASES.map((one, index) => `  ${index + 1}. ${one}`).join('\n')}`);
+  const cases = GUIDED_CASES.map((text, index) => `  ${index + 1}. ${text}`);
+  print(`\n${bold('Console')}: ${consoleUrl}/\n\n${cases.join('\n')}`);
 }
 
 /** The steps that also work when the demo has ended. */
-function stepsWithoutServer({ team, config }: RunningDemo, logFile: string): string {
-  return `  INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep team show ${team.teamId}
+function stepsWithoutServer({ teamId, logFile, config }: RunningDemo): string {
+  return `  INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep team show ${teamId}
 
   Server log: ${shorten(logFile)}`;
 }
@@ -246,6 +235,7 @@ const gray = (text: string) => paint('gray', text);
 const wrong = (text: string) => paint('red', `✗ ${text}`);
 
 type SignedInTeam = {
+  /** Makes the ids of one demo unique in its database. */
   suffix: string;
   teamId: ApplicationId;
   customerId: string;

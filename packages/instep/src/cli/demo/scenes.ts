@@ -129,45 +129,40 @@ export const GUIDED_CASES = [
 
 const MINUTE_MS = 60_000;
 
-/** Adds the companies of the guided cases, and one that lost Pro because its payments failed. */
+/** Adds the companies of the guided cases. */
 export async function createCases(options: ActivityOptions): Promise<void> {
   const { query, ingest, subscriptions, suffix, startMs } = options;
 
-  const eventsOf = (name: string) => {
+  /** An event of a company, which Stripe knows too. */
+  function eventOf(
+    name: string,
+    minutesAgo: number,
+    fields: Partial<SubscriptionEventFields>,
+  ): SubscriptionEvent {
+    const createdSeconds = Math.floor((startMs - minutesAgo * MINUTE_MS) / 1_000);
     const ids = { customerId: `cus_${suffix}_${name}`, subscriptionId: `sub_${suffix}_${name}` };
-    return (minutesAgo: number, fields: Partial<SubscriptionEventFields>): SubscriptionEvent => {
-      const createdSeconds = Math.floor((startMs - minutesAgo * MINUTE_MS) / 1_000);
-      const event = createSubscriptionEvent({ ...ids, createdSeconds, ...fields });
-      subscriptions.set(event.data.object);
-      return event;
-    };
-  };
-  const deliver = async (event: SubscriptionEvent) => {
-    await ingest([received(event)]);
-  };
+    const event = createSubscriptionEvent({ ...ids, createdSeconds, ...fields });
+    subscriptions.set(event.data.object);
+    return event;
+  }
+  const deliver = async (event: SubscriptionEvent) => void (await ingest([received(event)]));
 
   // The app has not stored the customer.
   await addTeam(query, { name: 'Driftwood Couriers', customerId: null });
-  await deliver(eventsOf('driftwood')(40, { productId: 'prod_pro' }));
+  await deliver(eventOf('driftwood', 40, { productId: 'prod_pro' }));
 
   // The cancellation event has not arrived.
-  const foxglove = eventsOf('foxglove');
   await addTeam(query, { name: 'Foxglove Legal', customerId: `cus_${suffix}_foxglove` });
-  await deliver(foxglove(170, { productId: 'prod_pro' }));
-  foxglove(50, { productId: 'prod_pro', status: 'canceled' });
+  await deliver(eventOf('foxglove', 170, { productId: 'prod_pro' }));
+  eventOf('foxglove', 50, { productId: 'prod_pro', status: 'canceled' });
 
   const customerId = `cus_${suffix}_moonraker`;
   const teamId = await addTeam(query, { name: 'Moonraker Sails', customerId });
-  await deliver(eventsOf('moonraker')(160, { productId: 'prod_starter' }));
+  await deliver(eventOf('moonraker', 160, { productId: 'prod_starter' }));
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
   await writePlans(query, [{ team, shouldBe: byHand, changedBy: { cause: 'app' } }]);
-
-  const larkspur = eventsOf('larkspur');
-  await addTeam(query, { name: 'Larkspur Dyes', customerId: `cus_${suffix}_larkspur` });
-  await deliver(larkspur(150, { productId: 'prod_pro' }));
-  await deliver(larkspur(30, { productId: 'prod_pro', status: 'unpaid' }));
 }
 
 /** One event of the walkthrough, with a title that says what to look for. */
@@ -238,7 +233,6 @@ export function starterPlan(plan: TeamPlan, { data: { object } }: SubscriptionEv
 /** The genuine events in the order in which they happened. */
 export function inTrueOrder(scenes: readonly Scene[]): SubscriptionEvent[] {
   return scenes
-    .filter(({ isForged }) => !isForged)
-    .map(({ event }) => event)
+    .flatMap(({ event, isForged }) => (isForged ? [] : [event]))
     .sort((one, other) => one.created - other.created);
 }
