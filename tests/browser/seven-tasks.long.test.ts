@@ -150,7 +150,7 @@ describe.each([
 
   test('6. what changed on a team, by whom, with the payload, takes at most 3 actions', async () => {
     const context = createContext({
-      ...{ database, stripeApi: null, planSelection: 'newest', maxQueued: 100 },
+      ...{ database, stripeApi: null, planSelection: 'newest' },
       ...{ logger: createLogger('silent'), now: Date.now, close: async () => undefined },
     });
     const teamId = await addTeam(query, { name: `Tango ${width}`, customerId: null });

@@ -23,7 +23,8 @@ test('adds, links and shows a team', async () => {
   const added = await team('add', '--name', 'Acme', '--json');
   expect(added).toMatchObject({ code: 0, stderr: '' });
   const acme = JSON.parse(added.stdout);
-  expect(acme).toEqual({ id: expect.any(Number), providerCustomerId: null, ...NO_PLAN });
+  const shown = { name: 'Acme', providerCustomerId: null, ...NO_PLAN };
+  expect(acme).toEqual({ id: expect.any(Number), ...shown });
   const why = ['--reason', 'paid with another address'];
   const linked = await team('link', String(acme.id), '--customer', 'cus_acme', '--json', ...why);
   expect(JSON.parse(linked.stdout)).toEqual({ ...acme, providerCustomerId: 'cus_acme' });
@@ -147,6 +148,7 @@ test('show prints the plan without colors', async () => {
   expect(code).toBe(0);
   expect(stdout.trimEnd().split('\n')).toEqual([
     `id                      ${id}`,
+    'name                    Acme',
     'providerCustomerId      cus_plan',
     'providerSubscriptionId  sub_1',
     'providerProductId       prod_1',

@@ -24,7 +24,6 @@ const context = createContext({
   database,
   stripeApi: { secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:9') },
   planSelection: 'newest',
-  maxQueued: 1_000,
   logger: createLogger('silent'),
   now: Date.now,
   close: async () => undefined,

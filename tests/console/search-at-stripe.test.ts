@@ -109,7 +109,7 @@ test('a Stripe that does not answer delays the page by seconds only', async () =
 test('without an API key, the page says that Stripe was not searched', async () => {
   const own = await openConsole(database, {
     ...createContext({
-      ...{ database, stripeApi: null, planSelection: 'newest', maxQueued: 1, logger },
+      ...{ database, stripeApi: null, planSelection: 'newest', logger },
       ...{ now: Date.now, close: async () => undefined },
     }),
   });

@@ -27,7 +27,7 @@ test('explains every event, with the plans that the team had before and after it
   const { database } = store;
   const { query } = database;
   const context = createContext({
-    ...{ database, planSelection: 'newest', stripeApi: null, maxQueued: 1_000 },
+    ...{ database, planSelection: 'newest', stripeApi: null },
     ...{ logger: createLogger('silent'), now: Date.now, close: async () => undefined },
   });
   const property = fc.asyncProperty(

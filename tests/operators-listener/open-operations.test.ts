@@ -25,7 +25,7 @@ test.each([
       operations: { host: '127.0.0.1', port: 0, tokens: token === null ? [] : [SHARED_TOKEN] },
       stripeApi: { secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:9') },
       planSelection: 'newest',
-      maxQueuedEvents: 1_000,
+      linkByMetadata: null,
     },
     logger: createLogger('info', { write: (line) => lines.push(line) }),
     now: Date.now,

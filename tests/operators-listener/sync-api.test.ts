@@ -32,7 +32,7 @@ async function listen(tokens: readonly NamedToken[]): Promise<string> {
       operations: { host: '127.0.0.1', port: 0, tokens },
       stripeApi: { secretKey: API_KEY, baseUrl: new URL(STRIPE_API_BASE ?? '') },
       planSelection: 'newest',
-      maxQueuedEvents: 1_000,
+      linkByMetadata: null,
     },
     logger: createLogger('silent'),
     now: Date.now,

@@ -45,7 +45,6 @@ export async function openConsole(
     database,
     stripeApi: { secretKey: API_KEY, baseUrl: new URL(apiBase) },
     planSelection: 'newest',
-    maxQueued: 1_000,
     logger,
     now: Date.now,
     close: async () => undefined,

@@ -51,7 +51,6 @@ export function useConsole({
       database,
       stripeApi: { secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:1') },
       planSelection: 'newest',
-      maxQueued: 1_000,
       logger,
       now,
       close: async () => undefined,

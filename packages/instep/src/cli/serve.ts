@@ -145,9 +145,6 @@ function listenForConsole(
   return openOperations({ config, logger, now: Date.now, examine });
 }
 
-/** More than an operator replays at once. */
-const MAX_QUEUED = 10_000;
-
 export function consoleCommand(): Command {
   return createCommand(
     'console',
@@ -167,7 +164,6 @@ async function runConsole(): Promise<void> {
     operations,
     stripeApi: readApiConfig(process.env),
     ...readContextSettings(process.env),
-    maxQueuedEvents: MAX_QUEUED,
   };
   const logger = createServerLogger('info');
   await withDatabase(async ({ query }, server) => {

@@ -6,12 +6,12 @@ import { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
-import type { OperateContext } from '../operate/context.ts';
+import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
 import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addRecorded, performAny, performForTeam, performOne } from '../operate/perform.ts';
-import { addTeam, type Team } from '../postgres/statements/teams.ts';
+import { addTeam } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
@@ -129,48 +129,60 @@ export function checkoutCommand(): Command {
   );
 }
 
-async function add({ name, customer, ...options }: { name: string; customer?: string } & Json) {
+async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
   await withContext(async (context, operator) => {
-    const { planSelection } = context;
     const { id } = await addRecorded(context, operator, 'team', async (query) => {
       const id = await addTeam(query, { name, customerId: customer ?? null });
       // It gets the plan of its customer.
-      const by = { planSelection, operator: operator.name };
+      const by = { planSelection: context.planSelection, operator: operator.name };
       if (customer !== undefined) await linkTeam(query, id, customer, by);
       return { id };
     });
-    await print(context, id, options);
+    printData(teamData(await requireTeam(context, id)), output);
   });
 }
+
+const show = (id: ApplicationId, output: Json) => actAndShow(id, output, async () => undefined);
+
+type Act = (context: OperateContext, operator: Operator, team: NamedTeam) => Promise<unknown>;
+
+/** Acts for a team, and prints the team as it is then. @throws CommandFailed if there is no such team */
+async function actAndShow(
+  id: ApplicationId,
+  output: Json,
+  act: Act,
+  stripeApi?: ReturnType<typeof readApiConfig>,
+): Promise<void> {
+  await withContext(async (context, operator) => {
+    await act(context, operator, await requireTeam(context, id));
+    printData(teamData(await requireTeam(context, id)), output);
+  }, stripeApi);
+}
+
+const link = (id: ApplicationId, { customer, ...output }: { customer: string } & Json) =>
+  actAndShow(id, output, async (context, operator) => {
+    const of = { subject: teamSubject(id), linkTo: customer, canReplace: true };
+    await changeCustomer(context, operator, { action: 'link', ...of });
+  });
+
+const unlink = (id: ApplicationId, output: Json) =>
+  actAndShow(id, output, (context, operator) =>
+    changeCustomer(context, operator, { action: 'unlink', subject: teamSubject(id) }),
+  );
 
 const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
-async function link(id: ApplicationId, { customer, ...options }: { customer: string } & Json) {
-  await changeCustomer(id, { action: 'link', linkTo: customer, canReplace: true }, options);
-}
-
-async function unlink(id: ApplicationId, options: Json): Promise<void> {
-  await changeCustomer(id, { action: 'unlink' }, options);
-}
-
 /** @throws CommandFailed with why the team's customer was not changed */
-async function changeCustomer(
-  id: ApplicationId,
-  request: Omit<ActionRequest, 'subject'>,
-  options: Json,
-): Promise<void> {
-  await withContext(async (context, operator) => {
-    await requireTeam(context, id);
-    const subject = teamSubject(id);
-    const result = await performAny(context, operator, { ...request, subject });
-    if (result.code !== 'linked' && result.code !== 'unlinked') {
-      throw new CommandFailed('TEAM_NOT_LINKED', await refusalText(context, id, result));
-    }
-    await print(context, id, options);
-  });
+async function changeCustomer(context: OperateContext, operator: Operator, request: ActionRequest) {
+  const result = await performAny(context, operator, request);
+  if (result.code === 'linked' || result.code === 'unlinked') return;
+  throw new CommandFailed(
+    'TEAM_NOT_LINKED',
+    await refusalText(context, request.subject.id, result),
+  );
 }
 
-async function refusalText(context: OperateContext, id: ApplicationId, result: ActionResult) {
+async function refusalText(context: OperateContext, id: string, result: ActionResult) {
   switch (result.code) {
     case 'not-linked':
       return `team ${id} has no customer`;
@@ -178,7 +190,7 @@ async function refusalText(context: OperateContext, id: ApplicationId, result: A
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused': {
       const { teams } = await findCustomers(context, { id: result.customerId });
-      const other = teams.find((team) => team.id !== id);
+      const other = teams.find((team) => String(team.id) !== id);
       if (other === undefined) {
         return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
       }
@@ -205,13 +217,12 @@ const TEAMS: RowFormat<NamedTeam> = {
     subscriptionStatus,
     planName,
   ],
-  data: ({ id, name, customerId, plan }) => ({
-    id,
-    name,
-    providerCustomerId: customerId,
-    ...plan,
-  }),
+  data: teamData,
 };
+
+function teamData({ id, name, customerId, plan }: NamedTeam) {
+  return { id, name, providerCustomerId: customerId, ...plan };
+}
 
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
@@ -254,10 +265,6 @@ async function listAtStripe(context: OperateContext, email: string, options: Jso
   return customerIds.length;
 }
 
-async function show(id: ApplicationId, options: Json): Promise<void> {
-  await withContext((context) => print(context, id, options));
-}
-
 async function access(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
@@ -292,36 +299,26 @@ async function addNote(id: ApplicationId, note: string): Promise<void> {
   });
 }
 
-async function sync(id: ApplicationId, options: Json): Promise<void> {
-  await withContext(async (context, operator) => {
-    const { customerId } = await requireTeam(context, id);
+async function sync(id: ApplicationId, output: Json): Promise<void> {
+  const act: Act = async (context, operator, { customerId }) => {
     if (customerId === null) {
-      throw new CommandFailed(
-        'TEAM_NOT_LINKED',
-        `team ${id} has no customer: use \`instep team link\``,
-      );
+      const why = `team ${id} has no customer: use \`instep team link\``;
+      throw new CommandFailed('TEAM_NOT_LINKED', why);
     }
     await performForTeam(context, operator, { action: 'sync', customerId });
-    await print(context, id, options);
-  }, readApiConfig(process.env));
+  };
+  await actAndShow(id, output, act, readApiConfig(process.env));
 }
 
-async function complete(
-  sessionId: string,
-  { team: teamId, ...options }: { team: ApplicationId } & Json,
-): Promise<void> {
-  await withContext(async (context, operator) => {
-    await performForTeam(context, operator, { action: 'complete checkout', sessionId, teamId });
-    await print(context, teamId, options);
-  }, readApiConfig(process.env));
+type CompleteOptions = { team: ApplicationId } & Json;
+
+async function complete(sessionId: string, { team: teamId, ...output }: CompleteOptions) {
+  const task = { action: 'complete checkout', sessionId, teamId } as const;
+  const act: Act = (context, operator) => performForTeam(context, operator, task);
+  await actAndShow(teamId, output, act, readApiConfig(process.env));
 }
 
-async function print(context: OperateContext, id: ApplicationId, options: Json): Promise<void> {
-  const { customerId, plan } = await requireTeam(context, id);
-  printData({ id, providerCustomerId: customerId, ...plan }, options);
-}
-
-async function requireTeam(context: OperateContext, id: ApplicationId): Promise<Team> {
+async function requireTeam(context: OperateContext, id: ApplicationId): Promise<NamedTeam> {
   const team = await readTeam(context, id);
   if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
   return team;

@@ -200,9 +200,9 @@ type ContextOptions = Pick<
   Partial<Pick<OperateContext, 'now' | 'close' | 'examine'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */
     readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
-    readonly maxQueued?: number;
   };
 
+/** More events than an operator replays at once. */
 const MAX_QUEUED = 100_000;
 
 async function refuse(): Promise<never> {
@@ -219,14 +219,10 @@ const WITHOUT_STRIPE: StripeApi = {
 };
 
 /** Makes a context of a database, with an ingest pipeline of its own. */
-export function createContext({
-  stripeApi,
-  maxQueued = MAX_QUEUED,
-  ...given
-}: ContextOptions): OperateContext {
+export function createContext({ stripeApi, ...given }: ContextOptions): OperateContext {
   const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
-  const pipeline = new IngestPipeline({ ...services, api, maxQueued });
+  const pipeline = new IngestPipeline({ ...services, api, maxQueued: MAX_QUEUED });
   const { ingest, nameOf } = pipeline;
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
   const clockMs = () => performance.now();

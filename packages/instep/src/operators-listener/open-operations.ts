@@ -29,8 +29,7 @@ export type Operations = {
 
 type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
-  config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'maxQueuedEvents'> &
-    Partial<Pick<Config, 'linkByMetadata'>>;
+  config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'linkByMetadata'>;
   logger: Logger;
   now: () => number;
   /** Checks the installation, as `instep doctor` does. */
@@ -79,8 +78,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         ...{ maxConnections: MAX_CONNECTIONS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
         stripeApi: config.stripeApi,
         planSelection: config.planSelection,
-        linkByMetadata: config.linkByMetadata ?? null,
-        maxQueued: config.maxQueuedEvents,
+        linkByMetadata: config.linkByMetadata,
         logger,
         now,
         ...(examine && { examine }),
