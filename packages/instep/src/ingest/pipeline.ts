@@ -28,7 +28,7 @@ export type Ingest = IngestPipeline['ingest'];
 
 const MAX_BATCH = 500;
 
-/** The share of `timeoutMs` that an event behind the ready queue has before it is slow. */
+/** An event that takes more than this share of `timeoutMs` in a transaction of its own is slow. */
 const FAST_SHARE = 1 / 16;
 
 /**
