@@ -106,7 +106,7 @@ export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[Subjec
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
 
-/** The start of a page: after the last row of the previous page. */
+/** The start of a page: after the customer, or the event, of the last issue of the previous page. */
 export type IssueCursor = { readonly source: number; readonly after: string };
 
 export type PageOfIssues = {
@@ -145,19 +145,17 @@ export function issueOf(
   return canKeep ? { ...issue, remedies: [...issue.remedies, 'keep-as-grant'] } : issue;
 }
 
-/** The next page begins after this customer or event. */
-type Row = { readonly after: string; readonly issue: OpenIssue };
-
 type SourcePage = {
   /** The key of metadata that names a team. */
   readonly teamKey: string;
   readonly code: SubjectIssueCode | null;
+  /** Only issues after this customer, or before this event. */
   readonly after: string;
   readonly limit: number;
 };
 
-/** Reads the rows after a customer or event; those of one customer stay together, so there can be more than asked for. */
-type ReadRows = (query: Query, page: SourcePage) => Promise<Row[]>;
+/** Reads a page of issues; those of one customer stay together, so there can be more than asked for. */
+type ReadIssues = (query: Query, page: SourcePage) => Promise<OpenIssue[]>;
 
 const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 
@@ -165,26 +163,26 @@ const ALL = { order: 'newest first', limit: Number.MAX_SAFE_INTEGER } as const;
 const ofCustomers =
   <Found extends { readonly customerId: string }>(
     read: (query: Query, page: CustomerPage) => Promise<readonly Found[]>,
-    toIssue: (one: Found, teams: readonly NamedTeam[]) => OpenIssue,
-  ): ReadRows =>
+    toIssue: (found: Found, teams: readonly NamedTeam[]) => OpenIssue,
+  ): ReadIssues =>
   async (query, { after: afterCustomerId, limit }) =>
     await withTeams(query, await read(query, { afterCustomerId, limit }), toIssue);
 
 const readCompared =
-  (code: ComparisonIssueCode): ReadRows =>
+  (code: ComparisonIssueCode): ReadIssues =>
   async (query, { teamKey, after: afterCustomerId, limit }) => {
     const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
     const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
     const namedBy = await readOtherTeams(query, found, teamKey);
-    return await withTeams(query, found, (one, teams) =>
-      issueOf(one, teams, namedBy.get(one.customerId)),
+    return await withTeams(query, found, (stored, teams) =>
+      issueOf(stored, teams, namedBy.get(stored.customerId)),
     );
   };
 
-const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadRows>> = {
+const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadIssues>> = {
   ...byCode(COMPARISON_ISSUES, readCompared),
   async 'parked-events'(query, page) {
-    if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).rows;
+    if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).issues;
     const { after: afterCustomerId, limit } = page;
     const customers = await readParkedCustomers(query, { afterCustomerId, limit });
     return await parkedIssues(query, customers, page);
@@ -200,8 +198,7 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
     return events.map((event) => {
       const subject = subjectOf('event', event.position);
       const about = { subject, sinceMs: event.receivedAtMs, customerId: null, team: null };
-      const evidence = { event, reason: whyUnreadable(event) };
-      return { after: subject.id, issue: openIssue('unreadable-event', about, evidence) };
+      return openIssue('unreadable-event', about, { event, reason: whyUnreadable(event) });
     });
   },
   'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...one }, teams) => {
@@ -249,21 +246,22 @@ async function parkedIssues(
   query: Query,
   customers: readonly ParkedCustomer[],
   { teamKey, code }: Pick<SourcePage, 'teamKey' | 'code'>,
-): Promise<Row[]> {
+): Promise<OpenIssue[]> {
   const positions = customers.map(({ newestPosition }) => newestPosition);
-  const rows = await readEventsAt(query, {}, positions, ALL);
-  const suggested = await readSuggestedTeams(query, rows, teamKey);
+  const events = await readEventsAt(query, {}, positions, ALL);
+  const suggested = await readSuggestedTeams(query, events, teamKey);
   return await withTeams(query, customers, (parked, teams) => {
-    const { customerId, events, newestPosition, sinceMs } = parked;
+    const { customerId, events: count, newestPosition, sinceMs } = parked;
     const team = teams[0] ?? null;
-    const newest = rows.find(({ position }) => position === newestPosition) ?? null;
+    const newest = events.find(({ position }) => position === newestPosition) ?? null;
     const suggestedTeam = suggested.get(newestPosition) ?? null;
     const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
     const isSecond = team === null && suggestedTeam !== null && suggestedTeam.customerId !== null;
+    const evidence = { events: count, newest };
     if (isSecond && code !== 'parked-events') {
-      return openIssue('second-customer', about, { events, newest, suggestedTeam });
+      return openIssue('second-customer', about, { ...evidence, suggestedTeam });
     }
-    const issue = openIssue('parked-events', about, { events, newest, suggestedTeam });
+    const issue = openIssue('parked-events', about, { ...evidence, suggestedTeam });
     const canLink = team === null && suggestedTeam !== null && !isSecond;
     return canLink ? { ...issue, remedies: [...issue.remedies, 'link-suggested'] } : issue;
   });
@@ -272,10 +270,8 @@ async function parkedIssues(
 /** The largest number of customers whose events are parsed to find second customers. */
 const MAX_EXAMINED = 500;
 
-const EXAMINED_AT_ONCE = 100;
-
 type SecondCustomers = {
-  readonly rows: Row[];
+  readonly issues: OpenIssue[];
   /** Whether there can be more. */
   readonly isMore: boolean;
 };
@@ -287,14 +283,10 @@ async function readSecondCustomers(
 ): Promise<SecondCustomers> {
   const page = { afterCustomerId, limit: MAX_EXAMINED };
   const customers = await readParkedCustomersNaming(query, teamKey, page);
-  const rows: Row[] = [];
-  for (let first = 0; first < customers.length; first += EXAMINED_AT_ONCE) {
-    const some = customers.slice(first, first + EXAMINED_AT_ONCE);
-    const found = await parkedIssues(query, some, { teamKey, code: 'second-customer' });
-    rows.push(...found.filter(({ issue }) => issue.code === 'second-customer'));
-    if (rows.length >= limit) return { rows: rows.slice(0, limit), isMore: true };
-  }
-  return { rows, isMore: customers.length === MAX_EXAMINED };
+  const issues = await parkedIssues(query, customers, { teamKey, code: 'second-customer' });
+  const found = issues.filter(({ code }) => code === 'second-customer');
+  const isMore = found.length > limit || customers.length === MAX_EXAMINED;
+  return { issues: found.slice(0, limit), isMore };
 }
 
 /** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
@@ -308,15 +300,16 @@ function isChargedTwice(issue: OpenIssue): boolean {
 async function withTeams<Found extends { readonly customerId: string }>(
   query: Query,
   found: readonly Found[],
-  toIssue: (one: Found, teams: readonly NamedTeam[]) => OpenIssue,
-): Promise<Row[]> {
+  toIssue: (found: Found, teams: readonly NamedTeam[]) => OpenIssue,
+): Promise<OpenIssue[]> {
   const customerIds = found.map(({ customerId }) => customerId);
   const teams = await readNamedTeamsOf(query, customerIds);
-  return found.map((one) => {
-    const { customerId } = one;
-    const own = teams.filter((team) => team.customerId === customerId);
-    return { after: customerId, issue: toIssue(one, own) };
-  });
+  return found.map((issue) =>
+    toIssue(
+      issue,
+      teams.filter(({ customerId }) => customerId === issue.customerId),
+    ),
+  );
 }
 
 export type IssuesPageRequest = {
@@ -380,11 +373,11 @@ async function readPage(
     if (code !== null && !source.codes.includes(code)) continue;
     const after = index === cursor?.source ? cursor.after : '';
     const room = limit - issues.length;
-    const rows = await source.read(query, { teamKey, code, after, limit: room });
-    issues.push(...rows.map(({ issue }) => issue));
-    const last = rows.at(-1);
-    if (last !== undefined && rows.length >= room) {
-      return { issues, next: { source: index, after: last.after } };
+    const page = await source.read(query, { teamKey, code, after, limit: room });
+    issues.push(...page);
+    const last = page.at(-1);
+    if (last !== undefined && page.length >= room) {
+      return { issues, next: { source: index, after: last.customerId ?? last.subject.id } };
     }
   }
   return { issues, next: null };
@@ -400,7 +393,7 @@ export async function countOpenIssues(
   const [found, listed, seconds] = await Promise.all([
     countStoredIssues(query),
     countListedIssues(query),
-    parkedEvents === 0 ? { rows: [], isMore: false } : readSecondCustomers(query, first),
+    parkedEvents === 0 ? { issues: [], isMore: false } : readSecondCustomers(query, first),
   ]);
   const total = [...found.values()].reduce((sum, count) => sum + count, 0);
   const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
@@ -417,9 +410,9 @@ export async function countOpenIssues(
     ...ofLists,
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'second-customer': {
-      count: seconds.rows.length,
+      count: seconds.issues.length,
       isMore: seconds.isMore,
-      charged: seconds.rows.filter(({ issue }) => isChargedTwice(issue)).length,
+      charged: seconds.issues.filter(isChargedTwice).length,
     },
   };
 }
