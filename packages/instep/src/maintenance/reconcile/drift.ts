@@ -1,3 +1,5 @@
+// What differs between a team's row, the events that are known and what Stripe lists: pure, for `reconcile-teams.ts`.
+
 import type { ApplicationId } from '../../core/application.ts';
 import {
   type DecidingEvents,
@@ -59,41 +61,43 @@ export function driftOf(
 ): Drift | null {
   if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team, grant);
   const current = listed.filter(
-    (one) => effectOf(one.status) !== 'none' && !isOlder(one, known, nowMs),
+    (subscription) =>
+      effectOf(subscription.status) !== 'none' && !isOutdated(subscription, known, nowMs),
   );
-  const differing = current.filter((one) => !isKnown(one, known, names));
-  const otherLive = differing.some(isAlive)
-    ? current.filter((one) => isAlive(one) && !differing.includes(one))
+  const differing = current.filter((subscription) => !isKnown(subscription, known, names));
+  const unchangedLive = differing.some(isAlive)
+    ? current.filter((subscription) => isAlive(subscription) && !differing.includes(subscription))
     : [];
-  const dated = datedByListing([...differing, ...otherLive], known);
-  const asListed = new Map(known);
-  for (const one of dated) {
-    asListed.set(one.listed.subscriptionId, { subscription: stateOf(one), order: 'known' });
+  const dated = datedByListing([...differing, ...unchangedLive], known);
+  const decidingEvents = new Map(known);
+  for (const subscription of dated) {
+    const { subscriptionId } = subscription.listed;
+    decidingEvents.set(subscriptionId, { subscription: stateOf(subscription), order: 'known' });
   }
   // A subscription that ended before we knew of it matters only if it decides the team's plan.
-  const selectedId = selectedSubscription(asListed, planSelection)?.subscriptionId;
-  const changed = differing.filter(
+  const selectedId = selectedSubscription(decidingEvents, planSelection)?.subscriptionId;
+  const missed = differing.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === selectedId,
   );
 
-  const isByHand = changed.length === 0;
+  const isByHand = missed.length === 0;
   // A job takes away the plan of a grant that is over.
   if (isByHand && grant?.isOver && isGrantedPlan(team.plan, grant)) return null;
-  const plan = teamPlan(isByHand ? known : asListed, planSelection, names, grant);
+  const plan = teamPlan(isByHand ? known : decidingEvents, planSelection, names, grant);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
-  const main = changed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? changed[0];
+  const deciding = missed.find(({ subscriptionId }) => subscriptionId === selectedId) ?? missed[0];
   return {
     team,
     shouldBe,
-    cause: isByHand ? causeByHand(team.plan, shouldBe) : causeOf(changed, known),
-    subscriptionIds: changed.map(({ subscriptionId }) => subscriptionId),
-    sinceSeconds: main === undefined ? null : sinceOf(main, known),
+    cause: isByHand ? causeByHand(team.plan, shouldBe) : causeOf(missed, known),
+    subscriptionIds: missed.map(({ subscriptionId }) => subscriptionId),
+    sinceSeconds: deciding === undefined ? null : sinceOf(deciding, known),
     toIngest: isByHand
       ? []
-      : dated.filter(({ listed }) => changed.includes(listed) || otherLive.includes(listed)),
+      : dated.filter(({ listed }) => missed.includes(listed) || unchangedLive.includes(listed)),
   };
 }
 
@@ -112,7 +116,7 @@ const MAX_AHEAD_SECONDS = 24 * 60 * 60;
  * Whether something newer has arrived since the listing. An event from the future comes from a test clock or a wrong
  * clock, and does not show that the listing is old.
  */
-function isOlder(
+function isOutdated(
   { subscriptionId, asOfSeconds }: ListedSubscription,
   known: DecidingEvents,
   nowMs: number,
@@ -127,12 +131,12 @@ function isKnown(
   known: DecidingEvents,
   names: DriftOptions['names'],
 ): boolean {
-  const newest = known.get(subscriptionId)?.subscription;
-  if (newest?.status !== status) return false;
+  const deciding = known.get(subscriptionId)?.subscription;
+  if (deciding?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
-  if (newest.productId !== null) return newest.productId === productId;
+  if (deciding.productId !== null) return deciding.productId === productId;
   const name = planName ?? names.get(productId) ?? null;
-  return name === null || newest.planName === null || newest.planName === name;
+  return name === null || deciding.planName === null || deciding.planName === name;
 }
 
 function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
@@ -144,11 +148,12 @@ function datedByListing(
   listed: readonly ListedSubscription[],
   known: DecidingEvents,
 ): DatedSubscription[] {
-  const asOfSeconds = Math.min(...listed.map((one) => one.asOfSeconds));
-  return listed.map((one) => {
-    const seconds = isAlive(one) ? asOfSeconds : (one.endedSeconds ?? asOfSeconds);
-    const knownSeconds = known.get(one.subscriptionId)?.subscription.createdSeconds ?? seconds;
-    return { listed: one, seconds: Math.max(seconds, knownSeconds) };
+  const asOfSeconds = Math.min(...listed.map((subscription) => subscription.asOfSeconds));
+  return listed.map((subscription) => {
+    const { subscriptionId, endedSeconds } = subscription;
+    const seconds = isAlive(subscription) ? asOfSeconds : (endedSeconds ?? asOfSeconds);
+    const knownSeconds = known.get(subscriptionId)?.subscription.createdSeconds ?? seconds;
+    return { listed: subscription, seconds: Math.max(seconds, knownSeconds) };
   });
 }
 
@@ -172,8 +177,8 @@ function causeByHand(is: TeamPlan, shouldBe: TeamPlan): DriftCause {
     : 'changed by hand';
 }
 
-function causeOf(changed: readonly ListedSubscription[], known: DecidingEvents): DriftCause {
-  return changed.some(({ subscriptionId }) => known.has(subscriptionId))
+function causeOf(missed: readonly ListedSubscription[], known: DecidingEvents): DriftCause {
+  return missed.some(({ subscriptionId }) => known.has(subscriptionId))
     ? 'missed event'
     : 'never seen';
 }
@@ -185,16 +190,11 @@ function sinceOf(
   return endedSeconds ?? known.get(subscriptionId)?.subscription.createdSeconds ?? beganSeconds;
 }
 
-export type DriftIssue = {
+export type DriftIssue = Pick<Drift, 'cause' | 'subscriptionIds' | 'sinceSeconds' | 'shouldBe'> & {
   readonly kind: 'drift';
   readonly teamId: ApplicationId;
   readonly customerId: string;
-  readonly cause: DriftCause;
-  readonly subscriptionIds: readonly string[];
-  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
-  readonly sinceSeconds: number | null;
   readonly is: TeamPlan;
-  readonly shouldBe: TeamPlan;
   readonly isRepaired: boolean;
   /** Whether an operator has dismissed it, so that it is left as it is. */
   readonly isDismissed: boolean;
@@ -230,7 +230,7 @@ export function hasRightPlan({ team, shouldBe }: Drift): boolean {
 export function issueOf(
   drift: Drift,
   isRepaired: boolean,
-  isDismissed = false,
+  isDismissed: boolean,
 ): ReconciliationIssue {
   const { team, toIngest: _, ...found } = drift;
   const { id: teamId, customerId, plan: is } = team;
@@ -246,8 +246,11 @@ export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {
   return { cause, teamId, customerId, plan, shouldBe, beganSeconds: sinceSeconds };
 }
 
-/** A customer without a team, or a team whose customer Stripe does not know. */
-export function unmatched(customerId: string, teamId: ApplicationId | null): FoundIssue {
-  const cause = teamId === null ? 'customer without a team' : 'unknown customer';
+/** An issue about a customer rather than about the plan of a team. */
+export function customerIssue(
+  cause: Extract<IssueCause, 'unknown customer' | 'customer without a team' | 'another team named'>,
+  customerId: string,
+  teamId: ApplicationId | null,
+): FoundIssue {
   return { cause, teamId, customerId, plan: null, shouldBe: null, beganSeconds: null };
 }

@@ -1,3 +1,6 @@
+// Stripe's list of subscriptions: how it is read, of all customers or of one, and the table that keeps it while a
+// reconciliation of all teams is in progress.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { Json } from '../../core/json.ts';
 import { ENDED_STATUSES } from '../../core/status.ts';
@@ -222,7 +225,9 @@ export async function listCustomer(
   try {
     const options = { listSubscriptions, customerId, cursor: null, now, signal };
     for await (const page of readListings(options)) {
-      for (const one of page.subscriptions) subscriptions.set(one.subscriptionId, one);
+      for (const subscription of page.subscriptions) {
+        subscriptions.set(subscription.subscriptionId, subscription);
+      }
       unreadable += page.unreadable;
     }
   } catch (error) {

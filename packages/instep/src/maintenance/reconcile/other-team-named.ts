@@ -1,3 +1,6 @@
+// Finds teams that are paid for twice, because the metadata of their subscription names another team: for a comparison, and
+// for the evidence of the issue (operate/find-issues.ts).
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedEvent } from '../../core/subscription-event.ts';
 import type { Query } from '../../postgres/database.ts';
@@ -9,8 +12,9 @@ import type { ApplicationTables } from '../../postgres/tables/application-tables
 import { idFrom } from '../../postgres/tables/id-from-text.ts';
 import { parseLogged } from '../../stripe/parse-event.ts';
 import { TEAM_KEY, teamNamedIn } from '../../stripe/subscription-facts.ts';
+import { customerIssue } from './drift.ts';
 
-const READ_NEWEST = `
+const READ_NEWEST_NAMING = `
       select ${LOGGED_EVENT}
         from unnest($1::text[]) as asked (asked_id)
        cross join lateral (
@@ -30,19 +34,19 @@ export async function readNewestNaming(
   key: string,
 ): Promise<LoggedEvent[]> {
   const values = [customerIds, Buffer.from(JSON.stringify(key))];
-  return await query<LoggedEvent>({ name: 'read_newest_naming', text: READ_NEWEST, values });
+  return await query<LoggedEvent>({ name: 'read_newest_naming', text: READ_NEWEST_NAMING, values });
 }
 
 const FIND_NAMED = ({ teams: { rows, idType } }: ApplicationTables) => `
-      select own.id as "teamId",
-             own.provider_customer_id as "customerId"
+      select team.id as "teamId",
+             team.provider_customer_id as "customerId"
         from unnest($1::text[], $2::text[]) as naming (customer_id, named)
-        join ${rows} as own on own.provider_customer_id = naming.customer_id
-        join ${rows} as other on other.id = ${idFrom(idType, 'naming.named')}
-       where own.id = any ($3::${idType}[])
-         and other.id <> own.id
-         and other.provider_customer_id <> own.provider_customer_id
-         and other.provider_subscription_id is not null`;
+        join ${rows} as team on team.provider_customer_id = naming.customer_id
+        join ${rows} as named_team on named_team.id = ${idFrom(idType, 'naming.named')}
+       where team.id = any ($3::${idType}[])
+         and named_team.id <> team.id
+         and named_team.provider_customer_id <> team.provider_customer_id
+         and named_team.provider_subscription_id is not null`;
 
 /**
  * Those of these teams whose customer pays for a subscription that names another team, which has a customer and a
@@ -68,11 +72,7 @@ export async function findOtherTeamsNamed(
     text: FIND_NAMED,
     values: [...columnArrays(naming, 'customerId', 'named'), subscribed.map(({ id }) => id)],
   });
-  const issue = {
-    cause: 'another team named',
-    plan: null,
-    shouldBe: null,
-    beganSeconds: null,
-  } as const;
-  return found.map((own) => ({ ...own, ...issue }));
+  return found.map(({ teamId, customerId }) =>
+    customerIssue('another team named', customerId, teamId),
+  );
 }

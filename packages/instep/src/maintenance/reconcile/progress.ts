@@ -1,3 +1,5 @@
+// What a reconciliation is given, what it counts, and how far it is, as stored while one is interrupted.
+
 import * as v from 'valibot';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
@@ -34,7 +36,7 @@ export type ReconcileOptions = ReconcileServices & {
   readonly intervalMs?: number;
 };
 
-/** The progress of the current step. The steps come in this order. */
+/** The progress of the current step of a reconciliation. The steps come in this order. */
 export type StepProgress = {
   readonly of: 'subscriptions' | 'teams' | 'customers';
   readonly done: number;

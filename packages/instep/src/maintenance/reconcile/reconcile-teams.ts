@@ -1,3 +1,6 @@
+// Compares some teams with their customers' subscriptions, as Stripe lists them, and repairs and reports what differs. A
+// reconciliation, the job for first subscriptions and `syncCustomer` call it.
+
 import { writeCurrentPlan } from '../../access/current-plan.ts';
 import type { ApplicationId } from '../../core/application.ts';
 import { grantOf, NO_DECIDING_EVENTS } from '../../core/plan-selection.ts';
@@ -7,12 +10,7 @@ import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
 import { readOpenGrant, readOpenGrants } from '../../postgres/statements/grants.ts';
-import {
-  type FoundIssue,
-  ISSUE_CAUSES,
-  readDismissals,
-  storeIssues,
-} from '../../postgres/statements/issues.ts';
+import { ISSUE_CAUSES, readDismissals, storeIssues } from '../../postgres/statements/issues.ts';
 import { lockTeam } from '../../postgres/statements/lock-teams.ts';
 import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
@@ -33,7 +31,7 @@ import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts'
 
 /** The causes that comparing a team with its subscriptions finds. */
 const TEAM_CAUSES = ISSUE_CAUSES.filter(
-  (one) => one !== 'unknown customer' && one !== 'customer without a team',
+  (cause) => cause !== 'unknown customer' && cause !== 'customer without a team',
 );
 
 /** Finds teams with drift, repairs them unless it is a dry run, and reports them. */
@@ -43,48 +41,48 @@ export async function reconcileTeams(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
-  const found = (await confirmDrifts(teams, listed, options, signal)).confirmed;
-  if (!options.isDryRun) {
-    // Before a repair takes them away.
-    const teamIds = teams.map(({ id }) => id);
-    await recordApplicationChanges(options.database, teamIds);
-  }
+  const { database, isDryRun, linkByMetadata } = options;
+  const { confirmed } = await confirmDrifts(teams, listed, options, signal);
   const dismissals = await readDismissals(
-    options.database.query,
-    found.map((drift) => foundIssueOf(drift, false)).filter(isOfTeam),
+    database.query,
+    confirmed.map(({ team: { id, plan }, shouldBe }) => ({ teamId: id, plan, shouldBe })),
   );
   const isDismissed = ({ team }: Drift) => dismissals.has(String(team.id));
-  const open = found.filter((drift) => !isDismissed(drift));
-  const repairs = options.isDryRun ? null : await repairAll(open, listed, options, signal);
-  if (!options.isDryRun) await ingestOtherStatuses(teams, listed, options);
-  const drifts = found.filter(({ team }) => repairs?.get(team.id) !== 'gone');
-  const isRepaired = ({ team }: Drift) => repairs?.get(team.id) === 'repaired';
+  let repairs: ReadonlyMap<ApplicationId, RepairResult> = new Map();
+  if (!isDryRun) {
+    // Before a repair takes them away.
+    const teamIds = teams.map(({ id }) => id);
+    await recordApplicationChanges(database, teamIds);
+    const toRepair = confirmed.filter((drift) => !isDismissed(drift));
+    repairs = await repairAll(toRepair, listed, options, signal);
+    await ingestOtherStatuses(teams, listed, options);
+  }
+  const resultOf = ({ team }: Drift) => repairs.get(team.id);
+  const isRepaired = (drift: Drift) => resultOf(drift) === 'repaired';
+  const drifts = confirmed.filter((drift) => resultOf(drift) !== 'gone');
   for (const drift of drifts)
     options.onIssue(issueOf(drift, isRepaired(drift), isDismissed(drift)));
-  const wrong = drifts.filter((drift) => !hasRightPlan(drift));
-  const unrepaired = wrong.filter((drift) => !isRepaired(drift));
+  const withWrongPlan = drifts.filter((drift) => !hasRightPlan(drift));
+  const unrepaired = withWrongPlan.filter((drift) => !isRepaired(drift));
   const unrepairedIds = new Set(unrepaired.map(({ team }) => team.id));
-  const others = teams.filter(({ id }) => !unrepairedIds.has(id));
+  const inSync = teams.filter(({ id }) => !unrepairedIds.has(id));
   await storeIssues(
-    options.database.query,
+    database.query,
     teams.map(({ customerId }) => customerId),
     [
-      ...unrepaired.map((drift) => foundIssueOf(drift, repairs?.get(drift.team.id) === 'refused')),
-      ...(await findOtherTeamsNamed(options.database.query, others, options.linkByMetadata)),
+      ...unrepaired.map((drift) => foundIssueOf(drift, resultOf(drift) === 'refused')),
+      ...(await findOtherTeamsNamed(database.query, inSync, linkByMetadata)),
     ],
     // Only a repair shows whether the database still refuses a plan.
-    TEAM_CAUSES.filter((cause) => !options.isDryRun || cause !== 'plan refused'),
+    TEAM_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused'),
   );
   return {
     teams: teams.length,
-    drifts: wrong.filter((drift) => !isDismissed(drift)).length,
-    repaired: wrong.filter(isRepaired).length,
-    unrecorded: drifts.length - wrong.length,
+    drifts: withWrongPlan.filter((drift) => !isDismissed(drift)).length,
+    repaired: withWrongPlan.filter(isRepaired).length,
+    unrecorded: drifts.length - withWrongPlan.length,
   };
 }
-
-const isOfTeam = (issue: FoundIssue): issue is FoundIssue & { readonly teamId: ApplicationId } =>
-  issue.teamId !== null;
 
 /**
  * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not
@@ -143,9 +141,9 @@ async function confirmDrifts(
       confirmed.push(drift);
       continue;
     }
-    const now = await listCustomer(customerId, options, signal);
-    if (now === null || now.unreadable > 0) unclear.add(id);
-    else confirmed.push(...(await findDrifts([drift.team], now.subscriptions, options)));
+    const listedNow = await listCustomer(customerId, options, signal);
+    if (listedNow === null || listedNow.unreadable > 0) unclear.add(id);
+    else confirmed.push(...(await findDrifts([drift.team], listedNow.subscriptions, options)));
   }
   const driftIds = new Set(confirmed.map(({ team }) => team.id));
   const inSync = teams.filter(({ id }) => !driftIds.has(id) && !unclear.has(id));
@@ -168,7 +166,7 @@ async function repair({ team, toIngest }: Drift, options: ReconcileOptions): Pro
   const { id, customerId, plan } = team;
   const { database, ingest, planSelection, operator = null, logger } = options;
   try {
-    if (toIngest.length > 0) await ingest(toIngest.flatMap((one) => snapshotOf(one, options)));
+    if (toIngest.length > 0) await ingest(toIngest.flatMap((dated) => snapshotOf(dated, options)));
     await database.transaction(async (query) => {
       const locked = await lockTeam(query, id, 'no key update');
       if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
@@ -194,24 +192,23 @@ async function ingestOtherStatuses(
   const { database, ingest, logger } = options;
   const customerIds = new Set(teams.map(({ customerId }) => customerId));
   const { latestStates } = await readSubscriptions(database.query, [...customerIds]);
-  const isNews = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
+  const isMissed = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
+    if (!customerIds.has(customerId) || effectOf(status) !== 'none') return false;
     const known = latestStates.get(customerId)?.get(subscriptionId)?.subscription;
     // One that ended before it was paid, and before we knew of it, matters to no team.
     if (known === undefined) return !ENDED_STATUSES.includes(status);
     return known.status !== status && known.createdSeconds <= asOfSeconds;
   };
-  const others = listed.filter(
-    (one) => customerIds.has(one.customerId) && effectOf(one.status) === 'none' && isNews(one),
-  );
   await Promise.all(
-    others.map(async (one) => {
-      const seconds = one.endedSeconds ?? one.asOfSeconds;
+    listed.filter(isMissed).map(async (subscription) => {
+      const { customerId, endedSeconds, asOfSeconds } = subscription;
+      const dated = { listed: subscription, seconds: endedSeconds ?? asOfSeconds };
       try {
-        await ingest(snapshotOf({ listed: one, seconds }, options));
+        await ingest(snapshotOf(dated, options));
       } catch (err) {
         // As in a repair: the others are still ingested.
         if (!canOthersSucceed(err)) throw err;
-        logger.error({ customerId: one.customerId, err }, 'status not applied');
+        logger.error({ customerId, err }, 'status not applied');
       }
     }),
   );
@@ -242,13 +239,13 @@ export async function findDrifts(
   const names = await namesOf(listed, options);
   const listedOf = byCustomer(listed);
 
-  async function compare(query: Query, some: readonly LinkedTeam[]): Promise<Drift[]> {
-    const customerIds = some.map(({ customerId }) => customerId);
+  async function compare(query: Query, teams: readonly LinkedTeam[]): Promise<Drift[]> {
+    const customerIds = teams.map(({ customerId }) => customerId);
     const stored = await readSubscriptions(query, customerIds);
-    const grants = await readOpenGrants(query, some);
+    const grants = await readOpenGrants(query, teams);
     const allNames = new Map([...stored.names, ...names]);
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
-    return some.flatMap((team) => {
+    return teams.flatMap((team) => {
       const known = stored.decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
       const grant = grantOf(grants, team.id);
       const ofTeam = listedOf.get(team.customerId) ?? [];
@@ -266,8 +263,9 @@ export async function findDrifts(
 
 function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {
   const listedOf = new Map<string, ListedSubscription[]>();
-  for (const one of listed) {
-    listedOf.set(one.customerId, [...(listedOf.get(one.customerId) ?? []), one]);
+  for (const subscription of listed) {
+    const { customerId } = subscription;
+    listedOf.set(customerId, [...(listedOf.get(customerId) ?? []), subscription]);
   }
   return listedOf;
 }

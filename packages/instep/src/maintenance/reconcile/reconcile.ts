@@ -1,3 +1,5 @@
+// Compares all teams with Stripe, or those of one customer: for a command, an operator, a job of maintenance, and catch-up.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
@@ -17,7 +19,7 @@ import { storeAsked } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
-import { type ReconciliationIssue, unmatched } from './drift.ts';
+import { customerIssue, type ReconciliationIssue } from './drift.ts';
 import {
   deleteListed,
   listCustomer,
@@ -181,7 +183,9 @@ async function findCustomersWithoutTeam({
   for await (const found of pagesOf(read)) {
     for (const customer of found) onIssue({ kind: 'customer without a team', ...customer });
     const customerIds = found.map(({ customerId }) => customerId);
-    const issues = customerIds.map((customerId) => unmatched(customerId, null));
+    const issues = customerIds.map((customerId) =>
+      customerIssue('customer without a team', customerId, null),
+    );
     await storeIssues(query, customerIds, issues);
     customersWithoutTeam += found.length;
   }
@@ -264,7 +268,9 @@ async function reportUnknown(
     onIssue({ kind: 'unknown customer', teamId, customerId });
   }
   const customerIds = teams.map(({ customerId }) => customerId);
-  const issues = teams.map(({ id, customerId }) => unmatched(customerId, id));
+  const issues = teams.map(({ id, customerId }) =>
+    customerIssue('unknown customer', customerId, id),
+  );
   await storeIssues(query, customerIds, issues);
   return { teams: teams.length, unknownCustomers: teams.length };
 }
@@ -297,7 +303,11 @@ async function compareCustomer(
     .map(({ status }) => status);
   if (teams.length > 0 || statuses.length === 0) return counts;
   options.onIssue({ kind: 'customer without a team', customerId, statuses });
-  await storeIssues(query, [customerId], [unmatched(customerId, null)]);
+  await storeIssues(
+    query,
+    [customerId],
+    [customerIssue('customer without a team', customerId, null)],
+  );
   return { ...counts, customersWithoutTeam: 1 };
 }
 
