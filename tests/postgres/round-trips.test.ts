@@ -25,7 +25,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     pool = options ? new pg.Pool({ connectionString: url.href, max: 1, ...options }) : undefined;
     database = openDatabase({
       connections: [{ connectionString: url.href }],
-      existing: pool,
+      appPool: pool,
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

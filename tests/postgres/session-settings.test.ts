@@ -58,9 +58,9 @@ test('a commit that waits for standbys continues to do so', async () => {
 test("a session of the app's pool keeps its settings, even if it has the same timeout as ours", async () => {
   const url = await createEmptyDatabase(embeddedServer);
   url.searchParams.set('options', '-c timezone=Asia/Kathmandu');
-  const existing = new pg.Pool({ connectionString: url.href, max: 1, statement_timeout: 10_000 });
+  const appPool = new pg.Pool({ connectionString: url.href, max: 1, statement_timeout: 10_000 });
   const database = openDatabase({
-    existing,
+    appPool,
     connections: [],
     maxConnections: 1,
     statementTimeoutMs: 10_000,
@@ -68,8 +68,8 @@ test("a session of the app's pool keeps its settings, even if it has the same ti
   });
   const timeZone = `select current_setting('timezone') as "timeZone"`;
   expect(await database.query(timeZone)).toEqual([{ timeZone: 'UTC' }]);
-  expect((await existing.query(timeZone)).rows).toEqual([{ timeZone: 'Asia/Kathmandu' }]);
-  await existing.end();
+  expect((await appPool.query(timeZone)).rows).toEqual([{ timeZone: 'Asia/Kathmandu' }]);
+  await appPool.end();
 });
 
 test('a session with only one of our timeouts is not ours', async () => {

@@ -1,7 +1,11 @@
-import { type Ask, onServer } from '../postgres/connect.ts';
+import { onServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { hostOf } from '../postgres/database-url.ts';
-import { type ReplicationState, readReplicationState } from '../postgres/primary-finder.ts';
+import {
+  type Ask,
+  type ReplicationState,
+  readReplicationState,
+} from '../postgres/primary-finder.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { type Check, failure, ok, warning } from './check.ts';
@@ -250,7 +254,7 @@ const READ_REPLICATION = `
          quote_ident(current_user) as role`;
 
 async function readReplication(ask: Ask): Promise<Replication> {
-  const state = await readReplicationState(async (text) => (await ask<ReplicationState>(text))[0]);
+  const state = await readReplicationState(ask);
   const [row] = await ask<Omit<Replication, keyof ReplicationState>>(READ_REPLICATION);
   if (row === undefined) throw new RangeError('a select without tables has one row');
   return { ...state, ...row };

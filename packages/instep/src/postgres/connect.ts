@@ -8,6 +8,7 @@ import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres
 import { databaseError } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { leaveSearchPath, OWN_SCHEMA_FIRST } from './own-schema.ts';
+import type { Ask } from './primary-finder.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
@@ -42,7 +43,7 @@ type ConnectOptions = {
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { pool: existing, databaseUrls, dataFolder, tables = {}, notice } = options;
+  const { pool: appPool, databaseUrls, dataFolder, tables = {}, notice } = options;
   const server = (
     place: Omit<DatabaseOptions, keyof PoolOptions | 'tables'>,
     embedded: EmbeddedPostgres | null = null,
@@ -52,7 +53,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
     open: (pool) => openDatabase({ ...pool, tables, ...place }),
     release: async () => await embedded?.release(),
   });
-  if (existing !== undefined) return server({ connections: [], existing });
+  if (appPool !== undefined) return server({ connections: [], appPool });
   if (databaseUrls.length > 0) {
     const paths = databaseUrls.map(takeSearchPath);
     const connections = paths.map(({ url }) => ({ connectionString: url.href }));
@@ -62,9 +63,6 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
   const ensureRunning = () => embedded.ensureRunning();
   return server({ connections: [embedded.connection], ensureRunning }, embedded);
 }
-
-/** Runs a statement without values, and returns its rows. */
-export type Ask = <Row extends object>(text: string) => Promise<Row[]>;
 
 const HOST_TIMEOUT_MS = 2_000;
 

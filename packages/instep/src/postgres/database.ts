@@ -45,8 +45,8 @@ export type Database = {
 export type DatabaseOptions = {
   /** One for each server that can be the primary: the one that accepts writes. */
   readonly connections: readonly ServerConnection[];
-  /** The app's own pool, used instead of connections of ours. */
-  readonly existing?: DatabasePool | undefined;
+  /** The app's own pool, used instead of `connections`. */
+  readonly appPool?: DatabasePool | undefined;
   readonly maxConnections: number;
   /** After this time, a statement and its connection are given up. */
   readonly statementTimeoutMs: number;
@@ -64,17 +64,18 @@ const MAX_CALLS = 5;
 /** The server's own timeout comes first. This one is for a server that does not answer at all. */
 const ANSWER_MARGIN_MS = 500;
 
-// Deciding and then writing requires that each statement sees everything that was committed before it
-// began. Plans are made once, for any number of values, and use indexes, because a table that was small can
-// have grown.
-const BEGIN_DECIDING = [
-  'begin isolation level read committed',
-  'set local plan_cache_mode = force_generic_plan',
-  'set local enable_seqscan = off',
-];
-
-/** A statement alone in its transaction. */
-const ALONE = ['begin'];
+/**
+ * Deciding and then writing requires that each statement sees everything that was committed before it began. Plans are
+ * made once, for any number of values, and use indexes, because a table that was small can have grown.
+ */
+const BEGIN: Readonly<Record<Use, readonly string[]>> = {
+  alone: ['begin'],
+  deciding: [
+    'begin isolation level read committed',
+    'set local plan_cache_mode = force_generic_plan',
+    'set local enable_seqscan = off',
+  ],
+};
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
 export function openDatabase(options: DatabaseOptions): Database {
@@ -87,7 +88,7 @@ class PooledDatabase implements Database {
   #timeouts: ServerTimeouts;
   #answerTimeoutMs: number;
   #pools: Pools;
-  /** For a connection that is not ours alone. A pooler shares it among many clients, so only `set local` is safe. */
+  /** For a connection whose session others use too: a pooler's, or the app's. There, only `set local` is safe. */
   #setLocally: string;
   /** The last statement of each connection that does not pipeline. */
   #lastStatements = new WeakMap<pg.PoolClient, Promise<unknown>>();
@@ -114,7 +115,7 @@ class PooledDatabase implements Database {
     this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
     this.#pools = new Pools({
       connections: options.connections,
-      existing: options.existing,
+      appPool: options.appPool,
       onConnectionError: options.onConnectionError,
       timeouts: this.#timeouts,
       settings,
@@ -135,8 +136,7 @@ class PooledDatabase implements Database {
   readonly transaction = <Result>(
     work: Work<Result>,
     { timeoutMs }: TransactionOptions = {},
-  ): Promise<Result> =>
-    this.#run((client) => this.#transact(client, BEGIN_DECIDING, work, timeoutMs));
+  ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, timeoutMs));
 
   readonly poolUse = (): PoolUse => this.#pools.use();
 
@@ -171,15 +171,16 @@ class PooledDatabase implements Database {
   }
 
   async #withConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    const client = await this.#connect();
+    let client: pg.PoolClient | undefined;
     try {
+      client = await this.#connect();
       const result = await work(client);
       client.release();
       return result;
     } catch (cause) {
       const error = databaseError(cause);
-      if (canOthersSucceed(error)) client.release();
-      else void this.#pools.discard(client);
+      if (canOthersSucceed(error)) client?.release();
+      else if (client !== undefined) void this.#pools.discard(client);
       throw error;
     }
   }
@@ -189,14 +190,10 @@ class PooledDatabase implements Database {
     try {
       return await this.#pools.connect();
     } catch (error) {
-      if (ensureRunning === undefined) throw databaseError(error);
+      if (ensureRunning === undefined) throw error;
     }
-    try {
-      await ensureRunning();
-      return await this.#pools.connect();
-    } catch (error) {
-      throw databaseError(error);
-    }
+    await ensureRunning();
+    return await this.#pools.connect();
   }
 
   async #runAlone<Row extends object>(
@@ -204,10 +201,10 @@ class PooledDatabase implements Database {
     statement: NamedStatement | string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    if (this.#pools.isOurs(client)) {
+    if (this.#pools.ownsSession(client)) {
       return await this.#queryOn(client, 'alone')<Row>(statement, values);
     }
-    const { rows } = await this.#transact(client, ALONE, async (query, atCommit) => {
+    const { rows } = await this.#transact(client, 'alone', async (query, atCommit) => {
       const rows = query<Row>(statement, values);
       atCommit(rows);
       return { rows };
@@ -217,7 +214,7 @@ class PooledDatabase implements Database {
 
   async #transact<Result>(
     client: pg.PoolClient,
-    begin: readonly string[],
+    use: Use,
     work: Work<Result>,
     timeoutMs?: number,
   ): Promise<Result> {
@@ -228,7 +225,7 @@ class PooledDatabase implements Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = [...begin, ...(this.#pools.isOurs(client) ? [] : [this.#setLocally])];
+    const start = [...BEGIN[use], ...(this.#pools.ownsSession(client) ? [] : [this.#setLocally])];
     for (const name of ['statement_timeout', 'lock_timeout'] as const) {
       const isShorter = timeoutMs !== undefined && timeoutMs < this.#timeouts[name];
       if (isShorter) start.push(`set local ${name} = ${timeoutMs}`);
@@ -236,8 +233,7 @@ class PooledDatabase implements Database {
     atCommit(...this.#begin(client, start));
     let result: Result;
     try {
-      const query = this.#queryOn(client, begin === ALONE ? 'alone' : 'deciding');
-      result = await work(query, atCommit);
+      result = await work(this.#queryOn(client, use), atCommit);
       // If a statement has failed, the commit rolls back, and that statement's error is the reason.
       const committed = this.#commit(client);
       for (const end of await Promise.allSettled([...inFlight, committed])) {
@@ -254,9 +250,9 @@ class PooledDatabase implements Database {
     return result;
   }
 
-  /** Sends these at once: prepared, or as one text on a connection that is not ours alone. */
+  /** Sends these at once: prepared, or as one text where others use the session too. */
   #begin(client: pg.PoolClient, texts: readonly string[]): Promise<unknown>[] {
-    if (!this.#pools.isOurs(client)) {
+    if (!this.#pools.ownsSession(client)) {
       return [this.#send('begin', client, { text: texts.join(';\n') })];
     }
     const { stream } = client.connection;

@@ -6,7 +6,7 @@ import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import { hostOf } from './database-url.ts';
 import { DatabaseUnavailable, DatabaseUnusable, errorOfServers, sqlState } from './errors.ts';
-import { PrimaryFinder, type ReplicationState, readReplicationState } from './primary-finder.ts';
+import { type Ask, PrimaryFinder, readReplicationState } from './primary-finder.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */
@@ -21,7 +21,7 @@ type PoolsOptions = {
    * The app's own pool, used instead of `connections` and `pool`. The app controls its size and the settings
    * of its sessions, so each transaction sets our timeouts for itself.
    */
-  existing?: DatabasePool | undefined;
+  appPool?: DatabasePool | undefined;
   /** One for each server; which of them is the primary can change at any time. */
   connections: readonly ServerConnection[];
   pool: pg.PoolConfig;
@@ -55,8 +55,8 @@ export class Pools {
   #checked = new WeakSet<pg.ClientBase>();
   /** The writable connections. All of them lose this trust when one fails. */
   #trusted = new WeakSet<pg.ClientBase>();
-  /** The connections whose session has our timeouts and settings. */
-  #ours = new WeakSet<pg.ClientBase>();
+  /** The connections whose session is ours alone: it has our timeouts and settings. */
+  #withOwnSession = new WeakSet<pg.ClientBase>();
 
   constructor(options: PoolsOptions) {
     const { length } = options.connections;
@@ -64,14 +64,14 @@ export class Pools {
     this.#timeoutMs =
       length <= 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
     this.#pools =
-      options.existing === undefined
+      options.appPool === undefined
         ? options.connections.map((connection) => this.#openForWork(connection))
-        : [poolOf(options.existing)];
+        : [poolOf(options.appPool)];
     this.#askers = length <= 1 ? [] : options.connections.map((one) => this.#openForAsking(one));
     this.#primary = new PrimaryFinder({
       servers: this.#askers.map((pool) => {
-        const readRow = readRowBy(pool, ASK_TIMEOUT_MS);
-        return () => outsideSpans(() => readReplicationState(readRow));
+        const ask = askOn(pool, ASK_TIMEOUT_MS);
+        return () => outsideSpans(() => readReplicationState(ask));
       }),
       onLeave: (index) => this.#leave(index),
       clockMs: () => performance.now(),
@@ -86,7 +86,7 @@ export class Pools {
       const index = (first + offset) % this.#pools.length;
       try {
         const client = await this.#take(index);
-        this.#primary.use(index);
+        this.#primary.setCurrent(index);
         return client;
       } catch (error) {
         failures[index] = error;
@@ -95,9 +95,9 @@ export class Pools {
     throw errorOfServers(failures, this.#options.connections.map(nameOf));
   }
 
-  /** Whether the session of this connection is ours alone, and has our timeouts and settings. */
-  isOurs(client: pg.PoolClient): boolean {
-    return this.#ours.has(client);
+  /** Whether no other client uses the session of this connection, so that it has our timeouts and settings. */
+  ownsSession(client: pg.PoolClient): boolean {
+    return this.#withOwnSession.has(client);
   }
 
   /**
@@ -128,7 +128,7 @@ export class Pools {
   }
 
   async close(): Promise<void> {
-    if (this.#options.existing !== undefined) return;
+    if (this.#options.appPool !== undefined) return;
     await Promise.all([...this.#pools, ...this.#askers].map((pool) => pool.end()));
     // A frozen server never closes its connections, which must not keep our process alive.
     for (const socket of this.#sockets.keys()) socket.unref();
@@ -146,9 +146,8 @@ export class Pools {
         if (this.#trusted.has(client)) return client;
         client.release(true);
       } catch (error) {
-        const isOurs = this.#options.existing === undefined;
-        if (!isOurs || requested === false || sqlState(error) !== UNSUPPORTED_STARTUP_PARAMETER)
-          throw error;
+        const isRefused = sqlState(error) === UNSUPPORTED_STARTUP_PARAMETER;
+        if (!isRefused || requested === false || this.#options.appPool !== undefined) throw error;
         Object.assign(pool.options, WITHOUT_TIMEOUTS);
       }
     }
@@ -160,46 +159,27 @@ export class Pools {
    */
   async #check(client: pg.PoolClient): Promise<void> {
     this.#checked.add(client);
-    if (this.#options.existing !== undefined) client.on('error', this.#options.onConnectionError);
+    if (this.#options.appPool !== undefined) client.on('error', this.#options.onConnectionError);
     // Before the check, so that a failure of other connections during it also counts for this one.
     this.#trusted.add(client);
     try {
-      const { isWritable, isOurs } = await this.#readSession(client);
+      const ask = askOn(client, this.#timeoutMs);
+      const { isWritable, hasTimeouts } = await readSession(ask, this.#options.timeouts);
       if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
-      if (this.#askers.length > 0) {
-        this.#primary.verify(await readReplicationState(readRowBy(client, this.#timeoutMs)));
-      }
-      if (!isOurs || this.#options.existing !== undefined) return;
-      await this.#send(client, setStatements('set', this.#options.settings));
-      this.#ours.add(client);
+      if (this.#askers.length > 0) this.#primary.verify(await readReplicationState(ask));
+      if (!hasTimeouts || this.#options.appPool !== undefined) return;
+      await ask(setStatements('set', this.#options.settings));
+      this.#withOwnSession.add(client);
     } catch (error) {
       client.release(true);
       throw error;
     }
   }
 
-  /** A standby also accepts connections, and a pooler can drop the timeouts without an error. */
-  async #readSession(client: pg.PoolClient): Promise<Session> {
-    const isOurs = Object.entries(this.#options.timeouts).map(
-      ([name, timeoutMs]) => `current_setting('${name}')::interval = interval '${timeoutMs} ms'`,
-    );
-    const { rows } = await this.#send<Session>(
-      client,
-      `select current_setting('transaction_read_only') = 'off' as "isWritable",
-              ${isOurs.join(' and ')} as "isOurs"`,
-    );
-    return rows[0] ?? { isWritable: false, isOurs: false };
-  }
-
-  #send<Row extends object>(client: pg.PoolClient, text: string) {
-    const statement = { text, query_timeout: this.#timeoutMs };
-    return client.query<Row & pg.QueryResultRow>(statement);
-  }
-
   /** An exhausted pool of an app can let its callers wait forever. */
   #connectTo(pool: pg.Pool): Promise<pg.PoolClient> {
     const connecting = pool.connect();
-    if (this.#options.existing === undefined) return connecting;
+    if (this.#options.appPool === undefined) return connecting;
     return withDeadline(connecting, this.#timeoutMs).catch((error: unknown) => {
       if (error instanceof DeadlineExceeded) void connecting.then((late) => late.release(), ignore);
       throw error;
@@ -253,12 +233,25 @@ export class Pools {
   }
 }
 
-/** Runs a statement without a name, so that a pooler can also run it. */
-function readRowBy(client: pg.Pool | pg.PoolClient, timeoutMs: number) {
-  return async (text: string): Promise<ReplicationState | undefined> => {
+/** Runs statements without a name, so that a pooler can also run them. */
+function askOn(client: pg.Pool | pg.PoolClient, timeoutMs: number): Ask {
+  return async <Row extends object>(text: string) => {
     const statement = { text, query_timeout: timeoutMs };
-    return (await client.query<ReplicationState>(statement)).rows[0];
+    return (await client.query<Row & pg.QueryResultRow>(statement)).rows;
   };
+}
+
+type Session = { isWritable: boolean; hasTimeouts: boolean };
+
+/** A standby also accepts connections, and a pooler can drop the timeouts without an error. */
+async function readSession(ask: Ask, timeouts: ServerTimeouts): Promise<Session> {
+  const areSet = Object.entries(timeouts).map(
+    ([name, timeoutMs]) => `current_setting('${name}')::interval = interval '${timeoutMs} ms'`,
+  );
+  const [session] = await ask<Session>(`
+    select current_setting('transaction_read_only') = 'off' as "isWritable",
+           ${areSet.join(' and ')} as "hasTimeouts"`);
+  return session ?? { isWritable: false, hasTimeouts: false };
 }
 
 const ignore = () => undefined;
@@ -273,8 +266,6 @@ function poolOf(given: DatabasePool): pg.Pool {
 function isPool(given: DatabasePool): given is pg.Pool {
   return 'totalCount' in given && 'options' in given && typeof given.connect === 'function';
 }
-
-type Session = { isWritable: boolean; isOurs: boolean };
 
 /** PgBouncer's error for the timeouts of a session, since it shares a session among many clients. */
 const UNSUPPORTED_STARTUP_PARAMETER = '08P01';

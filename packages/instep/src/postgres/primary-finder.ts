@@ -11,7 +11,8 @@ export type ReplicationState = {
   readonly timeline: number | null;
 };
 
-type ReadRow = (text: string) => Promise<ReplicationState | undefined>;
+/** Runs a statement without values on one server, and returns its rows. */
+export type Ask = <Row extends object>(text: string) => Promise<Row[]>;
 
 const IS_STANDBY = 'pg_is_in_recovery() as "isStandby"';
 
@@ -34,13 +35,12 @@ const READ_WITHOUT_TIMELINE = `
 /** PostgreSQL's states for a missing privilege or function. */
 const NOT_READABLE = new Set(['42501', '42883']);
 
-/** Reads the state by a function that runs a statement and returns its row. */
-export async function readReplicationState(readRow: ReadRow): Promise<ReplicationState> {
-  const row = await readRow(READ_STATE).catch(async (error: unknown) => {
+export async function readReplicationState(ask: Ask): Promise<ReplicationState> {
+  const [state] = await ask<ReplicationState>(READ_STATE).catch(async (error: unknown) => {
     if (!NOT_READABLE.has(sqlState(error))) throw error;
-    return await readRow(READ_WITHOUT_TIMELINE);
+    return await ask<ReplicationState>(READ_WITHOUT_TIMELINE);
   });
-  return row ?? { isStandby: true, systemId: null, timeline: null };
+  return state ?? { isStandby: true, systemId: null, timeline: null };
 }
 
 type PrimaryFinderOptions = {
@@ -90,7 +90,7 @@ export class PrimaryFinder {
   }
 
   /** A connection to this server was made and checked. */
-  use(index: number): void {
+  setCurrent(index: number): void {
     this.#current = index;
   }
 
@@ -130,17 +130,17 @@ export class PrimaryFinder {
   #receive(index: number, state: ReplicationState | 'silent'): void {
     this.#states[index] = state;
     if (state !== 'silent') this.#learn(state);
-    const indexes = [...this.#states.keys()];
+    const servers = [...this.#states.keys()];
     if (this.#states[this.#current] !== undefined && !this.#isPrimary(this.#current)) {
-      const inOrder = indexes.map((offset) => (this.#current + offset) % indexes.length);
-      this.#current = inOrder.find((other) => this.#isPrimary(other)) ?? this.#current;
+      const fromCurrent = servers.map((offset) => (this.#current + offset) % servers.length);
+      this.#current = fromCurrent.find((server) => this.#isPrimary(server)) ?? this.#current;
     }
     const isFound = this.#isPrimary(this.#current);
-    for (const other of indexes) {
-      const state = this.#states[other];
-      const hasAnswered = state !== undefined && state !== 'silent';
-      const isUnfit = hasAnswered && !this.#isPrimary(other);
-      if (isUnfit || (isFound && other !== this.#current)) this.#options.onLeave(other);
+    for (const server of servers) {
+      const answer = this.#states[server];
+      const hasAnswered = answer !== undefined && answer !== 'silent';
+      const isUnfit = hasAnswered && !this.#isPrimary(server);
+      if (isUnfit || (isFound && server !== this.#current)) this.#options.onLeave(server);
     }
   }
 
