@@ -1,3 +1,5 @@
+// All settings. Whatever needs one reads it here, from the environment that it is given.
+
 import * as v from 'valibot';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';

@@ -1,3 +1,5 @@
+// The settings of the database, and the app's tables in INSTEP_TABLES or an option. config.ts and instep.ts call this.
+
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';

@@ -1,3 +1,5 @@
+// Parsers of environment variables, and how what is wrong with them is said. The other modules of config/ use them.
+
 import * as v from 'valibot';
 import { parseDuration } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';

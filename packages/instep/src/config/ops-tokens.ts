@@ -1,3 +1,5 @@
+// The tokens of operators: OPS_TOKEN and OPS_TOKENS, for config.ts.
+
 import { readFileSync } from 'node:fs';
 import * as v from 'valibot';
 import { codeOf } from '../runtime/errors.ts';

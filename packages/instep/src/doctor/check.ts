@@ -1,3 +1,5 @@
+// Makes the results of checks, for all modules of doctor/.
+
 import type { Check } from '../operate/context.ts';
 
 export type { Check };

@@ -1,3 +1,5 @@
+// Compares the three clocks: ours, Stripe's and the database's.
+
 import { durationText } from '../runtime/amounts.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
@@ -46,10 +48,12 @@ export function checkDatabaseClock(database: ClockReading, stripe: ClockReading 
   return warning(name, result, 'synchronize the clocks with a time server (NTP)');
 }
 
-/** The least time by which one clock is ahead of the other, given the duration of the requests. */
-function aheadOf(one: ClockReading, other: ClockReading): number {
-  const minMs = one.answeredAtMs - one.receivedAtMs - (other.answeredAtMs - other.sentAtMs);
-  const maxMs = one.answeredAtMs - one.sentAtMs - (other.answeredAtMs - other.receivedAtMs);
+/** The least time by which a clock is ahead of another one, given the duration of the requests. */
+function aheadOf(clock: ClockReading, reference: ClockReading): number {
+  const minMs =
+    clock.answeredAtMs - clock.receivedAtMs - (reference.answeredAtMs - reference.sentAtMs);
+  const maxMs =
+    clock.answeredAtMs - clock.sentAtMs - (reference.answeredAtMs - reference.receivedAtMs);
   return minMs > 0 ? minMs : Math.min(0, maxMs);
 }
 

@@ -1,3 +1,5 @@
+// The checks of the database server, and of each host that can be the primary. examine.ts calls them.
+
 import { onServer } from '../postgres/connect.ts';
 import type { Query } from '../postgres/database.ts';
 import { hostOf } from '../postgres/database-url.ts';
@@ -163,14 +165,14 @@ export function judgeHosts(hosts: readonly Host[]): Check[] {
   const reached = hosts.filter((host): host is Reached => !(host.answer instanceof InstepError));
   const primaries = reached.filter(({ answer }) => !answer.isStandby);
   const newest = primaries.toSorted((a, b) => timelineOf(b) - timelineOf(a))[0];
-  const isOne = hosts.length === 1;
+  const isOnlyHost = hosts.length === 1;
   return [
-    ...(isOne ? [] : hosts.map((host) => describeHost(host, newest))),
-    ...(isOne ? [] : checkTimelines(reached)),
+    ...(isOnlyHost ? [] : hosts.map((host) => describeHost(host, newest))),
+    ...(isOnlyHost ? [] : checkTimelines(reached)),
     ...(new Set(primaries.map(({ answer }) => answer.startedAt)).size > 1
       ? [severalPrimaries(primaries)]
       : []),
-    ...(newest === undefined ? [] : checkStandbys(newest.answer, isOne)),
+    ...(newest === undefined ? [] : checkStandbys(newest.answer, isOnlyHost)),
   ];
 }
 
@@ -207,10 +209,10 @@ function severalPrimaries(primaries: readonly Reached[]): Check {
   return failure('host', result, 'stop the one with the older timeline');
 }
 
-function checkStandbys(primary: Replication, isOne: boolean): Check[] {
+function checkStandbys(primary: Replication, isOnlyHost: boolean): Check[] {
   const { synchronousNames, standbys, synchronousStandbys, seesStandbys, role } = primary;
   if (synchronousNames === '') {
-    if (isOne) return [];
+    if (isOnlyHost) return [];
     const result = 'commits wait for no standby: the last events can be lost with the primary';
     return [warning('standby', result, 'set synchronous_standby_names on the primary')];
   }

@@ -1,3 +1,5 @@
+// All checks of the doctor, in order: for `instep doctor` and the console.
+
 import {
   ConfigInvalid,
   type ConfigProblem,

@@ -1,3 +1,5 @@
+// The checks of the app's tables and of the schema `instep`. examine.ts calls them.
+
 import { policyText, readPolicy } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
@@ -18,15 +20,15 @@ export async function checkPrivileges(
   { users, teams }: Recognition,
   use: TableUse,
 ): Promise<Check[]> {
-  const own = await readLackingPrivileges(query);
+  const { role, privileges } = await readLackingPrivileges(query);
   const tables = [users, teams].filter((table) => table !== null);
   const lacking = [
-    ...own.privileges,
+    ...privileges,
     ...tables.flatMap((table) => neededPrivileges(table, use, 'lacking')),
   ];
   if (lacking.length === 0) return [ok('privileges', 'complete')];
-  const grants = lacking.map((privilege) => `grant ${privilege} to ${own.role};`);
-  const result = `${own.role} lacks ${lacking.join(', ')}`;
+  const grants = lacking.map((privilege) => `grant ${privilege} to ${role};`);
+  const result = `${role} lacks ${lacking.join(', ')}`;
   return [failure('privileges', result, `as the owner: ${grants.join(' ')}`)];
 }
 

@@ -1,3 +1,5 @@
+// The checks that ask Stripe: the key's permissions, the clock and the webhook endpoints. examine.ts calls them.
+
 import * as v from 'valibot';
 import { counted } from '../runtime/amounts.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';

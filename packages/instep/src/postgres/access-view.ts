@@ -1,3 +1,6 @@
+// The view `instep.team_access`, which follows the app's tables (docs/access.md). connect.ts makes it, the doctor
+// checks it.
+
 import { hash } from 'node:crypto';
 import {
   type Access,

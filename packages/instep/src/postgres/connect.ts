@@ -1,3 +1,6 @@
+// Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
+// and the commands begin here.
+
 import pg from 'pg';
 import { InstepError } from '../runtime/errors.ts';
 import { makeAccessView } from './access-view.ts';
@@ -145,7 +148,10 @@ export async function prepareDatabase(
     );
     const onPath = server.isEmbedded ? () => undefined : onWarning;
     await orWarn(
-      () => takeOutOfPath(database, onPath),
+      async () => {
+        const change = await leaveSearchPath(database);
+        if (change !== null) onPath(change);
+      },
       ({ message }) => onPath(`${OWN_SCHEMA_FIRST} (${message}): see \`instep doctor\``),
     );
     return ran;
@@ -165,15 +171,4 @@ async function orWarn(
     if (!(error instanceof InstepError)) throw error;
     warn(error);
   }
-}
-
-async function takeOutOfPath(
-  database: Database,
-  onWarning: (message: string) => void,
-): Promise<void> {
-  const found = await leaveSearchPath(database);
-  if (found === null) return;
-  onWarning(
-    `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`,
-  );
 }

@@ -1,5 +1,8 @@
+// Forms of a PostgreSQL URL that `pg` does not know: several hosts, and a search path. config/database.ts parses the
+// URL, connect.ts takes out the search path.
+
 /** The values of `target_session_attrs` that a URL can have. Instep writes, so all of them mean the same. */
-const SESSIONS = ['any', 'read-write', 'primary'];
+const TARGET_SESSION_ATTRS = ['any', 'read-write', 'primary'];
 
 /**
  * The values of `sslmode` that `pg` knows. It treats all of `VERIFYING` as `verify-full`, but warns about the
@@ -8,7 +11,8 @@ const SESSIONS = ['any', 'read-write', 'primary'];
 const VERIFYING = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const SSL_MODES = ['disable', 'no-verify', ...VERIFYING];
 
-const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
+/** Everything before the hosts, the hosts, and the rest. */
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
 
 /**
  * The URLs of the servers that a PostgreSQL URL names, each with one host: the form of several hosts is
@@ -16,7 +20,7 @@ const FORM = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
  * any other text.
  */
 export function parseDatabaseUrl(text: string): readonly URL[] | null {
-  const [, head = '', hosts = '', tail = ''] = FORM.exec(text) ?? [];
+  const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
   if (head === '') return null;
   const names = hosts.split(',');
   // `pg` would take a gap in the list for this machine.
@@ -27,8 +31,8 @@ export function parseDatabaseUrl(text: string): readonly URL[] | null {
   for (const { searchParams, pathname, hash } of urls) {
     // Of a password with `@` as well as `#` or `/`, the rest would be taken for a host, and be logged.
     if (hash !== '' || pathname.includes('@')) return null;
-    const asked = searchParams.get('target_session_attrs') ?? 'any';
-    if (!SESSIONS.includes(asked)) return null;
+    const target = searchParams.get('target_session_attrs') ?? 'any';
+    if (!TARGET_SESSION_ATTRS.includes(target)) return null;
     const sslMode = searchParams.get('sslmode');
     if (sslMode !== null && !SSL_MODES.includes(sslMode)) return null;
     const isLikeLibpq = searchParams.get('uselibpqcompat') === 'true';

@@ -1,3 +1,6 @@
+// Runs statements and transactions: each on a connection of pools.ts, again as errors.ts says, and prepared as
+// statement.ts says. All statements go through `Database`, which connect.ts opens.
+
 import pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan, outsideSpans } from '../runtime/tracing.ts';

@@ -1,3 +1,6 @@
+// The errors of the database, and what is done after each (docs/ARCHITECTURE.md, "What is retried"). database.ts
+// converts and repeats; whoever works on several events or teams asks whether the others can succeed.
+
 import type { ApplicationId } from '../core/application.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';

@@ -1,3 +1,6 @@
+// Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
+// server and the commands check.
+
 import { CodedError, InstepError } from '../runtime/errors.ts';
 import { retry } from '../runtime/retry.ts';
 import type { Database, Query } from './database.ts';

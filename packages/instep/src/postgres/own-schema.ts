@@ -1,9 +1,12 @@
+// Keeps the app's tables out of the schema `instep` (docs/decisions/0031): connect.ts corrects the search path, the
+// doctor checks it.
+
 import type { Database, Query } from './database.ts';
 import { MIGRATION_LOCK } from './migrate.ts';
 import { MIGRATIONS, newestVersion } from './migrations.ts';
 
 /** How a role's search path leads to our schema, and the statement that takes it out. */
-export type OwnSchemaFound = { readonly path: string; readonly statement: string };
+type OwnSchemaFound = { readonly path: string; readonly statement: string };
 
 export const OWN_SCHEMA_FIRST =
   'the schema instep comes first in the search path, so tables that your app creates go there, and are deleted with it';
@@ -37,15 +40,12 @@ export async function findOwnSchemaInPath(query: Query): Promise<OwnSchemaFound 
 }
 
 /**
- * Gives a role named `instep` the search path that it had before our schema was there. Returns how it was; `null` if
- * nothing had to be changed.
+ * Gives a role named `instep` the search path that it had before our schema was there. Returns what it did, for people;
+ * `null` if nothing had to be changed.
  *
  * @throws InstepError if the server forbids it
  */
-export async function leaveSearchPath({
-  query,
-  transaction,
-}: Database): Promise<OwnSchemaFound | null> {
+export async function leaveSearchPath({ query, transaction }: Database): Promise<string | null> {
   const found = await findOwnSchemaInPath(query);
   if (found === null) return null;
   await transaction(async (query) => {
@@ -53,7 +53,7 @@ export async function leaveSearchPath({
     await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
     await query(found.statement);
   });
-  return found;
+  return `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`;
 }
 
 const OWN = MIGRATIONS.flatMap(({ sql }) =>

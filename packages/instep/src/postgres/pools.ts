@@ -1,3 +1,6 @@
+// Hides which server is the primary, and what its connections have to be checked for. database.ts takes each
+// connection from here.
+
 import { connect, Socket } from 'node:net';
 import pg from 'pg';
 import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
@@ -49,7 +52,8 @@ export class Pools {
   /** The time for each server to connect, and then to answer whether it is writable. */
   #timeoutMs: number;
   #pools: readonly pg.Pool[];
-  #askers: readonly pg.Pool[];
+  /** One connection to each of several servers, which asks it for its state. */
+  #statePools: readonly pg.Pool[];
   #primary: PrimaryFinder;
   #sockets = new Map<Socket, pg.Pool>();
   #checked = new WeakSet<pg.ClientBase>();
@@ -67,9 +71,10 @@ export class Pools {
       options.appPool === undefined
         ? options.connections.map((connection) => this.#openForWork(connection))
         : [poolOf(options.appPool)];
-    this.#askers = length <= 1 ? [] : options.connections.map((one) => this.#openForAsking(one));
+    this.#statePools =
+      length <= 1 ? [] : options.connections.map((connection) => this.#openForState(connection));
     this.#primary = new PrimaryFinder({
-      servers: this.#askers.map((pool) => {
+      servers: this.#statePools.map((pool) => {
         const ask = askOn(pool, ASK_TIMEOUT_MS);
         return () => outsideSpans(() => readReplicationState(ask));
       }),
@@ -129,7 +134,7 @@ export class Pools {
 
   async close(): Promise<void> {
     if (this.#options.appPool !== undefined) return;
-    await Promise.all([...this.#pools, ...this.#askers].map((pool) => pool.end()));
+    await Promise.all([...this.#pools, ...this.#statePools].map((pool) => pool.end()));
     // A frozen server never closes its connections, which must not keep our process alive.
     for (const socket of this.#sockets.keys()) socket.unref();
   }
@@ -166,7 +171,7 @@ export class Pools {
       const ask = askOn(client, this.#timeoutMs);
       const { isWritable, hasTimeouts } = await readSession(ask, this.#options.timeouts);
       if (!isWritable) throw new DatabaseUnavailable('the server is read-only (a standby?)');
-      if (this.#askers.length > 0) this.#primary.verify(await readReplicationState(ask));
+      if (this.#statePools.length > 0) this.#primary.verify(await readReplicationState(ask));
       if (!hasTimeouts || this.#options.appPool !== undefined) return;
       await ask(setStatements('set', this.#options.settings));
       this.#withOwnSession.add(client);
@@ -199,7 +204,7 @@ export class Pools {
     return pool;
   }
 
-  #openForAsking(connection: ServerConnection): pg.Pool {
+  #openForState(connection: ServerConnection): pg.Pool {
     const pool: pg.Pool = this.#open({
       ...connection,
       max: 1,

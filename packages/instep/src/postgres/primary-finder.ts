@@ -1,3 +1,5 @@
+// Which of several servers is the primary. pools.ts asks before each connection; the doctor reads the same state.
+
 import { withDeadline } from '../runtime/deadline.ts';
 import { DatabaseUnavailable, sqlState } from './errors.ts';
 

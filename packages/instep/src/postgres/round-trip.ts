@@ -1,3 +1,5 @@
+// Hides how `pg` sends and reads statements, so that several of them need one `Sync`. database.ts adds them.
+
 import pg from 'pg';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { columnValues } from './session-settings.ts';

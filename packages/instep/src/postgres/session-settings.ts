@@ -1,3 +1,6 @@
+// What Instep sets in a session, and how results are parsed that depend on it: for pools.ts, database.ts and round-
+// trip.ts.
+
 import pg from 'pg';
 
 /** A list is a list of names, such as a search path. */
@@ -5,7 +8,7 @@ export type Settings = Readonly<Record<string, string | number | readonly string
 
 /**
  * The settings that statements and the parsing of their results rely on, whatever the database or the role
- * sets: the format of times, UTC for times without a zone (`column-values.ts`), the format of bytes, nulls in
+ * sets: the format of times, UTC for times without a zone (`columnValues`), the format of bytes, nulls in
  * arrays, and the warning about a commit that no standby has. Plans are not compiled (`jit`): PostgreSQL
  * would compile the statements on a table without an index, which never pays.
  */

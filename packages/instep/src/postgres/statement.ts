@@ -1,3 +1,6 @@
+// What a statement is, and SQL for rows that are parameters. All statements are built with this; database.ts sends
+// them.
+
 import { hash } from 'node:crypto';
 import { TablesUnknown } from './errors.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
@@ -68,19 +71,19 @@ export class Statements {
   }
 
   /**
-   * Looks up the application's tables, unless that has happened since a statement used `former`. Returns whether
+   * Looks up the application's tables, unless that has happened since a statement failed with these. Returns whether
    * the statement would have another text now.
    *
    * @throws the errors of the look-up
    */
-  async findTables(former: ApplicationTables | null): Promise<boolean> {
-    if (this.#tables === former) {
+  async findTables(failedWith: ApplicationTables | null): Promise<boolean> {
+    if (this.#tables === failedWith) {
       this.#finding ??= this.#find().finally(() => {
         this.#finding = null;
       });
       await this.#finding;
     }
-    return JSON.stringify(this.#tables) !== JSON.stringify(former);
+    return JSON.stringify(this.#tables) !== JSON.stringify(failedWith);
   }
 
   async #find(): Promise<void> {

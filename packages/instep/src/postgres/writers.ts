@@ -1,3 +1,5 @@
+// Hides that ids are assigned before they are committed: readers of a table in the order of its ids wait here.
+
 import { pause } from '../runtime/retry.ts';
 import type { Query } from './database.ts';
 

@@ -1,3 +1,6 @@
+// Which customers pay for several subscriptions, `instep.double_billed` (docs/decisions/0029): stored with the event,
+// read as an issue.
+
 import { CHARGED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../database.ts';
 import { ASKED_CUSTOMERS } from '../statement.ts';

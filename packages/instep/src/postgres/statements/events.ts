@@ -1,3 +1,5 @@
+// The event log, `instep.events`, as processing needs it; people read it through event-log/.
+
 import type { KeyRange } from '../../core/event-key-layout.ts';
 import type {
   LoggedEvent,

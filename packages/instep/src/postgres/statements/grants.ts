@@ -1,3 +1,5 @@
+// Open grants, as decisions on plans need them; access/grants.ts has the rest.
+
 import type { ApplicationId } from '../../core/application.ts';
 import { type Grant, type Grants, grantOf } from '../../core/plan-selection.ts';
 import type { Query } from '../database.ts';

@@ -1,3 +1,5 @@
+// Locks teams, for those who then decide their plans, and links them to customers.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import { DatabaseRefused, sqlState } from '../errors.ts';

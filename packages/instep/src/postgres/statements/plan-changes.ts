@@ -1,3 +1,5 @@
+// The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import type { Database, Query } from '../database.ts';

@@ -1,3 +1,6 @@
+// The names of products, `instep.products`, and the teams that have them. The ingest pipeline reads names, maintenance
+// looks them up and applies them.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import { isUntranslatable } from '../errors.ts';

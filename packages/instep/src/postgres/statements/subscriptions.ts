@@ -1,3 +1,6 @@
+// What each subscription's deciding event and latest state are, `instep.subscriptions`. The ingest pipeline and
+// rebuilds read and write it.
+
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { DecidingEvents } from '../../core/plan-selection.ts';
 import type { SubscriptionState } from '../../core/subscription-event.ts';

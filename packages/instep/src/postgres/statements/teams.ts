@@ -1,3 +1,5 @@
+// Reads teams and writes their plans, in the app's table. Whatever changes a plan calls `writePlans`.
+
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';

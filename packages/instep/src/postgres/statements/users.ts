@@ -1,3 +1,5 @@
+// Reads users from the app's table: for the profile, and for commands.
+
 import type { ApplicationId, User } from '../../core/application.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
@@ -10,20 +12,15 @@ type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
 };
 
 /** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
-const EXPRESSIONS: Readonly<Record<keyof User, string>> = {
-  id: 'id',
-  name: 'name',
-  email: "coalesce(email, '')",
-  passwordHash: "coalesce(password_hash, '')",
-  role: "coalesce(role::text, 'member')",
-  createdAt: 'created_at::text',
-  updatedAt: 'updated_at::text',
-  deletedAt: 'deleted_at::text',
-};
-
-const USER = Object.entries(EXPRESSIONS)
-  .map(([field, expression]) => `${expression} as "${field}"`)
-  .join(', ');
+const USER = `
+             id,
+             name,
+             coalesce(email, '') as email,
+             coalesce(password_hash, '') as "passwordHash",
+             coalesce(role::text, 'member') as role,
+             created_at::text as "createdAt",
+             updated_at::text as "updatedAt",
+             deleted_at::text as "deletedAt"`;
 
 const EPOCH = new Date(0).toISOString();
 

@@ -1,3 +1,5 @@
+// The names of the app's tables and columns, as statements use them and as apps declare them.
+
 import type { User } from '../../core/application.ts';
 
 export type UserField = keyof User;

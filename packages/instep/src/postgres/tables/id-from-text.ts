@@ -1,3 +1,5 @@
+// SQL for ids that are parameters, whatever type the app's ids have.
+
 import type { IdType } from './application-tables.ts';
 
 /**

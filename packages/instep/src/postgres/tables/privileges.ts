@@ -1,3 +1,5 @@
+// Which privileges and policies Instep needs on the app's tables: for the start, the doctor and `instep tables`.
+
 import { PLAN_FIELDS } from '../../core/transition.ts';
 import type { Query } from '../statement.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';

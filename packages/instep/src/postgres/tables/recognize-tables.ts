@@ -1,3 +1,6 @@
+// Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
+// the doctor and `instep tables` also look at what does not fit.
+
 import { PLAN_FIELDS } from '../../core/transition.ts';
 import { InstepError } from '../../runtime/errors.ts';
 import { columnArrays, type Query } from '../statement.ts';
