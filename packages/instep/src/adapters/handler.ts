@@ -86,7 +86,7 @@ const START_RETRIES = {
 export class LazyService {
   #options: HandlerOptions;
   #routes: ReadonlyMap<string, string>;
-  #resolved: InstepOptions | undefined;
+  #shared: SharedService | undefined;
   #feeds = new Set<Feed>();
   #fallbackLogger: Logger | undefined;
 
@@ -111,8 +111,8 @@ export class LazyService {
     if (path === undefined) return notFound().toResponse(request.path);
     let service: Service;
     try {
-      const start = this.#resolve();
-      service = await withDeadline(openShared(start), start.config.requestDeadlineMs);
+      const shared = this.#share();
+      service = await withDeadline(shared.open(), shared.options.config.requestDeadlineMs);
     } catch (err) {
       this.#writeFailure({ err });
       return unavailable().toResponse(path);
@@ -140,24 +140,25 @@ export class LazyService {
     },
     close: async () => {
       await Promise.all([...this.#feeds].map((feed) => feed.stop()));
-      if (this.#resolved !== undefined) await closeShared(this.#resolved);
+      await this.#shared?.close();
     },
   };
 
   async #open(): Promise<Service> {
-    return await openShared(this.#resolve());
+    return await this.#share().open();
   }
 
   /** Reads the configuration on the first request, because a build imports the app without one. */
-  #resolve(): InstepOptions {
-    if (this.#resolved !== undefined) return this.#resolved;
+  #share(): SharedService {
+    if (this.#shared !== undefined) return this.#shared;
     const { environment = process.env, paths: _paths, ...given } = this.#options;
     // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
-    const read =
+    const variables =
       given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
-    const config = given.config ?? readConfig(read);
-    this.#resolved = { ...given, config, logger: given.logger ?? createLogger(config.logLevel) };
-    return this.#resolved;
+    const config = given.config ?? readConfig(variables);
+    const logger = given.logger ?? createLogger(config.logLevel);
+    this.#shared = new SharedService({ ...given, config, logger });
+    return this.#shared;
   }
 
   #startFeed(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed {
@@ -185,7 +186,7 @@ export class LazyService {
 
   #writeFailure = limitLines((members) => {
     this.#fallbackLogger ??= createLogger('info');
-    const logger = this.#options.logger ?? this.#resolved?.logger ?? this.#fallbackLogger;
+    const logger = this.#options.logger ?? this.#shared?.options.logger ?? this.#fallbackLogger;
     logger.error(members, 'Instep could not start; the next request tries again');
   });
 }
@@ -206,55 +207,47 @@ declare global {
   var instepServices: WeakMap<object, Map<string, Promise<Service>>> | undefined;
 }
 
-/** The services of an app's pool, or of the process. */
-function servicesOf({ pool }: InstepOptions): Map<string, Promise<Service>> {
-  globalThis.instepServices ??= new WeakMap();
-  const owner = pool ?? globalThis;
-  const services = globalThis.instepServices.get(owner) ?? new Map<string, Promise<Service>>();
-  globalThis.instepServices.set(owner, services);
-  return services;
-}
+/** The service of a configuration, which all handlers share: one in a process, or one for each of the app's pools. */
+class SharedService {
+  readonly options: InstepOptions;
+  /** Those of the pool, or of the process. */
+  #services: Map<string, Promise<Service>>;
+  /** A hash, so that no secret is in it. Functions don't count: if loggers differ, the first one is used. */
+  #key: string;
 
-/**
- * Opens the service of these options, unless this process has it already. A failed start is forgotten, so the
- * next call starts again. @throws the errors of `openService`
- */
-function openShared(options: InstepOptions): Promise<Service> {
-  const key = keyOf(options);
-  const services = servicesOf(options);
-  const known = services.get(key);
-  if (known !== undefined) return known;
-  logSettings(options);
-  const opened = openService(options);
-  services.set(key, opened);
-  opened.catch(() => {
-    if (services.get(key) === opened) services.delete(key);
-  });
-  return opened;
-}
+  constructor(options: InstepOptions) {
+    const { logger: _logger, now: _now, pool, ...identity } = options;
+    this.options = options;
+    this.#key = hash('sha256', JSON.stringify(identity));
+    globalThis.instepServices ??= new WeakMap();
+    const owner = pool ?? globalThis;
+    this.#services = globalThis.instepServices.get(owner) ?? new Map();
+    globalThis.instepServices.set(owner, this.#services);
+  }
 
-/** Closes the service of these options, if this process has it. The next call opens it again. */
-async function closeShared(options: InstepOptions): Promise<void> {
-  const key = keyOf(options);
-  const services = servicesOf(options);
-  const opened = services.get(key);
-  services.delete(key);
-  // A failed start left nothing open, and its callers got the error.
-  const service = await opened?.catch(() => undefined);
-  await service?.close();
-}
+  /**
+   * Opens it, unless it is open. A failed start is forgotten, so the next call starts again.
+   *
+   * @throws the errors of `openService`
+   */
+  open(): Promise<Service> {
+    const known = this.#services.get(this.#key);
+    if (known !== undefined) return known;
+    logSettings(this.options);
+    const opened = openService(this.options);
+    this.#services.set(this.#key, opened);
+    opened.catch(() => {
+      if (this.#services.get(this.#key) === opened) this.#services.delete(this.#key);
+    });
+    return opened;
+  }
 
-const keys = new WeakMap<InstepOptions, string>();
-
-/**
- * What identifies a service, computed once for each options. It is a hash, so that no secret is in it, and ignores
- * functions: if loggers differ, the first one is used.
- */
-function keyOf(options: InstepOptions): string {
-  const known = keys.get(options);
-  if (known !== undefined) return known;
-  const { logger: _logger, now: _now, pool: _pool, ...identity } = options;
-  const key = hash('sha256', JSON.stringify(identity));
-  keys.set(options, key);
-  return key;
+  /** Closes it if it is open. The next call opens it again. */
+  async close(): Promise<void> {
+    const opened = this.#services.get(this.#key);
+    this.#services.delete(this.#key);
+    // A failed start left nothing open, and its callers got the error.
+    const service = await opened?.catch(() => undefined);
+    await service?.close();
+  }
 }
