@@ -25,7 +25,7 @@ import {
   writeRow,
   writeRows,
 } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, withContext } from './with-context.ts';
 
 const POLL_INTERVAL_MS = 1_000;
 

@@ -1,9 +1,10 @@
+/** The commands about logged events: find and explain them, and act on them. */
 import { type Command, Option } from 'commander';
 import { readEventRetention } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome, ParsedEvent } from '../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
-import type { EventFilter, EventRow } from '../event-log/event-rows.ts';
+import type { EventRow } from '../event-log/event-rows.ts';
 import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
 import type { Replayed } from '../event-log/replay.ts';
@@ -16,7 +17,6 @@ import {
   suggestLinks,
 } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
-import { readTeam } from '../operate/find-teams.ts';
 import { performAny, performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
@@ -50,7 +50,7 @@ import {
   writeRow,
   writeRows,
 } from './output.ts';
-import { askReason, performTask, withContext } from './with-database.ts';
+import { askReason, customerOf, performTask, requireTeam, withContext } from './with-context.ts';
 
 export function eventsCommand(): Command {
   return createCommand(
@@ -121,55 +121,40 @@ async function listAndLink(options: ListOptions): Promise<void> {
   });
 }
 
-function suggestionText({
-  customerId,
-  team: { id, name, customerId: other },
-  metadataKey,
-}: SuggestedLink) {
+function suggestionText({ customerId, team, metadataKey }: SuggestedLink): string {
+  const { id, name, customerId: customerOfTeam } = team;
   const customer = printable(customerId);
-  const team = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
+  const named = `team ${id}${name === null ? '' : ` (${printable(name)})`}`;
   const by = `by metadata.${metadataKey}`;
   const command = `instep team link ${id} --customer ${customer}`;
-  return other === null
-    ? `${customer} is probably the customer of ${team}, ${by}. Link it: ${command}`
-    : `${customer} names ${team}, ${by}, which has another customer, ${printable(other)}. Replace that: ${command}`;
+  return customerOfTeam === null
+    ? `${customer} is probably the customer of ${named}, ${by}. Link it: ${command}`
+    : `${customer} names ${named}, ${by}, which has another customer, ${printable(customerOfTeam)}. Replace that: ${command}`;
 }
 
+/** Of the listed events, the number of parked ones whose metadata is looked at. */
 const MAX_SUGGESTED = 1_000;
 
 /** Lists events. Returns the links that those that wait for a team suggest. */
 async function list(context: OperateContext, options: ListOptions): Promise<SuggestedLink[]> {
-  const filter = await filterOf(context, options);
+  const { customer, team, type, outcome, since: sinceMs, ...output } = options;
+  const customerId = team === undefined ? customer : customerOf(await requireTeam(context, team));
+  const filter = { customerId, type, outcome, sinceMs };
   if (options.follow) {
     const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
     const events = followEvents(context, filter, signal, options.limit);
     await writeRows(EVENTS, events, { json: options.json });
     return [];
   }
-  const parked = new Map<string | null, EventRow>();
+  const parked: EventRow[] = [];
   async function* found() {
     for await (const event of findEvents(context, filter).all()) {
-      const isNew = event.outcome === 'parked' && !parked.has(event.customerId);
-      if (isNew && parked.size < MAX_SUGGESTED) parked.set(event.customerId, event);
+      if (event.outcome === 'parked' && parked.length < MAX_SUGGESTED) parked.push(event);
       yield event;
     }
   }
-  if ((await writeRows(EVENTS, found(), options)) === 0) printMessage('no events');
-  return await suggestLinks(context, [...parked.values()]);
-}
-
-async function filterOf(context: OperateContext, options: ListOptions): Promise<EventFilter> {
-  const { customer, team: teamId, type, outcome, since: sinceMs } = options;
-  if (teamId === undefined) return { customerId: customer, type, outcome, sinceMs };
-  const team = await readTeam(context, teamId);
-  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${teamId}`);
-  if (team.customerId === null) {
-    throw new CommandFailed(
-      'TEAM_NOT_LINKED',
-      `team ${teamId} has no customer. Link it: instep team link ${teamId} --customer CUS`,
-    );
-  }
-  return { customerId: team.customerId, type, outcome, sinceMs };
+  if ((await writeRows(EVENTS, found(), output)) === 0) printMessage('no events');
+  return await suggestLinks(context, parked);
 }
 
 function eventsShowCommand(): Command {
@@ -200,19 +185,14 @@ function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): s
 
 /** The reason, and the command that resolves it, if one does. */
 function whyText(reason: Reason): string {
-  const command = commandFor(reason);
-  return command === null ? reasonText(reason) : `${reasonText(reason)} Run \`${command}\`.`;
-}
-
-function commandFor(reason: Reason): string | null {
-  switch (reason.code) {
-    case 'no-team':
-      return `instep team link ID --customer ${reason.customerId}`;
-    case 'readable-now':
-      return `instep events replay ${reason.position}`;
-    default:
-      return null;
+  const text = reasonText(reason);
+  if (reason.code === 'no-team') {
+    return `${text} Run \`instep team link ID --customer ${reason.customerId}\`.`;
   }
+  if (reason.code === 'readable-now') {
+    return `${text} Run \`instep events replay ${reason.position}\`.`;
+  }
+  return text;
 }
 
 function show(event: EventRow, { reasons, parsed, plans, teams }: ExplainedEvent): void {

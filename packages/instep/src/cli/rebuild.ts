@@ -4,7 +4,7 @@ import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, planChanges, print, printMessage } from './output.ts';
-import { askReason, performTask } from './with-database.ts';
+import { askReason, performTask } from './with-context.ts';
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
 

@@ -17,7 +17,7 @@ import {
   shownTime,
   stopSignal,
 } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, withContext } from './with-context.ts';
 
 type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
 

@@ -7,7 +7,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
-import { findCustomers, findTeams, readTeam } from '../operate/find-teams.ts';
+import { findCustomers, findTeams } from '../operate/find-teams.ts';
 import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addRecorded, performAny, performForTeam, performOne } from '../operate/perform.ts';
@@ -23,7 +23,7 @@ import {
   type RowFormat,
   writeRows,
 } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, customerOf, requireTeam, withContext } from './with-context.ts';
 
 export function teamCommand(): Command {
   return createCommand(
@@ -300,13 +300,8 @@ async function addNote(id: ApplicationId, note: string): Promise<void> {
 }
 
 async function sync(id: ApplicationId, output: Json): Promise<void> {
-  const act: Act = async (context, operator, { customerId }) => {
-    if (customerId === null) {
-      const why = `team ${id} has no customer: use \`instep team link\``;
-      throw new CommandFailed('TEAM_NOT_LINKED', why);
-    }
-    await performForTeam(context, operator, { action: 'sync', customerId });
-  };
+  const act: Act = async (context, operator, team) =>
+    performForTeam(context, operator, { action: 'sync', customerId: customerOf(team) });
   await actAndShow(id, output, act, readApiConfig(process.env));
 }
 
@@ -316,10 +311,4 @@ async function complete(sessionId: string, { team: teamId, ...output }: Complete
   const task = { action: 'complete checkout', sessionId, teamId } as const;
   const act: Act = (context, operator) => performForTeam(context, operator, task);
   await actAndShow(teamId, output, act, readApiConfig(process.env));
-}
-
-async function requireTeam(context: OperateContext, id: ApplicationId): Promise<NamedTeam> {
-  const team = await readTeam(context, id);
-  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
-  return team;
 }

@@ -8,7 +8,7 @@ import { urlOf } from '../server/listener.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, printData, printMessage } from './output.ts';
-import { withContext } from './with-database.ts';
+import { withContext } from './with-context.ts';
 
 type TriggerOptions = {
   customer: string;

@@ -6,7 +6,7 @@ import { addUser, readUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Data, type Json, print, printData } from './output.ts';
-import { askReason, withContext } from './with-database.ts';
+import { askReason, withContext } from './with-context.ts';
 
 type AddOptions = { email: string; name?: string; role: string; passwordHash: string } & Json;
 

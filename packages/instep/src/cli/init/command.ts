@@ -26,7 +26,8 @@ import { createCommand } from '../arguments.ts';
 import { doctor } from '../doctor.ts';
 import { paint, print, printData, printMessage } from '../output.ts';
 import { tables } from '../schema.ts';
-import { migrateOn, withContext, withDatabase, withServer } from '../with-database.ts';
+import { withContext } from '../with-context.ts';
+import { migrateOn, withDatabase, withServer } from '../with-database.ts';
 import { type App, InitRefused, readApp } from './app.ts';
 import {
   changesOf,

@@ -1,0 +1,74 @@
+/** Runs the operators' functions for commands, in the name of the account of the operating system. */
+import type { Command } from 'commander';
+import type { readApiConfig } from '../config/config.ts';
+import type { ApplicationId } from '../core/application.ts';
+import type { ActionResult } from '../operate/audit.ts';
+import {
+  type OperateContext,
+  type Operator,
+  openContextOn,
+  readContextSettings,
+} from '../operate/context.ts';
+import { readTeam } from '../operate/find-teams.ts';
+import type { NamedTeam } from '../operate/named-teams.ts';
+import { performOne, type ResultOf, type Task } from '../operate/perform.ts';
+import { createLogger } from '../runtime/logging.ts';
+import { CommandFailed } from './output.ts';
+import { withServer } from './with-database.ts';
+
+/** What `--reason` of this process's command says. */
+let reason: string | undefined;
+
+/** A command that acts as an operator: the audit keeps why. */
+export function askReason(command: Command): Command {
+  return command.option('--reason <text>', 'why, for the audit').hook('preAction', (_, acting) => {
+    reason = acting.opts<{ reason?: string }>().reason;
+  });
+}
+
+type StripeApiConfig = ReturnType<typeof readApiConfig>;
+
+/**
+ * Runs functions of `instep/operate` on the migrated database, for the account of the operating system, with or without
+ * a running server. For those that ask Stripe, `stripeApi` says how.
+ */
+export async function withContext<Result>(
+  work: (context: OperateContext, operator: Operator) => Promise<Result>,
+  stripeApi: StripeApiConfig | null = null,
+): Promise<Result> {
+  return await withServer(async (server) => {
+    const context = await openContextOn(server, {
+      ...readContextSettings(process.env),
+      stripeApi,
+      logger: createLogger('warn', { write: (line) => void process.stderr.write(line) }),
+    });
+    const name = `uid:${process.getuid?.() ?? 'unknown'}`;
+    try {
+      return await work(context, { name, how: 'command', ...(reason !== undefined && { reason }) });
+    } finally {
+      await context.close();
+    }
+  });
+}
+
+/** Performs one task for the account of the operating system. @throws what ended it */
+export async function performTask<Code extends ActionResult['code']>(
+  task: Task,
+  expected: Code,
+): Promise<ResultOf<Code>> {
+  return await withContext((context, operator) => performOne(context, operator, task, expected));
+}
+
+/** @throws CommandFailed if there is no such team */
+export async function requireTeam(context: OperateContext, id: ApplicationId): Promise<NamedTeam> {
+  const team = await readTeam(context, id);
+  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
+  return team;
+}
+
+/** @throws CommandFailed if the team has no customer */
+export function customerOf({ id, customerId }: NamedTeam): string {
+  if (customerId !== null) return customerId;
+  const command = `instep team link ${id} --customer CUS`;
+  throw new CommandFailed('TEAM_NOT_LINKED', `team ${id} has no customer. Link it: ${command}`);
+}
