@@ -77,34 +77,32 @@ export async function readTimeline(
 
 type PageRequest = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
 
-type Page = Required<Pick<TimelineRequest, 'part' | 'limit'>> & { readonly cursor: Cursor };
-
-/** A page of a team's timeline, with what it was made of. */
+/** A page of a team's timeline, with the events and the issue that it was made of. */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
   { planSelection, before = null, part = null, limit = 50 }: PageRequest,
 ) {
-  const { id } = team;
+  const teamId = team.id;
   const cursor = parseCursor(before);
   const [customers, stored, changes] = await Promise.all([
     readCustomersOf(query, team),
     readStoredIssueOf(query, team),
     // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
-    readTeamChanges(query, { teamId: id, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
+    readTeamChanges(query, { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
   ]);
   const issue = stored && issueOf(stored, [team]);
   const page = { planSelection, before: cursor.event, limit };
-  const { entries, older, ...history } = await readHistory(query, id, customers, page);
+  const { entries, older, ...history } = await readHistory(query, teamId, customers, page);
   const hasEvents = part === null || part === 'events';
   const hasOperators = part === null || part === 'operators';
   const eventIds = hasEvents ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
-  const customerIds = [...customers, ...changes].flatMap((one) => one.customerId ?? []);
+  const customerIds = [...customers, ...changes].flatMap(({ customerId }) => customerId ?? []);
   const [changesOfEvents, actions] = await Promise.all([
-    readTeamChanges(query, { teamId: id, limit: MAX_PLAN_CHANGES }, eventIds),
+    readTeamChanges(query, { teamId, limit: MAX_PLAN_CHANGES }, eventIds),
     hasOperators
       ? readActionsOn(query, {
-          teamId: id,
+          teamId,
           customerIds: [...new Set(customerIds)],
           otherSubjects: entries.flatMap(({ event, subscription }) => [
             `event:${event.position}`,
@@ -115,15 +113,23 @@ export async function readTimelineOf(
         })
       : [],
   ]);
-  const sources = {
-    events: hasEvents ? entries.toReversed() : [],
-    changesOfEvents,
-    olderEvents: hasEvents ? older : new Set<string>(),
-    changes,
-    actions,
-    refused: hasOperators && cursor.refused > 0 && issue?.code === 'plan-refused' ? [issue] : [],
+  const isRefused = hasOperators && cursor.refused > 0 && issue?.code === 'plan-refused';
+  const waiting: Waiting = {
+    event: hasEvents ? entries.map(entryOfEvent).reverse() : [],
+    action: actions.map(entryOfAction),
+    refused: isRefused ? [entryOfRefusal(issue)] : [],
+    change: [],
   };
-  const { items, next, isLast } = merge(sources, { cursor, part, limit });
+  const changesById = new Map([...changesOfEvents, ...changes].map((one) => [one.id, one]));
+  for (const change of [...changesById.values()].sort((a, b) => b.id - a.id)) {
+    const isShown = part === null || part === 'changes' || change.operator !== null;
+    const isOfPage = part !== 'events' && change.id < cursor.change;
+    const isExplained = addToCause(change, waiting, hasEvents ? older : new Set());
+    if (!isExplained && isShown && isOfPage) waiting.change.push(entryOfChange(change));
+  }
+  const { items, next, isLast } = takeNewest(waiting, cursor, limit);
+  // None of the changes that were read is shown by itself.
+  if (isLast) next.change = Math.min(next.change, changes.at(-1)?.id ?? 0);
   const hasMore = changes.length === MAX_PLAN_CHANGES || (hasEvents && history.before !== null);
   const timeline: Timeline = {
     items,
@@ -158,18 +164,6 @@ function parseCursor(text: string | null): Cursor {
   return { event, change, action, refused };
 }
 
-/** What a page is made of; each source is in its own order, the newest first. */
-type Sources = {
-  readonly events: readonly HistoryEntry[];
-  /** The changes that these events made. */
-  readonly changesOfEvents: readonly PlanChange[];
-  /** The names of events on later pages. */
-  readonly olderEvents: ReadonlySet<string>;
-  readonly changes: readonly PlanChange[];
-  readonly actions: readonly RecordedAction[];
-  readonly refused: readonly ComparisonIssue[];
-};
-
 /** An item of a source, and the changes that are due to it. */
 type Entry = {
   /** The place in the source: a position, an id, or a time. */
@@ -178,30 +172,14 @@ type Entry = {
   readonly changes: PlanChange[];
 };
 
-/** An action is recorded within this time after what it changed. */
-const SAME_ACT_MS = 60_000;
+/** The items of each source that are not on a page yet, the newest first. */
+type Waiting = Record<keyof Cursor, Entry[]>;
 
-/** Times that are the same can differ by this, because they are cut off to milliseconds. */
-const ROUNDING_MS = 2;
+/** At the same time, a source comes before the next one. */
+const SOURCES = ['action', 'refused', 'change', 'event'] as const satisfies (keyof Cursor)[];
 
-/** The newest items of all sources, and where the next page starts. */
-function merge(sources: Sources, { cursor, part, limit }: Page) {
-  const waiting = entriesOf(sources);
-  const { event, action, change: unexplained } = waiting;
-  const changes = new Map(
-    [...sources.changesOfEvents, ...sources.changes].map((change) => [change.id, change]),
-  );
-  for (const change of [...changes.values()].sort((one, other) => other.id - one.id)) {
-    const isDue = (entry: Entry) => isDueTo(change, entry);
-    const ofEvent = event.find(isDue);
-    if (ofEvent === undefined && sources.olderEvents.has(nameOfEventIn(change))) continue;
-    const cause = ofEvent ?? action.findLast(isDue);
-    const isShown = part === null || part === 'changes' || change.operator !== null;
-    if (cause !== undefined) cause.changes.push(change);
-    else if (isShown && part !== 'events' && change.id < cursor.change) {
-      unexplained.push(entryOfChange(change));
-    }
-  }
+/** Takes the newest items of all sources, and tells where the next page starts. */
+function takeNewest(waiting: Waiting, cursor: Cursor, limit: number) {
   const items: TimelineItem[] = [];
   const next = { ...cursor };
   for (;;) {
@@ -209,7 +187,7 @@ function merge(sources: Sources, { cursor, part, limit }: Page) {
       const [entry] = waiting[source];
       return entry === undefined ? [] : [{ source, entry, item: itemOf(entry) }];
     });
-    const newest = heads.toSorted((one, other) => other.item.atMs - one.item.atMs)[0];
+    const newest = heads.toSorted((a, b) => b.item.atMs - a.item.atMs)[0];
     // Actions of the same moment stay together.
     const isSameAct = newest?.source === 'action' && newest.entry.key === next.action;
     if (newest === undefined || (items.length >= limit && !isSameAct)) break;
@@ -219,39 +197,26 @@ function merge(sources: Sources, { cursor, part, limit }: Page) {
     next.change = Math.min(next.change, ...entry.changes.map(({ id }) => id));
     items.push(item);
   }
-  const isLast = SOURCES.every((source) => waiting[source].length === 0);
-  // None of the changes that were read is shown by itself.
-  if (isLast) next.change = Math.min(next.change, sources.changes.at(-1)?.id ?? 0);
-  return { items, next, isLast };
+  return { items, next, isLast: SOURCES.every((source) => waiting[source].length === 0) };
 }
 
-const SOURCES = ['action', 'refused', 'change', 'event'] as const satisfies (keyof Cursor)[];
+function entryOfEvent({ plans, ...entry }: HistoryEntry): Entry {
+  const { position, outcome, receivedAtMs: atMs } = entry.event;
+  const { before = null, after = null } = plans ?? {};
+  const isChanged = outcome === 'applied' && !isSamePlan(before, after);
+  const item = { kind: 'event', atMs, plans: isChanged ? plans : null, ...entry } as const;
+  return { key: position, item, changes: [] };
+}
 
-function entriesOf({ events, actions, refused }: Sources): Record<keyof Cursor, Entry[]> {
-  return {
-    event: events.map(({ plans, ...entry }) => {
-      const { position, outcome, receivedAtMs } = entry.event;
-      const isChanged =
-        outcome === 'applied' && !isSamePlan(plans?.before ?? null, plans?.after ?? null);
-      const item = {
-        kind: 'event',
-        atMs: receivedAtMs,
-        plans: isChanged ? plans : null,
-        ...entry,
-      } as const;
-      return { key: position, item, changes: [] };
-    }),
-    action: actions.map((action) => {
-      const atMs = Math.floor(action.actedAtMicroseconds / 1_000);
-      const item = { kind: 'action', atMs, plans: null, action } as const;
-      return { key: action.actedAtMicroseconds, item, changes: [] };
-    }),
-    refused: refused.map((issue) => {
-      const item = { kind: 'refused', atMs: issue.sinceMs, plans: null, issue } as const;
-      return { key: 0, item, changes: [] };
-    }),
-    change: [],
-  };
+function entryOfAction(action: RecordedAction): Entry {
+  const key = action.actedAtMicroseconds;
+  const item = { kind: 'action', atMs: Math.floor(key / 1_000), plans: null, action } as const;
+  return { key, item, changes: [] };
+}
+
+function entryOfRefusal(issue: ComparisonIssue): Entry {
+  const item = { kind: 'refused', atMs: issue.sinceMs, plans: null, issue } as const;
+  return { key: 0, item, changes: [] };
 }
 
 function entryOfChange(change: PlanChange): Entry {
@@ -277,18 +242,29 @@ function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
   return isOfEvent ? `true ${eventId} ${eventCreatedAt?.getTime()}` : '';
 }
 
-/** Whether the item says why the plan was changed. */
-function isDueTo(change: PlanChange, { item, changes }: Entry): boolean {
-  switch (item.kind) {
-    case 'event':
-      return changes.length === 0 && nameOfEvent(item.event) === nameOfEventIn(change);
-    case 'action': {
-      const laterMs = item.atMs - change.changedAt.getTime();
-      const isBySame = change.operator !== null && item.action.operator === change.operator;
-      return isBySame && laterMs > -ROUNDING_MS && laterMs < SAME_ACT_MS;
-    }
-    case 'refused':
-    case 'change':
-      return false;
-  }
+/** An action is recorded within this time after what it changed. */
+const SAME_ACT_MS = 60_000;
+
+/** Times that are the same can differ by this, because they are cut off to milliseconds. */
+const ROUNDING_MS = 2;
+
+/** Adds a change to the event or the action that made it. Returns whether one did, or an event of an older page. */
+function addToCause(
+  change: PlanChange,
+  { event, action }: Waiting,
+  olderEvents: ReadonlySet<string>,
+): boolean {
+  const name = nameOfEventIn(change);
+  const isByEvent = ({ item, changes }: Entry) =>
+    item.kind === 'event' && changes.length === 0 && nameOfEvent(item.event) === name;
+  const isByAction = ({ item }: Entry) => {
+    if (item.kind !== 'action' || item.action.operator !== change.operator) return false;
+    const laterMs = item.atMs - change.changedAt.getTime();
+    return laterMs > -ROUNDING_MS && laterMs < SAME_ACT_MS;
+  };
+  const ofEvent = event.find(isByEvent);
+  if (ofEvent === undefined && olderEvents.has(name)) return true;
+  const cause = ofEvent ?? action.findLast(isByAction);
+  cause?.changes.push(change);
+  return cause !== undefined;
 }
