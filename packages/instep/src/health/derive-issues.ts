@@ -60,7 +60,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
   const found = [...serviceIssues(state, nowMs), ...subjectIssues(state, nowMs)];
   const codes = Object.keys(ISSUES);
   const orderOf = ({ code }: Issue) => codes.indexOf(code);
-  return found.sort((one, other) => bySeverity(one, other) || orderOf(one) - orderOf(other));
+  return found.sort((a, b) => bySeverity(a, b) || orderOf(a) - orderOf(b));
 }
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
@@ -153,10 +153,10 @@ function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): 
     const isNew = nowMs - (health.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
     yield issue('events-in-other-mode', evidence, isNew ? {} : { severity: 'warning' });
   }
-  const others = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
-  if (others.length === 0) return;
-  const accounts = [...new Set(others.flatMap(({ account }) => account ?? []))];
-  yield issue('events-of-other-accounts', { events: others.length, of, accounts });
+  const foreign = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
+  if (foreign.length === 0) return;
+  const accounts = [...new Set(foreign.flatMap(({ account }) => account ?? []))];
+  yield issue('events-of-other-accounts', { events: foreign.length, of, accounts });
 }
 
 function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
@@ -169,8 +169,8 @@ function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator
       const severity = isYoung ? ({ severity: 'notice' } as const) : {};
       yield issue(code, { events, sinceMs }, { ...severity, ...counted });
     } else if (code === 'second-customer') {
-      const { charged, ...others } = counts[code];
-      yield issue(code, { charged }, others);
+      const { charged, ...count } = counts[code];
+      yield issue(code, { charged }, count);
     } else yield issue(code, {}, counted);
   }
 }

@@ -203,10 +203,10 @@ export type Issue = { [Code in IssueCode]: IssueOf<Code> }[IssueCode];
 export function issue<Code extends IssueCode>(
   code: Code,
   evidence: EvidenceOf<Code>,
-  others: Partial<Pick<Issue, 'severity' | 'count' | 'isMore'>> = {},
+  unusual: Partial<Pick<Issue, 'severity' | 'count' | 'isMore'>> = {},
 ): IssueOf<Code> {
   const kind: IssueKind = ISSUES[code];
-  return { code, ...kind, count: 1, isMore: false, ...others, evidence };
+  return { code, ...kind, count: 1, isMore: false, ...unusual, evidence };
 }
 
 const isOfSubject = (code: string): code is SubjectIssueCode =>
@@ -217,13 +217,13 @@ const SEVERITIES: readonly Severity[] = ['failure', 'warning', 'notice'];
 type Judged = { readonly severity: Severity };
 
 /** Sorts the most severe first. */
-export const bySeverity = (one: Judged, other: Judged) =>
-  SEVERITIES.indexOf(one.severity) - SEVERITIES.indexOf(other.severity);
+export const bySeverity = (a: Judged, b: Judged) =>
+  SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity);
 
 /** The issues of single teams, customers, subscriptions and events, the most severe first. */
 export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = Object.keys(ISSUES)
   .filter(isOfSubject)
-  .sort((one, other) => bySeverity(ISSUES[one], ISSUES[other]));
+  .sort((a, b) => bySeverity(ISSUES[a], ISSUES[b]));
 
 /** The issues by which teams are counted and filtered. */
 export const TEAM_ISSUES = [

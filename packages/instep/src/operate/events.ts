@@ -106,13 +106,13 @@ export async function* followEvents(
   last = 0,
 ): AsyncGenerator<EventRow> {
   const after = await log.readNewestPosition(query);
-  const known: EventRow[] = [];
+  const earlier: EventRow[] = [];
   if (last > 0) {
     for await (const event of log.searchLog(query, filter, 'newest first', after)) {
-      if (known.unshift(event) === last) break;
+      if (earlier.unshift(event) === last) break;
     }
   }
-  yield* known;
+  yield* earlier;
   yield* tailLog(query, filter, { after, clockMs }, signal);
 }
 

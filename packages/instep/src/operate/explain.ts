@@ -125,7 +125,7 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [newest, known, linkedMs, dismissals, operatorNotes, grants] = await Promise.all([
+  const [page, stored, linkedMs, dismissals, operatorNotes, grants] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
@@ -133,28 +133,30 @@ export async function explainTeam(
     readOperatorNotes(query, id),
     readGrants(query, id),
   ]);
-  const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
-  const selected = selectedSubscription(decidingEvents, planSelection);
-  const { timeline, issue } = newest;
-  const entries = newest.entries.filter(({ event }) => event.customerId === customerId);
-  const record = { team, known, entries, planSelection, linkedMs, grants };
+  const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
+  const deciding = selectedSubscription(decidingEvents, planSelection);
+  const { timeline, issue } = page;
+  const entries = page.entries.filter(({ event }) => event.customerId === customerId);
+  const subscriptions = [...decidingEvents.values()]
+    .map((state) => ({ ...state, isDeciding: state.subscription === deciding }))
+    .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
+  const record = { team, stored, entries, subscriptions, planSelection, linkedMs, grants };
   return {
     ...{ team, planSelection, timeline, grants, issue, operatorNotes },
     dismissal: dismissals.get(String(id)) ?? null,
-    status: statusOf(record, decidingEvents, selected),
-    notes: [...notesOn(record, decidingEvents, selected)],
-    subscriptions: [...decidingEvents.values()]
-      .map((state) => ({ ...state, isDeciding: state.subscription === selected }))
-      .sort((one, other) => other.subscription.createdSeconds - one.subscription.createdSeconds),
+    status: statusOf(record, decidingEvents, deciding),
+    notes: [...notesOn(record, deciding)],
+    subscriptions,
   };
 }
 
 /** Everything that is stored about a team. */
 type TeamRecord = {
   readonly team: NamedTeam;
-  readonly known: StoredSubscriptions;
+  readonly stored: StoredSubscriptions;
   /** The newest events of its customer. */
   readonly entries: readonly HistoryEntry[];
+  readonly subscriptions: readonly TeamSubscription[];
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
   readonly linkedMs: number | null;
@@ -162,21 +164,21 @@ type TeamRecord = {
 };
 
 function statusOf(
-  { team, known, entries, planSelection, linkedMs, grants }: TeamRecord,
+  { team, stored: { names }, entries, planSelection, linkedMs, grants }: TeamRecord,
   decidingEvents: DecidingEvents,
-  selected: SubscriptionState | null,
+  deciding: SubscriptionState | null,
 ): TeamStatus {
-  const [newest] = grants;
-  const grant =
-    newest === undefined || newest.isClosed ? null : { ...newest, isOver: !newest.holds };
-  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant);
+  const [newestGrant] = grants;
+  const isOpen = newestGrant !== undefined && !newestGrant.isClosed;
+  const grant = isOpen ? { ...newestGrant, isOver: !newestGrant.holds } : null;
+  const shouldBe = teamPlan(decidingEvents, planSelection, names, grant);
   const isGranted = grant?.isOver || (shouldBe !== null && isGrantedPlan(shouldBe, grant));
-  if (newest !== undefined && isGranted && isGrantedPlan(team.plan, grant)) {
-    const otherwise = teamPlan(decidingEvents, planSelection, known.names);
-    return { kind: 'granted', grant: newest, otherwise };
+  if (isOpen && isGranted && isGrantedPlan(team.plan, grant)) {
+    const otherwise = teamPlan(decidingEvents, planSelection, names);
+    return { kind: 'granted', grant: newestGrant, otherwise };
   }
   if (team.customerId === null) return { kind: 'unlinked' };
-  if (selected === null || shouldBe === null) {
+  if (deciding === null || shouldBe === null) {
     const last = entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
   }
@@ -184,26 +186,28 @@ function statusOf(
   if (!isSamePlan({ ...shouldBe, planName: null }, { ...team.plan, planName: null })) {
     return { kind: 'changed by hand', shouldBe };
   }
-  const kind = effectOf(selected.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, deciding: selected, since: sinceOf(team.plan, selected, entries, linkedMs) };
+  const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
+  return { kind, deciding, since: sinceOf(team.plan, deciding, entries, linkedMs) };
 }
 
 function* notesOn(
-  { team, entries }: TeamRecord,
-  decidingEvents: DecidingEvents,
-  selected: SubscriptionState | null,
+  { team, entries, subscriptions }: TeamRecord,
+  deciding: SubscriptionState | null,
 ): Generator<TeamNote> {
-  const others: SubscriptionState[] = [];
-  for (const { subscription: own, order } of decidingEvents.values()) {
-    if (order === 'ambiguous') yield { kind: 'unknown order', subscription: own };
-    if (own !== selected && effectOf(own.status) === 'grants') others.push(own);
+  for (const { order, subscription } of subscriptions) {
+    if (order === 'ambiguous') yield { kind: 'unknown order', subscription };
   }
-  const newestOther = newestOf(others);
-  if (newestOther !== null) {
-    yield { kind: 'other live', newest: newestOther, count: others.length };
+  const otherLive = subscriptions.filter(
+    ({ isDeciding, subscription }) => !isDeciding && effectOf(subscription.status) === 'grants',
+  );
+  if (otherLive[0] !== undefined) {
+    yield { kind: 'other live', newest: otherLive[0].subscription, count: otherLive.length };
   }
-  const newest = newestOf(entries.map(({ subscription }) => subscription));
-  if (newest !== null && selected !== null && effectOf(newest.status) === 'none') {
+  const newest = entries
+    .map(({ subscription }) => subscription)
+    .sort((a, b) => a.createdSeconds - b.createdSeconds)
+    .at(-1);
+  if (newest !== undefined && deciding !== null && effectOf(newest.status) === 'none') {
     yield { kind: 'newest without effect', newest };
   }
   const { providerProductId: productId, planName } = team.plan;
@@ -215,11 +219,11 @@ function* notesOn(
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
 function sinceOf(
   plan: TeamPlan,
-  selected: SubscriptionState,
+  deciding: SubscriptionState,
   entries: readonly HistoryEntry[],
   linkedMs: number | null,
 ): Since {
-  let seconds = selected.createdSeconds;
+  let seconds = deciding.createdSeconds;
   let receivedMs = seconds * 1_000;
   let isExact = false;
   for (const { event, subscription, plans } of entries.toReversed()) {
@@ -242,20 +246,13 @@ function delayOf(seconds: number, receivedMs: number, linkedMs: number | null): 
   return isLate ? { kind: 'received', untilMs: receivedMs } : null;
 }
 
-function isSameEntitlement(one: TeamPlan | null, other: TeamPlan): boolean {
+/** Whether both are of the same subscription and product, whatever the status and the name. */
+function isSameEntitlement(a: TeamPlan | null, b: TeamPlan): boolean {
   return (
-    one !== null &&
-    one.providerSubscriptionId === other.providerSubscriptionId &&
-    one.providerProductId === other.providerProductId
+    a !== null &&
+    a.providerSubscriptionId === b.providerSubscriptionId &&
+    a.providerProductId === b.providerProductId
   );
-}
-
-function newestOf(events: readonly SubscriptionState[]): SubscriptionState | null {
-  let newest: SubscriptionState | null = null;
-  for (const event of events) {
-    if (newest === null || event.createdSeconds >= newest.createdSeconds) newest = event;
-  }
-  return newest;
 }
 
 export type ExplainedEvent = Explanation &
@@ -297,10 +294,10 @@ export async function explainEvent(
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
-  const parsed = log.find((one) => one.event.key === event.key)?.parsed ?? null;
+  const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
   const { mode, initiatedBy } = originOfRow(event);
-  const asked = teamId === null ? null : await readNamedTeam(query, teamId);
-  const team = asked ?? teams[0] ?? null;
+  const askedFor = teamId === null ? null : await readNamedTeam(query, teamId);
+  const team = askedFor ?? teams[0] ?? null;
   return {
     ...{ ...explanation, parsed, teams, mode, initiatedBy },
     ...(await readEventsBeside(query, team, event)),

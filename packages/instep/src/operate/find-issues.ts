@@ -187,9 +187,9 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
     const customers = await readParkedCustomers(query, { afterCustomerId, limit });
     return await parkedIssues(query, customers, page);
   },
-  'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...one }, [team = null]) => {
+  'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...found }, [team = null]) => {
     const subject = subjectOf('subscription', subscriptionId);
-    return openIssue('unknown-order', { ...one, subject, team }, { subscriptionId });
+    return openIssue('unknown-order', { ...found, subject, team }, { subscriptionId });
   }),
   async 'unreadable-event'(query, { after, limit }) {
     const before = after === '' ? Number.MAX_SAFE_INTEGER : Number(after);
@@ -201,16 +201,16 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
       return openIssue('unreadable-event', about, { event, reason: whyUnreadable(event) });
     });
   },
-  'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...one }, teams) => {
+  'payment-due': ofCustomers(readDuePayments, ({ subscriptionId, ...found }, teams) => {
     const team = teams.find(({ plan }) => plan.providerSubscriptionId === subscriptionId) ?? null;
     const subject =
-      team === null ? subjectOf('customer', one.customerId) : subjectOf('team', team.id);
+      team === null ? subjectOf('customer', found.customerId) : subjectOf('team', team.id);
     const evidence = { subscriptionId, planName: team?.plan.planName ?? null };
-    return openIssue('payment-due', { ...one, subject, team }, evidence);
+    return openIssue('payment-due', { ...found, subject, team }, evidence);
   }),
-  'double-billed': ofCustomers(readDoubleBilled, ({ subscriptions, ...one }, [team = null]) => {
-    const subject = subjectOf('customer', one.customerId);
-    return openIssue('double-billed', { ...one, subject, team }, { subscriptions });
+  'double-billed': ofCustomers(readDoubleBilled, ({ subscriptions, ...found }, [team = null]) => {
+    const subject = subjectOf('customer', found.customerId);
+    return openIssue('double-billed', { ...found, subject, team }, { subscriptions });
   }),
 };
 
@@ -390,15 +390,15 @@ export async function countOpenIssues(
   teamKey: string,
 ): Promise<IssueCounts> {
   const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
-  const [found, listed, seconds] = await Promise.all([
+  const [countOf, listed, secondCustomers] = await Promise.all([
     countStoredIssues(query),
     countListedIssues(query),
     parkedEvents === 0 ? { issues: [], isMore: false } : readSecondCustomers(query, first),
   ]);
-  const total = [...found.values()].reduce((sum, count) => sum + count, 0);
+  const total = [...countOf.values()].reduce((sum, count) => sum + count, 0);
   const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
     const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
-    const count = causes.reduce((sum, cause) => sum + (found.get(cause) ?? 0), 0);
+    const count = causes.reduce((sum, cause) => sum + (countOf.get(cause) ?? 0), 0);
     return { count, isMore: total >= MAX_COUNTED_STORED };
   });
   const ofLists = byCode(LISTED_ISSUES, (code) => ({
@@ -410,9 +410,9 @@ export async function countOpenIssues(
     ...ofLists,
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'second-customer': {
-      count: seconds.issues.length,
-      isMore: seconds.isMore,
-      charged: seconds.issues.filter(isChargedTwice).length,
+      count: secondCustomers.issues.length,
+      isMore: secondCustomers.isMore,
+      charged: secondCustomers.issues.filter(isChargedTwice).length,
     },
   };
 }

@@ -60,8 +60,8 @@ export async function checkHealth(context: OperateContext): Promise<HealthReport
 }
 
 function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void> {
-  const known = writeChecks.get(database);
-  if (known !== undefined) return known;
+  const existing = writeChecks.get(database);
+  if (existing !== undefined) return existing;
   const check = createWriteCheck({
     // Events are committed by other connections, and perhaps by other processes.
     lastCommitMs: () => Number.NEGATIVE_INFINITY,

@@ -157,14 +157,14 @@ export async function readUnreadablePositions(
  * all, and read all to find it, if it saw the condition on the team.
  */
 const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
-        from instep.subscriptions as latest
+        from instep.subscriptions as state
        cross join lateral (
                select exists (
                         select
                           from ${teams.rows} as teams
-                         where provider_customer_id = latest.customer_id
-                           and provider_subscription_id = latest.subscription_id
-                           and ${isNotDismissed("'team:' || teams.id", 'latest.latest_since')}
+                         where provider_customer_id = state.customer_id
+                           and provider_subscription_id = state.subscription_id
+                           and ${isNotDismissed("'team:' || teams.id", 'state.latest_since')}
                       ) as keeps_plan
                offset 0
              ) as team

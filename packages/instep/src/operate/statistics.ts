@@ -111,18 +111,18 @@ export function slotsOf(
   const firstMs = firstSlotMs(request, nowMs);
   return Array.from({ length: request.slots }, (_, index) => {
     const startsAtMs = firstMs + index * request.slotSeconds * 1_000;
-    const found = bySlot.get(startsAtMs) ?? [];
-    const answered = sumsOf(responsesBySlot.get(startsAtMs) ?? []);
-    return { startsAtMs, counts: countsOf(found), responses: answered, ...delaysOf(found) };
+    const ofSlot = bySlot.get(startsAtMs) ?? [];
+    const sums = sumsOf(responsesBySlot.get(startsAtMs) ?? []);
+    return { startsAtMs, counts: countsOf(ofSlot), responses: sums, ...delaysOf(ofSlot) };
   });
 }
 
 function groupBySlot<Row extends { readonly startsAtMs: number }>(rows: readonly Row[]) {
   const bySlot = new Map<number, Row[]>();
   for (const row of rows) {
-    const own = bySlot.get(row.startsAtMs);
-    if (own === undefined) bySlot.set(row.startsAtMs, [row]);
-    else own.push(row);
+    const ofSlot = bySlot.get(row.startsAtMs);
+    if (ofSlot === undefined) bySlot.set(row.startsAtMs, [row]);
+    else ofSlot.push(row);
   }
   return bySlot;
 }
@@ -265,14 +265,17 @@ export async function readIncident(
   ]);
   const { sinceMs, untilMs } = period;
   const found = interruptionsOf(runs, context.now()).filter(
-    (one) => one.atMs < untilMs && one.untilMs >= sinceMs,
+    (interruption) => interruption.atMs < untilMs && interruption.untilMs >= sinceMs,
   );
   const outages = found.filter(({ kind }) => kind === 'outage').slice(-MAX_OUTAGES);
   const interruptions: ExaminedInterruption[] = [];
-  for (const one of found) {
-    const outage = { sinceMs: one.atMs, untilMs: one.untilMs };
-    const isExamined = outages.includes(one);
-    interruptions.push({ ...one, late: isExamined ? await countLateEvents(query, outage) : null });
+  for (const interruption of found) {
+    const { atMs, untilMs: endsAtMs } = interruption;
+    const isExamined = outages.includes(interruption);
+    const late = isExamined
+      ? await countLateEvents(query, { sinceMs: atMs, untilMs: endsAtMs })
+      : null;
+    interruptions.push({ ...interruption, late });
   }
   const isKnown = runs.some((run) => run.startedAtMs <= sinceMs) && untilMs <= context.now();
   return { responses, interruptions, isKnown, late, teams };
