@@ -55,7 +55,11 @@ export class SimulatedApi {
     const body = clock?.history.stateAt(subscriptionId, clock.nowMs) ?? null;
     if (clock === undefined || body === null) return null;
     // The clock stands at the end of the second of the last event.
-    return { body, answeredSeconds: Math.floor(clock.nowMs / 1_000) + CLOCK_MARGIN_SECONDS };
+    return {
+      body,
+      answeredSeconds: Math.floor(clock.nowMs / 1_000) + CLOCK_MARGIN_SECONDS,
+      tookMs: 0,
+    };
   };
 
   /** The Checkout Session of a subscription, as it is at the time of the redirect. */
@@ -72,7 +76,7 @@ export class SimulatedApi {
           customer: customerId,
           subscription,
         };
-        return { body, answeredSeconds: Math.floor(atMs / 1_000) };
+        return { body, answeredSeconds: Math.floor(atMs / 1_000), tookMs: 0 };
       },
     };
   }
@@ -126,5 +130,5 @@ function pageOf(
   const parameters = new URLSearchParams({ ...filter, ...page });
   const { body } = listObjects(new ApiCollection(objects), kind, parameters);
   const { data, has_more } = body as { data: Json[]; has_more: boolean };
-  return { objects: data, hasMore: has_more, answeredSeconds: END_OF_TIME_MS / 1_000 };
+  return { objects: data, hasMore: has_more, answeredSeconds: END_OF_TIME_MS / 1_000, tookMs: 0 };
 }

@@ -25,7 +25,11 @@ async function ambiguousTeam(answeredSeconds: () => number | null) {
     ingest,
     retrieveSubscription: async (id) =>
       id === subscriptionId
-        ? { body: JSON.parse(bodyOf('active')).data.object, answeredSeconds: answeredSeconds() }
+        ? {
+            body: JSON.parse(bodyOf('active')).data.object,
+            answeredSeconds: answeredSeconds(),
+            tookMs: 0,
+          }
         : null,
     logger: createLogger('silent'),
     now: Date.now,

@@ -27,6 +27,7 @@ const page = (objects: readonly Json[]): StripePage => ({
   objects,
   hasMore: false,
   answeredSeconds: null,
+  tookMs: 0,
 });
 
 async function addTeams(): Promise<void> {

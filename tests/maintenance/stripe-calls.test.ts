@@ -10,6 +10,7 @@ const pageOf = (...objects: Json[]): StripePage => ({
   objects,
   hasMore: false,
   answeredSeconds: null,
+  tookMs: 0,
 });
 
 const failed = (status: number | null) =>

@@ -230,7 +230,12 @@ describe.each(postgresServers)('$name', (server) => {
              subscription_status = null;
       create policy readable on teams for select using (true);
       create policy writable on teams for update using (provider_customer_id <> 'cus_2')`);
-    const page = (objects: readonly Json[]) => ({ objects, hasMore: false, answeredSeconds: null });
+    const page = (objects: readonly Json[]) => ({
+      objects,
+      hasMore: false,
+      answeredSeconds: null,
+      tookMs: 0,
+    });
     const listed = CUSTOMERS.map(
       (customerId) =>
         JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` })).data.object,

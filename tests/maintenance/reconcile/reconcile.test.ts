@@ -22,6 +22,7 @@ const page = (objects: readonly Json[], hasMore = false): StripePage => ({
   objects,
   hasMore,
   answeredSeconds: null,
+  tookMs: 0,
 });
 
 type Setting = Partial<Pick<Parameters<typeof reconcile>[0], 'database' | 'ingest' | 'isDryRun'>>;

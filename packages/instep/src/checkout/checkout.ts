@@ -149,7 +149,6 @@ async function retrieveCheckout(
   customerOf: () => Promise<string | null>,
 ) {
   const { api, now } = services;
-  const startedAtMs = performance.now();
   const answer = /^cs_\w{1,250}$/.test(sessionId)
     ? await askStripe(
         (signal) => api.retrieveCheckoutSession(sessionId, signal),
@@ -158,14 +157,12 @@ async function retrieveCheckout(
       )
     : null;
   if (answer === null) throw incomplete('Stripe knows no such Checkout Session');
-  const { answeredSeconds } = answer;
-  const tookMs = performance.now() - startedAtMs;
   const read = readCheckoutSession(answer.body);
   if (read === null) throw incomplete('the session is not complete, or has no subscription');
-  const asOfSeconds = lastShownSecond({ answeredSeconds, tookMs }, now());
+  const asOfSeconds = lastShownSecond(answer, now());
   const listed = parseListedSubscription(read.subscription, asOfSeconds);
   if (listed === null) throw incomplete('its subscription can not be read');
-  const seconds = Math.min(secondsOf(listed), answeredSeconds ?? asOfSeconds);
+  const seconds = Math.min(secondsOf(listed), answer.answeredSeconds ?? asOfSeconds);
   return { ...read, listed, snapshots: snapshotOf({ listed, seconds }, services) };
 }
 

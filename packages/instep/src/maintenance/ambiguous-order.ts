@@ -48,14 +48,11 @@ export async function takeSnapshot(
   const seen = await readEventIds(query, [tieGroupRangeAt(createdSeconds, subscriptionId)]);
   const seenKeys = new Set(seen.map(({ key }) => key));
   const takenAtMs = now();
-  const startedAtMs = performance.now();
   const answer = await retrieveSubscription(subscriptionId, signal);
-  const tookMs = performance.now() - startedAtMs;
-  const isTooEarly =
-    answer !== null && lastShownSecond({ ...answer, tookMs }, now()) < createdSeconds;
-  if (isTooEarly) return 'too early';
+  if (answer === null) return 'unknown';
+  if (lastShownSecond(answer, now()) < createdSeconds) return 'too early';
   const dated = { createdSeconds, seenKeys, takenAtMs, nonce };
-  const snapshot = answer === null ? null : makeSnapshot(answer.body, dated);
+  const snapshot = makeSnapshot(answer.body, dated);
   if (snapshot === null) return 'unknown';
   await ingest([snapshot]);
   return 'answered';

@@ -4,13 +4,12 @@ import { onlyRow } from '../postgres/statement.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
+import type { AnswerTime } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
   /** The next page begins after the object with this id; `null` on the last page. */
   readonly cursor: string | null;
-  /** How long the call that fetched the page took. */
-  readonly tookMs: number;
 };
 
 type ReadPagesOptions = {
@@ -41,15 +40,8 @@ export async function* readPages(options: ReadPagesOptions): AsyncGenerator<List
   const { list, signal } = options;
 
   async function fetchPage(cursor: string | null): Promise<ListPage> {
-    const { page, tookMs } = await retry(
-      async () => {
-        const startedAtMs = performance.now();
-        const page = await list(cursor, signal);
-        return { page, tookMs: performance.now() - startedAtMs };
-      },
-      { ...RETRY_POLICY, signal },
-    );
-    return { ...page, tookMs, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
+    const page = await retry(() => list(cursor, signal), { ...RETRY_POLICY, signal });
+    return { ...page, cursor: page.hasMore ? cursorAfter(page.objects.at(-1)) : null };
   }
 
   let next: Promise<ListPage> | null = fetchPage(options.cursor);
@@ -76,10 +68,7 @@ const MARGIN_SECONDS = 3;
 const OUR_MARGIN_SECONDS = 60;
 
 /** The last second of Stripe's clock whose events a response of Stripe's API is certain to include. */
-export function lastShownSecond(
-  { answeredSeconds, tookMs }: Pick<ListPage, 'answeredSeconds' | 'tookMs'>,
-  nowMs: number,
-): number {
+export function lastShownSecond({ answeredSeconds, tookMs }: AnswerTime, nowMs: number): number {
   const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
   return answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;
 }

@@ -31,10 +31,13 @@ export type StripeRequest = {
   readonly signal?: AbortSignal | undefined;
 };
 
-export type StripeAnswer = {
-  readonly body: JsonObject;
+export type StripeAnswer = AnswerTime & { readonly body: JsonObject };
+
+export type AnswerTime = {
   /** Stripe's time when it answered, in whole seconds since 1970; `null` when it did not state it. */
   readonly answeredSeconds: number | null;
+  /** How long the call took. */
+  readonly tookMs: number;
 };
 
 /**
@@ -89,7 +92,7 @@ export function createGet(options: StripeApiOptions): Get {
         const { status } = response;
         span?.setAttribute(STATUS_CODE, status);
         result = status === 200 ? 'done' : String(status);
-        return readAnswer(response, text);
+        return readAnswer(response, text, performance.now() - startedAtMs);
       } catch (error) {
         if (error instanceof DeadlineExceeded) result = 'timeout';
         if (error instanceof StripeApiFailed && error.status === null) result = 'no answer';
@@ -112,13 +115,14 @@ async function readText({ body, status }: Response): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-function readAnswer(response: Response, text: string): StripeAnswer {
+function readAnswer(response: Response, text: string, tookMs: number): StripeAnswer {
   const body = parseObject(text);
   if (response.status !== 200 || body === null) throw failedAnswer(response, body);
   const answeredMs = Date.parse(response.headers.get('date') ?? '');
   return {
     body,
     answeredSeconds: Number.isNaN(answeredMs) ? null : Math.floor(answeredMs / 1_000),
+    tookMs,
   };
 }
 

@@ -1,8 +1,8 @@
 import { asObject, isList, type Json } from '../core/json.ts';
 import {
+  type AnswerTime,
   createGet,
   type Get,
-  type StripeAnswer,
   type StripeApiOptions,
   type StripeRequest,
 } from './api-call.ts';
@@ -19,7 +19,7 @@ import {
 export type From = { readonly cursor: string | null };
 
 /** One page of a list, the newest object first. */
-export type StripePage = Pick<StripeAnswer, 'answeredSeconds'> & {
+export type StripePage = AnswerTime & {
   readonly objects: readonly Json[];
   readonly hasMore: boolean;
 };
@@ -97,10 +97,10 @@ type Query = NonNullable<StripeRequest['query']>;
 
 /** @throws DeadlineExceeded, Stopped or StripeApiFailed */
 export async function getPage(get: Get, request: StripeRequest): Promise<StripePage> {
-  const { body, answeredSeconds } = await get(request);
+  const { body, ...time } = await get(request);
   const { data, has_more: hasMore } = body;
   if (!isList(data)) throw new StripeApiFailed('returned no list', { status: 200 });
-  return { objects: data, hasMore: hasMore === true, answeredSeconds };
+  return { objects: data, hasMore: hasMore === true, ...time };
 }
 
 export function idOf(object: Json | undefined): string | null {
