@@ -1,3 +1,5 @@
+// Writes the plan that a team has now, without an event: after a link, a grant or its end, and as a repair.
+
 import type { ApplicationId } from '../core/application.ts';
 import {
   type Grant,

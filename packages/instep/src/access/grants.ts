@@ -1,3 +1,5 @@
+// Plans that operators gave to teams: giving, ending and listing them, and finding those that a row does not follow.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { GRANTING_STATUSES } from '../core/status.ts';

@@ -1,3 +1,6 @@
+// Reads what the view `instep.team_access` says about a team, and stores the policy by which it decides. The app, the
+// commands and the operators' API ask here.
+
 import type { AccessPolicy } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { Status } from '../core/status.ts';

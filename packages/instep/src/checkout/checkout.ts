@@ -1,3 +1,6 @@
+// What an app calls when a customer returns from a checkout, and to sync a customer: one question to Stripe, whose answer
+// becomes the team's link and its plan.
+
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import type { ApplicationId } from '../core/application.ts';

@@ -1,3 +1,5 @@
+// Decides ambiguous orders of events by asking Stripe for the subscription: a job, and an operator's action.
+
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseRefused } from '../postgres/errors.ts';

@@ -1,3 +1,5 @@
+// Finds the events that were missed, in Stripe's list of events.
+
 import * as v from 'valibot';
 import { tieGroupRanges } from '../core/event-key-layout.ts';
 import type { Json } from '../core/json.ts';

@@ -1,3 +1,5 @@
+// Finds the plans that something other than Instep has changed, without asking Stripe.
+
 import type { ApplicationId } from '../core/application.ts';
 import {
   type Grants,

@@ -1,3 +1,5 @@
+// Which jobs fail: `worker.ts` stores it, and the health reads it.
+
 import type { FailedJob } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';

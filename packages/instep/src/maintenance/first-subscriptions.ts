@@ -1,3 +1,6 @@
+// Whom to ask Stripe for, and when again: the customers of teams of whom no subscription is known. The table
+// `instep.new_customers` has them. Reconciliation and a checkout say whom they have asked for, or could not.
+
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';

@@ -1,3 +1,5 @@
+// The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
+
 import { settleTeam } from '../access/current-plan.ts';
 import { readTeamsOfDueGrants } from '../access/grants.ts';
 import type { Config } from '../config/config.ts';

@@ -1,3 +1,6 @@
+// The lease of a job: by it, one instance at a time runs the job, from where the last run ended. The jobs of maintenance,
+// reconciliation, alerts and the consumers of changes have one. Also how a run goes on through all teams, page by page.
+
 import * as v from 'valibot';
 import type { Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';

@@ -1,3 +1,5 @@
+// Decides the events that arrived before a team had their customer.
+
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';

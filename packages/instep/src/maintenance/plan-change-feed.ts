@@ -1,3 +1,5 @@
+// Calls the handlers of an app with each change of a plan, at least once, and in order for each team: `onPlanChange`.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';

@@ -1,3 +1,5 @@
+// Looks up the names of products at Stripe, and writes new ones to the teams.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';

@@ -1,3 +1,5 @@
+// When which version was running, for the charts of `operate/statistics.ts`, and by which policy of access, for the health.
+
 import { policyText } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
 import type { Query } from '../postgres/database.ts';

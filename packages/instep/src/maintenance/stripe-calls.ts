@@ -1,3 +1,5 @@
+// How background work calls Stripe: at a limited rate, page by page, again after a failure, and how recent an answer is.
+
 import type { Json } from '../core/json.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';

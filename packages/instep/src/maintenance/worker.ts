@@ -1,3 +1,6 @@
+// Runs the jobs of maintenance, again and again or on demand, and pauses those that fail. `instep.ts` opens it, and each
+// consumer of changes of plans has a worker of its own.
+
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import { abortAfter } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';

@@ -1,3 +1,5 @@
+// All metrics but those of the process: what is counted in it, and the gauges that are read for each scrape.
+
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import type { Health } from '../health/health.ts';
 import { ISSUES, type Issue } from '../health/issues.ts';

@@ -1,3 +1,5 @@
+// Counters, gauges and histograms in the text format of Prometheus.
+
 export type Labels = Readonly<Record<string, string>>;
 
 /** One metric with its present values, in the text format of Prometheus. */

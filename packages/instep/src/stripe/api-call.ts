@@ -1,3 +1,5 @@
+// One GET request to Stripe's API, with its deadline, its span and its metric. `api.ts` and the doctor send them.
+
 import { asObject, type JsonObject } from '../core/json.ts';
 import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';

@@ -1,3 +1,5 @@
+// Why a call to Stripe's API failed, in words that say what to check.
+
 import type { JsonObject } from '../core/json.ts';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 

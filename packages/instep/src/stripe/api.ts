@@ -1,3 +1,6 @@
+// The calls to Stripe's API: for the ingest pipeline, maintenance, checkouts and the operators' search, and the retrieval
+// of events that a notification names.
+
 import { asObject, isList, type Json } from '../core/json.ts';
 import {
   type AnswerTime,

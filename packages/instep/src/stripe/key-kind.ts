@@ -1,3 +1,5 @@
+// Whether keys and events belong to test or live mode, and to which account: for the webhook, the doctor and the health.
+
 import { asObject, type Json } from '../core/json.ts';
 
 export type Mode = 'test' | 'live';

@@ -1,3 +1,5 @@
+// Looks up a product's name while an event waits for it, in memory first. The ingest pipeline has one.
+
 import { BoundedCache } from '../runtime/bounded-cache.ts';
 
 /** The sources of product names, nearest first. A cache in memory comes before both. */

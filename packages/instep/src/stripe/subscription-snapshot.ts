@@ -1,3 +1,5 @@
+// A subscription as Stripe's API returns it, as an event that the ingest pipeline takes: for maintenance and checkouts.
+
 import * as v from 'valibot';
 import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
 import type { ParsedEvent } from '../core/subscription-event.ts';
