@@ -34,27 +34,30 @@ type WriteOptions = CurrentPlanOptions & {
   /** Whether to replace the plan even if the application wrote it. */
   readonly isForced?: boolean;
   /** The customer that the team had, if it has just been linked or unlinked. */
-  readonly former?: string | null;
+  readonly formerCustomerId?: string | null;
+  /** The grant whose plan the row can have, if the transaction has closed or added one; by default, the open one. */
+  readonly earlierGrant?: Grant | null;
   /** Why the plan changes; by default, because of the team's grant or customer. */
   readonly cause?: ChangedBy['cause'];
 };
 
 /**
- * Writes the plan that a locked team has with the grant `after`, if it can have that of the grant `before` now. Returns
- * whether that changed the row. A granted plan replaces one that the application wrote, except for a subscription that
- * only the application knows.
+ * Writes the plan that a locked team has now, with its open grant. Returns whether that changed the row. A granted plan
+ * replaces one that the application wrote, except for a subscription that only the application knows.
  */
 export async function writeCurrentPlan(
   query: Query,
   { id, customerId, plan }: Team,
-  { before, after }: Readonly<Record<'before' | 'after', Grant | null>>,
-  { planSelection, operator = null, isForced = false, former, ...options }: WriteOptions,
+  options: WriteOptions,
 ): Promise<{ isChanged: boolean; isGranted: boolean }> {
+  const { planSelection, operator = null, isForced = false, formerCustomerId } = options;
+  const grant = await readOpenGrant(query, id);
+  const { earlierGrant = grant } = options;
   const known = await readSubscriptions(query, customerId === null ? [] : [customerId]);
   const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
-  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, after) ?? NO_PLAN;
-  const isGranted = isGrantedPlan(shouldBe, after);
-  const writer = planWriterOf(plan, decidingEvents, before);
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant) ?? NO_PLAN;
+  const isGranted = isGrantedPlan(shouldBe, grant);
+  const writer = planWriterOf(plan, decidingEvents, earlierGrant);
   const isReplaced = isGranted ? writer !== 'unknown subscription' : writer === 'instep';
   if (!isReplaced && !isForced) return { isChanged: false, isGranted };
   // What a comparison found about the plan was about the former row.
@@ -64,10 +67,10 @@ export async function writeCurrentPlan(
     values: [String(id)],
   });
   if (isSamePlan(plan, shouldBe)) return { isChanged: false, isGranted };
-  const grantCause = before !== null && after === null ? 'grant_ended' : isGranted && 'grant';
-  const cause = options.cause ?? ((former === undefined && grantCause) || 'link');
+  const grantCause = earlierGrant !== null && grant === null ? 'grant_ended' : isGranted && 'grant';
+  const cause = options.cause ?? ((formerCustomerId === undefined && grantCause) || 'link');
   // A plan without a subscription is what the former customer has left.
-  const ofCustomer = decidingEvents.size === 0 ? (former ?? customerId) : customerId;
+  const ofCustomer = decidingEvents.size === 0 ? (formerCustomerId ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
   const write = { team, shouldBe, changedBy: { cause, operator } } as const;
   if (isGranted || shouldBe.planName === null) await writePlans(query, [write]);
@@ -96,12 +99,11 @@ export async function settleTeam(
   return await database.transaction(async (query) => {
     const team = await lockAvailableTeam(query, teamId, 'no key update');
     if (team === 'locked') return false;
-    const before = await readOpenGrant(query, teamId);
-    const isOver = before?.isOver ?? false;
+    const earlierGrant = await readOpenGrant(query, teamId);
+    const isOver = earlierGrant?.isOver ?? false;
     if (isOver) await closeGrant(query, teamId, null);
     if (team === null) return isOver;
-    const after = isOver ? null : before;
-    const { isChanged } = await writeCurrentPlan(query, team, { before, after }, options);
+    const { isChanged } = await writeCurrentPlan(query, team, { ...options, earlierGrant });
     return isChanged || isOver;
   });
 }
@@ -120,15 +122,14 @@ export async function linkTeam(
 ): Promise<string | null> {
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
-  const { customerId: former } = team;
-  const isForced = former !== null && former !== customerId;
-  if (isForced && !canReplace(former)) return former;
+  const { customerId: formerCustomerId } = team;
+  const isForced = formerCustomerId !== null && formerCustomerId !== customerId;
+  if (isForced && !canReplace(formerCustomerId)) return formerCustomerId;
   await setCustomer(query, id, customerId);
   // The locks of all its teams guard the customer's subscriptions.
   if (customerId !== null) await lockTeams(query, [customerId]);
-  const grant = await readOpenGrant(query, team.id);
-  const grants = { before: grant, after: grant };
-  await writeCurrentPlan(query, { ...team, customerId }, grants, { ...options, isForced, former });
+  const writing = { ...options, isForced, formerCustomerId };
+  await writeCurrentPlan(query, { ...team, customerId }, writing);
   return customerId;
 }
 

@@ -93,8 +93,8 @@ export async function setGrant(
   const team = await lockTeam(query, teamId, 'no key update');
   if (team === null) throw new GrantRefused('NOT_FOUND', `there is no team ${teamId}`);
   const granted = given && checked(given, team, now());
-  const before = await readOpenGrant(query, team.id);
-  if (granted === null && before === null) {
+  const earlierGrant = await readOpenGrant(query, team.id);
+  if (granted === null && earlierGrant === null) {
     throw new GrantRefused('NO_GRANT', 'the team has no grant');
   }
   await closeGrant(query, team.id, operator);
@@ -108,10 +108,9 @@ export async function setGrant(
       values: [String(team.id), planName, productId, until, reason, operator],
     });
   }
-  const after = granted && { ...granted, isOver: false };
   const isKept = given !== null && given.planName === undefined;
-  const options = { planSelection, operator, isForced: isKept };
-  const { isGranted } = await writeCurrentPlan(query, team, { before, after }, options);
+  const writing = { planSelection, operator, isForced: isKept, earlierGrant };
+  const { isGranted } = await writeCurrentPlan(query, team, writing);
   if (isKept && !isGranted) {
     const message = "a subscription of the team's customer grants a plan: repair the team";
     throw new GrantRefused('TEAM_HAS_SUBSCRIPTION', message);

@@ -93,7 +93,9 @@ async function complete(
   await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
     const linking = { linkToTeamId: team.id, changeCause: 'snapshot' } as const;
-    const [result] = await services.ingest(snapshots.map((one) => ({ ...one, ...linking })));
+    const [result] = await services.ingest(
+      snapshots.map((snapshot) => ({ ...snapshot, ...linking })),
+    );
     if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
   }
   await decideParkedEvents(services, customerId);

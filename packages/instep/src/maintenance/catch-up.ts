@@ -91,13 +91,13 @@ export async function catchUp(
   signal: AbortSignal,
 ): Promise<void> {
   const { listEvents, logger, now, isFirstComparisonOver } = options;
-  const before = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
-  if (before.seenSeconds === null && (await isFirstComparisonOver?.()) === false) return;
+  const last = v.is(progressShape, run.progress) ? run.progress : NOTHING_SEEN;
+  if (last.seenSeconds === null && (await isFirstComparisonOver?.()) === false) return;
   const nowSeconds = Math.floor(now() / 1_000);
   // Only Stripe's clock counts here: if ours were ahead, events would be missed for good.
   const sinceSeconds =
-    before.unfinishedRun?.sinceSeconds ?? Math.max(0, (before.seenSeconds ?? 0) - MARGIN_SECONDS);
-  let { startedSeconds, cursor } = before.unfinishedRun ?? { startedSeconds: null, cursor: null };
+    last.unfinishedRun?.sinceSeconds ?? Math.max(0, (last.seenSeconds ?? 0) - MARGIN_SECONDS);
+  let { startedSeconds, cursor } = last.unfinishedRun ?? { startedSeconds: null, cursor: null };
   let [listed, missed] = [0, 0];
   const blocked: BlockedCustomers = new Map();
 
@@ -111,12 +111,12 @@ export async function catchUp(
       // The next run begins with the first page whose events could not all be stored.
       if (blocked.size === 0) cursor = page.cursor;
       const unfinishedRun = { sinceSeconds, startedSeconds, cursor };
-      if (page.cursor !== null) await run.saveProgress({ ...before, unfinishedRun });
+      if (page.cursor !== null) await run.saveProgress({ ...last, unfinishedRun });
     }
   } catch (error) {
     // Stripe no longer knows the cursor's event: the next run begins at the start of the list.
     if (isRefusedByStripe(error)) {
-      await run.saveProgress({ ...before, unfinishedRun: null });
+      await run.saveProgress({ ...last, unfinishedRun: null });
     }
     throw error;
   }
@@ -125,7 +125,7 @@ export async function catchUp(
   if (error !== undefined) throw error;
   await run.complete({ seenSeconds: startedSeconds, unfinishedRun: null });
   logger[missed > 0 ? 'info' : 'debug']({ listed, missed }, 'caught up');
-  if ((startedSeconds ?? nowSeconds) - (before.seenSeconds ?? 0) > LISTED_SECONDS) {
+  if ((startedSeconds ?? nowSeconds) - (last.seenSeconds ?? 0) > LISTED_SECONDS) {
     logger.info('Stripe lists events of the last 30 days: only reconciliation finds older changes');
   }
 }

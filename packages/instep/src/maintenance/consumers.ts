@@ -37,9 +37,9 @@ export function checkConsumerName(name: string): void {
  * change can be committed after one with a higher id.
  */
 export async function readSettledId(query: Query, after: number): Promise<number | null> {
-  const newest = await readNewestChange(query);
-  if (newest <= after) return after;
-  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newest : null;
+  const newestId = await readNewestChange(query);
+  if (newestId <= after) return after;
+  return (await writersHaveEnded(query, 'instep.plan_changes')) ? newestId : null;
 }
 
 /** SQL: the changes that wait and are due, without those of a team whose earlier change waits for another attempt. */
@@ -58,15 +58,18 @@ export const DUE = `
                   and earlier.retry_at > now()
              )`;
 
-type Known = {
+type ConsumerProgress = {
   /** Every change up to this one was taken for the consumer. */
   readonly position: number;
   /** Whether there are later ones, or one that waits is due. */
   readonly hasWork: boolean;
 };
 
-export async function readConsumer(query: Query, consumer: string): Promise<Known | null> {
-  const [known = null] = await query<Known>({
+export async function readConsumer(
+  query: Query,
+  consumer: string,
+): Promise<ConsumerProgress | null> {
+  const [progress = null] = await query<ConsumerProgress>({
     name: 'read_consumer',
     text: `
       select position,
@@ -76,7 +79,7 @@ export async function readConsumer(query: Query, consumer: string): Promise<Know
        where name = $1`,
     values: [consumer],
   });
-  return known;
+  return progress;
 }
 
 /** The job whose lease the process has that works for a consumer. */
@@ -88,10 +91,14 @@ export const jobOf = (consumer: string) => `plan changes: ${consumer}`;
  * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
  * @throws DatabaseUnavailable while a transaction that changes plans stays open: where *now* begins is not certain
  */
-export async function addConsumer(query: Query, consumer: string, from: FeedStart): Promise<Known> {
+export async function addConsumer(
+  query: Query,
+  consumer: string,
+  from: FeedStart,
+): Promise<ConsumerProgress> {
   checkConsumerName(consumer);
-  const known = await readConsumer(query, consumer);
-  if (known !== null) return known;
+  const progress = await readConsumer(query, consumer);
+  if (progress !== null) return progress;
   const position = from === 'now' ? await readSettledId(query, 0) : 0;
   if (position === null) {
     throw new DatabaseUnavailable('a transaction that changes plans has been open for seconds');

@@ -26,7 +26,7 @@ export class FailedJobs {
     await this.#store({
       name: 'store_failed_job',
       text: `
-        insert into instep.failed_jobs as known (job, code, since, failed_at, attempt_at)
+        insert into instep.failed_jobs (job, code, since, failed_at, attempt_at)
         values ($1, $2, now(), now(), now() + $3 * interval '1 millisecond')
             on conflict (job) do update
            set code       = excluded.code,

@@ -68,11 +68,11 @@ const READ_DUE = (tables: ApplicationTables) => `
        order by id
        limit 100`;
 
-const NOTE_HANDLED =
+const DELETE_HANDLED =
   'delete from instep.waiting_plan_changes where consumer = $1 and change_id = $2';
 
 /** About two hours after the first failure, the change is set aside. */
-const NOTE_FAILURE = `
+const STORE_FAILURE = `
       update instep.waiting_plan_changes
          set failures     = failures + 1,
              error        = $3,
@@ -109,14 +109,14 @@ export class PlanChangeConsumers {
   /** Starts a consumer, in place of one with the same name in this process. */
   start(name: string, handler: PlanChangeHandler, { from = 'now' }: FeedOptions = {}): Feed {
     const { isOnDemand, logger } = this.#options;
-    const former = this.#feeds.get(name)?.stop();
+    const predecessor = this.#feeds.get(name)?.stop();
     let isStopped = false;
     let passing = Promise.resolve();
     const job: Job = {
       name: jobOf(name),
       intervalMs: isOnDemand ? 0 : POLL_INTERVAL_MS,
       run: async (signal) => {
-        await former;
+        await predecessor;
         passing = this.#passAll({ name, handler, from }, () => isStopped || signal.aborted);
         await passing;
       },
@@ -127,7 +127,7 @@ export class PlanChangeConsumers {
       stop: async () => {
         isStopped = true;
         if (this.#feeds.get(name) === feed) this.#feeds.delete(name);
-        await Promise.allSettled([former, worker?.stop(), passing]);
+        await Promise.allSettled([predecessor, worker?.stop(), passing]);
       },
     };
     this.#feeds.set(name, feed);
@@ -167,11 +167,11 @@ export class PlanChangeConsumers {
   /** Takes the next changes, up to the last one before which all are committed. Returns whether there are any. */
   async #takeNext(run: LeasedRun, name: string): Promise<boolean> {
     const { query } = this.#options.database;
-    const known = await readConsumer(query, name);
+    const progress = await readConsumer(query, name);
     // An operator has removed it.
-    if (known === null) return false;
-    const settled = await readSettledId(query, known.position);
-    if (settled === null || settled === known.position) return false;
+    if (progress === null) return false;
+    const settled = await readSettledId(query, progress.position);
+    if (settled === null || settled === progress.position) return false;
     await this.#commit(run, { name: 'take_changes', text: TAKE_CHANGES, values: [name, settled] });
     return true;
   }
@@ -187,14 +187,14 @@ export class PlanChangeConsumers {
       logger.warn(line, 'change of a plan not handled');
       const message = err instanceof Error ? err.message : String(err);
       const error = message.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH).toWellFormed();
-      const failing = { name: 'note_failure', text: NOTE_FAILURE, values: [...values, error] };
-      const [failed] = await this.#commit<{ failures: number; isSetAside: boolean }>(run, failing);
+      const storing = { name: 'store_failure', text: STORE_FAILURE, values: [...values, error] };
+      const [failed] = await this.#commit<{ failures: number; isSetAside: boolean }>(run, storing);
       if (failed?.isSetAside) {
         logger.error({ ...line, failures: failed.failures }, 'change of a plan set aside');
       }
       return false;
     }
-    await this.#commit(run, { name: 'note_handled', text: NOTE_HANDLED, values });
+    await this.#commit(run, { name: 'delete_handled', text: DELETE_HANDLED, values });
     return true;
   }
 

@@ -104,12 +104,12 @@ async function scheduleCall(query: Query): Promise<number> {
   const row = await onlyRow<{ waitMs: number }>(query, {
     name: 'schedule_call',
     text: `
-      insert into instep.leased_jobs as last (name, started_at)
+      insert into instep.leased_jobs as last_call (name, started_at)
       values ('stripe-call', clock_timestamp())
           on conflict (name) do update
          set started_at = case
-               when last.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
-               else greatest(last.started_at + ${CALL_INTERVAL}, clock_timestamp())
+               when last_call.started_at > clock_timestamp() + interval '1 minute' then clock_timestamp()
+               else greatest(last_call.started_at + ${CALL_INTERVAL}, clock_timestamp())
              end
       returning greatest(0, extract(epoch from started_at - clock_timestamp()) * 1000)::integer
                 as "waitMs"`,

@@ -9,7 +9,7 @@ import { isSamePlan } from '../../core/transition.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
-import { readOpenGrant, readOpenGrants } from '../../postgres/statements/grants.ts';
+import { readOpenGrants } from '../../postgres/statements/grants.ts';
 import { ISSUE_CAUSES, readDismissals, storeIssues } from '../../postgres/statements/issues.ts';
 import { lockTeam } from '../../postgres/statements/lock-teams.ts';
 import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
@@ -170,9 +170,8 @@ async function repair({ team, toIngest }: Drift, options: ReconcileOptions): Pro
     await database.transaction(async (query) => {
       const locked = await lockTeam(query, id, 'no key update');
       if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
-      const grant = await readOpenGrant(query, id);
       const writing = { planSelection, operator, isForced: true, cause: 'repair' } as const;
-      await writeCurrentPlan(query, locked, { before: grant, after: grant }, writing);
+      await writeCurrentPlan(query, locked, writing);
     });
   } catch (err) {
     // A constraint of the application refused it, or the team is locked. The other teams are still repaired.
