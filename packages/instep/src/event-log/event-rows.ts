@@ -2,7 +2,7 @@ import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
-import { LOGGED_EVENT } from '../postgres/statements/events.ts';
+import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 
 /** A logged event with the columns that people see. */
 export type EventRow = LoggedEvent & {
@@ -14,7 +14,7 @@ export type EventRow = LoggedEvent & {
 };
 
 const EVENT_ROW = `
-  ${LOGGED_EVENT},
+  ${LOGGED_EVENT_COLUMNS},
   customer_id as "customerId",
   subscription_id as "subscriptionId",
   (extract(epoch from created_at) * 1000)::bigint as "createdAtMs",

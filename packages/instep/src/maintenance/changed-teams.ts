@@ -12,7 +12,7 @@ import type { Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
-import { readAppliedNames } from '../postgres/statements/products.ts';
+import { readProductNames } from '../postgres/statements/products.ts';
 import {
   readSubscriptions,
   type StoredSubscriptions,
@@ -51,7 +51,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     const customerIds = teams.map(({ customerId }) => customerId);
     const known = await readSubscriptions(query, customerIds);
     const grants = await readOpenGrants(query, teams);
-    const applied = await readAppliedNames(query, [...known.names.keys()]);
+    const applied = await readProductNames(query, [...known.names.keys()], 'applied');
     const withUnknown = teams.filter(({ customerId, plan: { providerSubscriptionId: id } }) => {
       return id !== null && known.decidingEvents.get(customerId)?.has(id) !== true;
     });

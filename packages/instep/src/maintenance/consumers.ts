@@ -6,7 +6,7 @@ import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import {
   MAX_PLAN_CHANGES,
-  PLAN_CHANGE,
+  PLAN_CHANGE_COLUMNS,
   type PlanChange,
   readNewestChange,
   readTeamChanges,
@@ -190,7 +190,7 @@ export type NewChangesRequest = {
 };
 
 const READ_NEW_CHANGES = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
+      select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
        where id > $1
          and id <= $2

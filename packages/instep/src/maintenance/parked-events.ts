@@ -5,7 +5,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examineTeams } from '../postgres/examine.ts';
-import { LOGGED_EVENT } from '../postgres/statements/events.ts';
+import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -120,7 +120,7 @@ async function readParkedEvents(
   return await query<LoggedEvent>({
     name: 'read_parked_events',
     text: `
-      select ${LOGGED_EVENT}
+      select ${LOGGED_EVENT_COLUMNS}
         from instep.events
        where outcome = 'parked'
          and customer_id = any ($1::text[])

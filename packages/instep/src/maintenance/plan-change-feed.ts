@@ -3,7 +3,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
-import { PLAN_CHANGE, type PlanChange } from '../postgres/statements/plan-changes.ts';
+import { PLAN_CHANGE_COLUMNS, type PlanChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
@@ -62,7 +62,7 @@ const TAKE_CHANGES = `
        where name = $1`;
 
 const READ_DUE = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
+      select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
        where id in (select change_id ${DUE})
        order by id

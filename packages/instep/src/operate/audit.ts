@@ -5,7 +5,7 @@ import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
-import { PLAN_CHANGE, readNewestChange } from '../postgres/statements/plan-changes.ts';
+import { PLAN_CHANGE_COLUMNS, readNewestChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
@@ -264,7 +264,7 @@ export const CHANGES_OF = (
                  jsonb_build_object('teamId', "teamId", 'before', before, 'after', after) order by id
                ), '[]')
           from (
-                 select ${PLAN_CHANGE(tables)}
+                 select ${PLAN_CHANGE_COLUMNS(tables)}
                    from instep.plan_changes as change
                   where (subject = 'team:' || change.team_id
                          or change.customer_id = ${CUSTOMER}

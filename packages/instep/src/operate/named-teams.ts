@@ -2,7 +2,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { teamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
-import { TEAM, type Team, type TeamRow } from '../postgres/statements/teams.ts';
+import { TEAM_COLUMNS, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
@@ -67,7 +67,7 @@ export const teamsOfOwed = ({ teams }: ApplicationTables) => `
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `
-  ${TEAM},
+  ${TEAM_COLUMNS},
   name,
   lost_product_id as "lostProductId",
   lost_plan_name as "lostPlanName",

@@ -7,7 +7,12 @@ import { ENDED_STATUSES } from '../../core/status.ts';
 import type { Query } from '../../postgres/database.ts';
 import { type Examined, examine, examineTeams } from '../../postgres/examine.ts';
 import { columnArrays } from '../../postgres/statement.ts';
-import { type LinkedTeam, TEAM, type TeamRow, toTeam } from '../../postgres/statements/teams.ts';
+import {
+  type LinkedTeam,
+  TEAM_COLUMNS,
+  type TeamRow,
+  toTeam,
+} from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import type { StripeApi } from '../../stripe/api.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
@@ -112,7 +117,7 @@ export async function readUnlistedTeams(
   const { found, examinedTo } = await examineTeams<TeamRow<string> & { isKnown: boolean }>(query, {
     name: 'read_unlisted_teams',
     found: () => `found as (
-        select ${TEAM},
+        select ${TEAM_COLUMNS},
                exists (
                  select
                    from instep.listed_subscriptions

@@ -5,7 +5,7 @@ import type { ApplicationId } from '../../core/application.ts';
 import type { LoggedEvent } from '../../core/subscription-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { columnArrays } from '../../postgres/statement.ts';
-import { LOGGED_EVENT } from '../../postgres/statements/events.ts';
+import { LOGGED_EVENT_COLUMNS } from '../../postgres/statements/events.ts';
 import type { FoundIssue } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
@@ -15,7 +15,7 @@ import { TEAM_KEY, teamNamedIn } from '../../stripe/subscription-facts.ts';
 import { customerIssue } from './drift.ts';
 
 const READ_NEWEST_NAMING = `
-      select ${LOGGED_EVENT}
+      select ${LOGGED_EVENT_COLUMNS}
         from unnest($1::text[]) as asked (asked_id)
        cross join lateral (
                select *

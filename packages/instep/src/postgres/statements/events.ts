@@ -36,7 +36,7 @@ export type LogEntry = {
 const MAX_NEIGHBORS = 100;
 
 /** The columns of a `LoggedEvent`. */
-export const LOGGED_EVENT = `
+export const LOGGED_EVENT_COLUMNS = `
   position,
   key,
   event_id as "eventId",
@@ -64,7 +64,7 @@ const eventsInRanges = (count: RowCount) => `
 
 const READ_LOG = textsByRowCount(
   (count) => `
-      select ${LOGGED_EVENT}
+      select ${LOGGED_EVENT_COLUMNS}
         from ${eventsInRanges(count)}
        order by position`,
 );
@@ -105,7 +105,7 @@ export async function readNeighbors(
                    limit ${MAX_NEIGHBORS})
                ) as neighbor
       )
-      select ${LOGGED_EVENT}
+      select ${LOGGED_EVENT_COLUMNS}
         from around
         join instep.events using (position)
        order by position`,
@@ -139,7 +139,7 @@ export async function readEventsOfCustomer(
   return await query<LoggedEvent>({
     name: 'read_events_of_customer',
     text: `
-      select ${LOGGED_EVENT}
+      select ${LOGGED_EVENT_COLUMNS}
         from instep.events
        where customer_id = $1
          and outcome in ('applied', 'stale', 'unchanged')

@@ -10,33 +10,33 @@ import {
   type LinkedTeam,
   readTeam,
   readTeamsOf,
-  TEAM,
+  TEAM_COLUMNS,
   type Team,
   type TeamRow,
   toTeam,
 } from './teams.ts';
 
 /** What a lock does when another transaction has the row: wait, leave it out, or fail. */
-type Otherwise = '' | 'skip locked' | 'nowait';
+type IfLocked = '' | 'skip locked' | 'nowait';
 
 // `no key update` rather than `update`: an application that inserts rows which reference a team takes a
 // key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
 // the lock.
-const lockTeamsOr =
-  (otherwise: Otherwise) =>
+const lockTeamsText =
+  (ifLocked: IfLocked) =>
   ({ teams }: ApplicationTables) =>
     `
       with locked as (
-        select ${TEAM}
+        select ${TEAM_COLUMNS}
           from ${teams.rows} as teams
          where provider_customer_id = any ($1::text[])
          order by id
-           for no key update ${otherwise}
+           for no key update ${ifLocked}
       )
       select locked.*,
              teams.provider_customer_id as "askedCustomerId",
              case
-               when locked.id is null then ${canBeHidden(teams.name, otherwise)}
+               when locked.id is null then ${canBeHidden(teams.name, ifLocked)}
              end as "canBeHidden"
         from ${teams.rows} as teams
         left join locked on locked.id = teams.id
@@ -44,16 +44,16 @@ const lockTeamsOr =
        order by teams.id`;
 
 /** Where nothing waits, a row below a view is tried once more, because only its own table knows its policies. */
-const canBeHidden = (name: string, otherwise: Otherwise) =>
+const canBeHidden = (name: string, ifLocked: IfLocked) =>
   `row_security_active(${regclass(name)})${
-    otherwise === 'skip locked'
+    ifLocked === 'skip locked'
       ? ` or (select relkind = 'v' from pg_class where oid = ${regclass(name)})`
       : ''
   }`;
 
-const LOCK_TEAMS = lockTeamsOr('');
-const LOCK_AVAILABLE_TEAMS = lockTeamsOr('skip locked');
-const LOCK_TEAMS_AT_ONCE = lockTeamsOr('nowait');
+const LOCK_TEAMS = lockTeamsText('');
+const LOCK_AVAILABLE_TEAMS = lockTeamsText('skip locked');
+const LOCK_TEAMS_AT_ONCE = lockTeamsText('nowait');
 
 type LockedRow = ({ id: null } | TeamRow<string>) & {
   askedCustomerId: string;
@@ -76,7 +76,7 @@ export async function lockTeams(
     text: LOCK_TEAMS,
     values: [customerIds],
   });
-  if (rows.some(({ canBeHidden }) => canBeHidden)) throw hiddenTeam();
+  if (rows.some(({ canBeHidden }) => canBeHidden)) throw hiddenFromUpdates();
   return rows.flatMap(toLockedTeam);
 }
 
@@ -117,7 +117,7 @@ export async function lockAvailableTeams(
 }
 
 const LOCK_TEAM = ({ teams }: ApplicationTables) => `
-      select ${TEAM}
+      select ${TEAM_COLUMNS}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
@@ -142,7 +142,7 @@ export async function lockTeam(
 ): Promise<Team | null> {
   const [row] = await query<TeamRow>(lockTeamFor(id, lock));
   if (row !== undefined) return toTeam(row);
-  if ((await readTeam(query, id)) !== null) throw hiddenTeam();
+  if ((await readTeam(query, id)) !== null) throw hiddenFromUpdates();
   return null;
 }
 
@@ -175,7 +175,7 @@ async function refuseHidden<Row extends object>(
 ): Promise<void> {
   await query('savepoint before_lock');
   try {
-    if (isLeftOut(await query<Row>(lockAtOnce))) throw hiddenTeam();
+    if (isLeftOut(await query<Row>(lockAtOnce))) throw hiddenFromUpdates();
   } catch (error) {
     if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
     await query('rollback to savepoint before_lock');
@@ -184,7 +184,7 @@ async function refuseHidden<Row extends object>(
 
 const LOCK_NOT_AVAILABLE = '55P03';
 
-const hiddenTeam = () =>
+const hiddenFromUpdates = () =>
   new DatabaseRefused(
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );

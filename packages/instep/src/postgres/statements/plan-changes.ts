@@ -84,7 +84,7 @@ const planOf = (when: 'before' | 'after') => `
              end as ${when}`;
 
 /** The columns of a `PlanChange`, from `change`. */
-export const PLAN_CHANGE = ({ teams: { idType } }: ApplicationTables) => `
+export const PLAN_CHANGE_COLUMNS = ({ teams: { idType } }: ApplicationTables) => `
              change.id,
              ${idType === 'bigint' ? idFrom(idType, 'change.team_id') : 'change.team_id'} as "teamId",
              change.customer_id as "customerId",
@@ -109,7 +109,7 @@ export type TeamChangesRequest = {
 export const MAX_PLAN_CHANGES = 1_000;
 
 const READ_TEAM_CHANGES = (tables: ApplicationTables) => `
-      select ${PLAN_CHANGE(tables)}
+      select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
        where team_id = $1
          and ($2::bigint is null or id < $2)

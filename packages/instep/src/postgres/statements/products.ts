@@ -7,23 +7,25 @@ import { isUntranslatable } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
-import { TEAM, type TeamRow, toTeam, writePlans } from './teams.ts';
+import { TEAM_COLUMNS, type TeamRow, toTeam, writePlans } from './teams.ts';
 
-/** The known names of these products. */
+/** The known names of these products; only those that all of the product's teams have, if asked for. */
 export async function readProductNames(
   query: Query,
   productIds: readonly string[],
+  which: 'known' | 'applied' = 'known',
 ): Promise<Map<string, string>> {
-  const rows = await query<{ product_id: string; name: string }>({
+  const rows = await query<{ productId: string; name: string }>({
     name: 'read_product_names',
     text: `
-      select product_id, name
+      select product_id as "productId", name
         from instep.products
        where product_id = any ($1::text[])
-         and name is not null`,
+         and name is not null
+         ${which === 'applied' ? 'and is_applied' : ''}`,
     values: [productIds],
   });
-  return new Map(rows.map((row) => [row.product_id, row.name]));
+  return new Map(rows.map(({ productId, name }) => [productId, name]));
 }
 
 /** The name of a product, or `null` while it is unknown. */
@@ -107,24 +109,6 @@ export async function readProductsToLookUp(query: Query, limit: number): Promise
   return rows.map((row) => row.product_id);
 }
 
-/** The names of those of these products whose teams have all got the name. */
-export async function readAppliedNames(
-  query: Query,
-  productIds: readonly string[],
-): Promise<Map<string, string>> {
-  const rows = await query<{ productId: string; name: string }>({
-    name: 'read_applied_names',
-    text: `
-      select product_id as "productId", name
-        from instep.products
-       where product_id = any ($1::text[])
-         and name is not null
-         and is_applied`,
-    values: [productIds],
-  });
-  return new Map(rows.map(({ productId, name }) => [productId, name]));
-}
-
 /** A product with a name that not all of its teams have. */
 export type UnappliedName = {
   readonly productId: string;
@@ -175,7 +159,7 @@ export async function readTeamsToName(
 }
 
 const LOCK_TEAM_TO_NAME = ({ teams: { rows, idType } }: ApplicationTables) => `
-      select ${TEAM}, product.name as "productName"
+      select ${TEAM_COLUMNS}, product.name as "productName"
         from instep.products as product
         join ${rows} as teams on ${NEEDS_NAME}
        where product.product_id = $1

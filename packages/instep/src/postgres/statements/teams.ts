@@ -19,7 +19,7 @@ export type Team = {
 export type LinkedTeam = Team & { readonly customerId: string };
 
 /** A team's columns of `rows`, under the contract's names. */
-export const TEAM = `
+export const TEAM_COLUMNS = `
   id,
   provider_customer_id as "customerId",
   provider_subscription_id as "providerSubscriptionId",
@@ -216,7 +216,7 @@ export async function readLinkedTeams(
   const { found, examinedTo } = await examineTeams<TeamRow<string>>(query, {
     name: 'read_linked_teams',
     found: () => `found as (
-        select ${TEAM}
+        select ${TEAM_COLUMNS}
           from examined
          where provider_customer_id is not null
       )`,
@@ -237,7 +237,7 @@ export async function countLinkedTeams(query: Query): Promise<number> {
 }
 
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
-      select ${TEAM}
+      select ${TEAM_COLUMNS}
         from ${teams.rows} as teams
        where provider_customer_id = any ($1::text[])
        order by id`;
@@ -256,7 +256,7 @@ export async function readTeamsOf(
 }
 
 const READ_TEAM = ({ teams }: ApplicationTables) => `
-      select ${TEAM}
+      select ${TEAM_COLUMNS}
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
@@ -306,7 +306,7 @@ export async function addTeam(
   return row.id;
 }
 
-/** The team of a row with the columns of `TEAM`. */
+/** The team of a row with the columns of `TEAM_COLUMNS`. */
 export function toTeam<CustomerId>({ id, customerId, ...plan }: TeamRow<CustomerId>) {
   return { id, customerId, plan };
 }

@@ -12,7 +12,7 @@ type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
 };
 
 /** The contract's types, even where the application's columns accept nulls (docs/contract.md). */
-const USER = `
+const USER_COLUMNS = `
              id,
              name,
              coalesce(email, '') as email,
@@ -54,7 +54,7 @@ function isoTime(text: string | null): string | null {
 }
 
 const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
-      select ${USER}
+      select ${USER_COLUMNS}
         from ${users.rows} as users
        where id = any (${idsFrom(users.idType, '$1', '$2')})
          and deleted_at is null`;
@@ -74,7 +74,7 @@ export async function readActiveUsers(
 }
 
 const READ_USER = ({ users }: ApplicationTables) => `
-      select ${USER}
+      select ${USER_COLUMNS}
         from ${users.rows} as users
        where id = ${idFrom(users.idType, '$1::text')}`;
 
