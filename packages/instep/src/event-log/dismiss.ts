@@ -1,3 +1,6 @@
+// Dismisses parked events, restores them, and deletes those that nobody restored. Actions of operators call it, and
+// the jobs of maintenance.
+
 import type { Query } from '../postgres/database.ts';
 import { examine } from '../postgres/examine.ts';
 import { isDismissed } from '../postgres/statements/events.ts';

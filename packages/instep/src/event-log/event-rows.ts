@@ -1,3 +1,6 @@
+// The statements that read the event log for people: its columns, its filter, and how positions and times are found
+// without an index of their own. search.ts calls them, replay.ts, and operate/.
+
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import type { Query } from '../postgres/database.ts';

@@ -1,3 +1,6 @@
+// Recomputes the decisions on a customer's events, and says as codes why each was made. operate/ calls it for a
+// team's history and an event's page; reason-text.ts puts the codes into words.
+
 import type { ApplicationId } from '../core/application.ts';
 import { EventHistory } from '../core/event-history.ts';
 import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';

@@ -1,3 +1,6 @@
+// Deletes old events that the ordering rule no longer needs, and knows which can be missing since. The job
+// `retention` and `instep events prune` call it; catch-up and the explanations ask it.
+
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';

@@ -1,3 +1,5 @@
+// The words for the reasons of explain.ts, once for the console, the commands and exports.
+
 import { durationText } from '../runtime/amounts.ts';
 import type { EventReference, Reason } from './explain.ts';
 

@@ -1,3 +1,6 @@
+// Computes teams again from the whole event log, and repairs what differs. The task of `instep rebuild` in
+// operate/perform.ts calls it.
+
 import type { ApplicationId } from '../core/application.ts';
 import { EventHistory } from '../core/event-history.ts';
 import {
@@ -75,7 +78,7 @@ export async function* rebuild(
   database: Database,
   options: RebuildOptions,
 ): AsyncGenerator<Difference> {
-  const read = (afterId: ApplicationId | null) => readPage(database.query, afterId, options);
+  const read = (afterId: ApplicationId | null) => readTeams(database.query, afterId, options);
   for await (const teams of pagesOf(read)) {
     for (const { customerId } of teams) {
       if (customerId === null) continue;
@@ -89,7 +92,7 @@ export async function* rebuild(
   }
 }
 
-async function readPage(
+async function readTeams(
   query: Query,
   afterId: ApplicationId | null,
   { teamId }: RebuildOptions,

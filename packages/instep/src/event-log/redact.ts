@@ -1,3 +1,6 @@
+// Removes personal data from logged events without changing what they decide. An operator's task calls it for the
+// log of a customer, and exports for single events.
+
 import { createHmac } from 'node:crypto';
 import { isList, type Json } from '../core/json.ts';
 import type { Query } from '../postgres/database.ts';

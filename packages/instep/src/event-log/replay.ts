@@ -1,3 +1,5 @@
+// Brings logged events through the ingest pipeline again. Actions of operators call it, and a link.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';

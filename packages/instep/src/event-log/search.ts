@@ -1,3 +1,6 @@
+// Searches the event log, which has an index for customers only: whole, by page, or as it grows. It examines ranges
+// of positions, so that no statement takes long. operate/events.ts calls it.
+
 import type { Query } from '../postgres/database.ts';
 import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
 import { pause } from '../runtime/retry.ts';

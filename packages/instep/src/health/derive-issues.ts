@@ -1,3 +1,6 @@
+// What is wrong with the service, derived from its state without I/O, and what that amounts to. operate/health.ts
+// reads the state and calls it.
+
 import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import type { Health } from './health.ts';
 import {

@@ -1,3 +1,6 @@
+// The figures of the event log from which issues follow: what waits, and when something arrived last.
+// operate/health.ts reads them for the overview and the doctor, instep.ts for the metrics.
+
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { isDismissed } from '../postgres/statements/events.ts';

@@ -1,3 +1,6 @@
+// The list of everything that can be wrong: codes, severities, remedies and evidence. Who finds, counts, shows or
+// filters by issues reads it from here.
+
 import { ISSUE_CAUSES, type IssueCause } from '../postgres/statements/issues.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 

@@ -1,3 +1,6 @@
+// Counts the responses to deliveries, and the session cookies, in memory, and stores them once a minute. instep.ts
+// counts; operate/ reads them for charts and for issues.
+
 import type { RefusalCode, Refusals } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';

@@ -1,3 +1,6 @@
+// The job that sums the event log by time, outcome and delay, and the reader of the sums. operate/statistics.ts
+// makes charts of them (docs/decisions/0016).
+
 import * as v from 'valibot';
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';

@@ -1,3 +1,6 @@
+// The job that counts the teams by what they can be filtered by, and the reader of its counts. The console's
+// filters and operate/health.ts read them; find-teams.ts shares the SQL of the filters.
+
 import type { ApplicationId } from '../core/application.ts';
 import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';

@@ -1,3 +1,6 @@
+// The event log for operators: it adds the context's database and clock to event-log/search.ts, and suggests links.
+// The console's pages of events call it, and `instep events`.
+
 import type { SubscriptionState } from '../core/subscription-event.ts';
 import {
   countEvents,

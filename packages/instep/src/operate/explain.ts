@@ -1,3 +1,6 @@
+// Explains why a team has its plan (`explainTeam`) and why an event has its outcome (`explainEvent`), as codes and
+// data. The console's pages of a team and of an event call it, `instep team show` and `instep events show`.
+
 import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {

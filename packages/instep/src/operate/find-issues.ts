@@ -1,3 +1,6 @@
+// Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
+// is stored or can be derived. The console's list calls it, bulk-run.ts, and health.ts for the numbers.
+
 import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
@@ -344,7 +347,7 @@ export function findIssues(
 ): IssueSearch {
   const teamKey = linkByMetadata ?? TEAM_KEY;
   const page = ({ cursor = null, limit = 50 }: IssuesPageRequest = {}) =>
-    readPage(query, { teamKey, code, cursor, limit });
+    readPageOfIssues(query, { teamKey, code, cursor, limit });
   return {
     page,
     count: async () => await countOpenIssues(query, await readHealth(query), teamKey),
@@ -363,7 +366,7 @@ const EXPORT_PAGE = 200;
 
 type IssuesPage = Required<IssuesPageRequest> & Pick<SourcePage, 'teamKey' | 'code'>;
 
-async function readPage(
+async function readPageOfIssues(
   query: Query,
   { teamKey, code, cursor, limit }: IssuesPage,
 ): Promise<PageOfIssues> {

@@ -1,3 +1,7 @@
+// Finds teams by a filter, in any order, without reading all of a large table: `findTeams`, and `findCustomers`,
+// which can also ask Stripe. The console's lists and search call it, `instep team list`, and actions.ts for a
+// team's name.
+
 import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, type TeamIssueCode } from '../health/issues.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';

@@ -1,3 +1,6 @@
+// Reads everything from which follows whether all is in sync, and lets health/ derive the issues. The console's
+// overview calls it, the doctor, and the metrics.
+
 import { readRunningPolicies } from '../access/team-access.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Health, readHealth, readLastOrigins } from '../health/health.ts';

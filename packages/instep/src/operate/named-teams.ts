@@ -1,3 +1,6 @@
+// Reads teams as people see them: with a name, the plan that they lost, and since when a payment is due. Every
+// function of operate/ that shows a team uses it; find-teams.ts uses its SQL.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Query } from '../postgres/database.ts';

@@ -1,3 +1,6 @@
+// What happened in time: the charts of the overview (`readStatistics`) and a period that someone asks about
+// (`readIncident`). It reads what jobs have summed and recorded, and the event log by the time in the events' keys.
+
 import type { ApplicationId } from '../core/application.ts';
 import { firstKeySince } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';

@@ -1,3 +1,6 @@
+// Reads and explains the events of a team's customers, the former ones included, which the audit and the history of
+// plans know. timeline.ts and explain.ts call it.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';

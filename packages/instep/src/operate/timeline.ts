@@ -1,3 +1,6 @@
+// Puts together all that happened to a team, page by page, and which change of the plan was made by which event or
+// action. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { isSamePlan, type TeamPlan } from '../core/transition.ts';

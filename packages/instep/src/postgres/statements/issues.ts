@@ -1,3 +1,6 @@
+// The table `instep.findings`, with the issues that comparisons have found, and what operators have dismissed.
+// Comparisons store them; find-issues.ts reads them; every repair asks for dismissals.
+
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
