@@ -93,8 +93,8 @@ export function decide(
 
   function decideOn(event: ParsedEvent): EventDecision['outcome'] {
     const { customerId } = event.subscription;
-    const known = decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
-    const decision = decideEvent(known, event, history, planSelection);
+    const ofCustomer = decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
+    const decision = decideEvent(ofCustomer, event, history, planSelection);
     decidingEvents.set(customerId, decision.decidingEvents);
     if (decision.outcome === 'applied') appliedCustomerIds.add(customerId);
     updateLatestState(event);
@@ -104,11 +104,11 @@ export function decide(
   function updateLatestState(event: ParsedEvent): void {
     const { customerId, subscriptionId } = event.subscription;
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
-    const known = states.get(subscriptionId);
+    const knownState = states.get(subscriptionId);
     const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
-    const { state, needsNeighbors } = latestStateAfter(known, event, { history, deciding });
+    const { state, needsNeighbors } = latestStateAfter(knownState, event, { history, deciding });
     if (needsNeighbors) needNeighborsForState.push(event.subscription, state.subscription);
-    if (state === known) return;
+    if (state === knownState) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
 
@@ -155,8 +155,11 @@ export function decide(
       isGrantedPlan(plan, grantOf(stored.grants, id)),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const known = { decidingEvents, names, grants: stored.grants };
-  const { plans, withApplicationPlan } = newPlans(affectedTeams, known, planSelection);
+  const { plans, withApplicationPlan } = newPlans(
+    affectedTeams,
+    { decidingEvents, names, grants: stored.grants },
+    planSelection,
+  );
   return {
     results:
       withApplicationPlan.length === 0
@@ -231,12 +234,12 @@ function withUncertainOrder(
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;
-    const before = stored.get(customerId)?.get(subscriptionId);
-    const after = decided.get(customerId)?.get(subscriptionId);
+    const storedDeciding = stored.get(customerId)?.get(subscriptionId);
+    const newDeciding = decided.get(customerId)?.get(subscriptionId);
     const hasOtherLast =
-      before?.subscription.createdSeconds === after?.subscription.createdSeconds &&
-      !isSameState(before?.subscription ?? null, after?.subscription ?? null);
-    for (const deciding of [before, after]) {
+      storedDeciding?.subscription.createdSeconds === newDeciding?.subscription.createdSeconds &&
+      !isSameState(storedDeciding?.subscription ?? null, newDeciding?.subscription ?? null);
+    for (const deciding of [storedDeciding, newDeciding]) {
       if (deciding !== undefined && (deciding.order !== 'known' || hasOtherLast))
         uncertain.add(deciding.subscription);
     }

@@ -142,9 +142,9 @@ async function linkTeamsInMetadata(
   { linkByMetadata: key }: ProcessOptions,
 ): Promise<AvailableTeams> {
   if (!key) return { teams: [], lockedElsewhere: new Set() };
-  const known = new Set(available.teams.map(({ customerId }) => customerId));
+  const withTeam = new Set(available.teams.map(({ customerId }) => customerId));
   const namedTeams = [...teamsInMetadata(events, key)].filter(
-    ([customerId]) => !known.has(customerId) && !available.lockedElsewhere.has(customerId),
+    ([customerId]) => !withTeam.has(customerId) && !available.lockedElsewhere.has(customerId),
   );
   const linked: string[] = [];
   const locked: string[] = [];
@@ -365,9 +365,9 @@ function logEntries(
     const outcome = outcomes.get(event.key);
     if (outcome === undefined) continue;
     const entry = logEntry(event, outcome, parked.get(event.key));
-    const first = entries.get(event.key);
-    const deliveries = (first?.deliveries ?? 0) + entry.deliveries;
-    entries.set(event.key, first === undefined ? entry : { ...first, deliveries });
+    const firstEntry = entries.get(event.key);
+    const deliveries = (firstEntry?.deliveries ?? 0) + entry.deliveries;
+    entries.set(event.key, firstEntry === undefined ? entry : { ...firstEntry, deliveries });
   }
   return [...entries.values()];
 }

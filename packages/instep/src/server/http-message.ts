@@ -1,4 +1,5 @@
-// A request and a response, whichever server has received it; and the errors that are responses.
+// A request and a response, whichever server has received it; the errors that are responses; and how a secret in a
+// request is compared.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { InstepError } from '../runtime/errors.ts';
