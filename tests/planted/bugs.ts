@@ -164,7 +164,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   storeBug(
     'a canceled subscription counts from the snapshot on',
     'maintenance/reconcile/drift.ts',
-    ['(one.endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
+    ['(endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
   ),
   storeBug('a listed snapshot counts as outdated', DECIDE, [
     'if (seenKeys === null) return false;',
@@ -174,8 +174,8 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   // Few lifecycles end with a change of the plan.
   {
     ...bug('another product is not drift', 'maintenance/reconcile/drift.ts', [
-      'if (newest.productId !== null) return newest.productId === productId;',
-      'if (newest.productId !== null) return true;',
+      'if (deciding.productId !== null) return deciding.productId === productId;',
+      'if (deciding.productId !== null) return true;',
     ]),
     level: 'unit',
   },
