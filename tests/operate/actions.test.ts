@@ -68,7 +68,12 @@ test('links a team to a customer whose events are parked, and records who did it
   const linked = await link(teamId, 'cus_1', false, 'paid with another address');
   const { isDone, result } = linked ?? {};
   expect(isDone).toBe(true);
-  expect(result).toMatchObject({ code: 'linked', teamId, customerId: 'cus_1', former: null });
+  expect(result).toMatchObject({
+    code: 'linked',
+    teamId,
+    customerId: 'cus_1',
+    formerCustomerId: null,
+  });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   expect(await findActions(context).page()).toMatchObject([
     {
@@ -93,7 +98,7 @@ test('replaces a customer only if asked to', async () => {
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
   const replaced = await link(teamId, 'cus_2', true);
-  expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
+  expect(replaced?.result).toMatchObject({ code: 'linked', formerCustomerId: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
 

@@ -58,7 +58,7 @@ test('without the console, the metrics are served, and the page at / says how to
   expect((await ask('/')).status).toBe(503);
 
   const metrics = { contentType: 'text/plain', expose: async () => 'up 1\n' };
-  listener.show({ metrics, pages: null, syncApi: () => () => undefined });
+  listener.show({ metrics, pages: null, syncApis: new Map() });
   const page = await ask('/');
   expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8');
   expect(await page.text()).toContain('npm install instep-console');
@@ -80,7 +80,7 @@ test('metrics that cannot be read are an error, and the listener goes on', async
   listener.show({
     metrics: { contentType: 'text/plain', expose },
     pages: null,
-    syncApi: () => () => undefined,
+    syncApis: new Map(),
   });
   for (const _ of [1, 2]) expect((await fetch(`${listener.url}/metrics`)).status).toBe(500);
 });

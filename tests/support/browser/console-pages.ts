@@ -55,7 +55,7 @@ export async function openConsole(
   listener.show({
     metrics: createExposition(async () => []),
     pages: toNodeListener(async (request) => await app.fetch(request)),
-    syncApi: () => () => undefined,
+    syncApis: new Map(),
   });
   atEndOfFile(() => app.close());
   atEndOfFile(() => listener.close(1_000));

@@ -67,7 +67,7 @@ export function useConsole({
     extend?.(app);
     const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
     const pages = toNodeListener(async (request) => await app.fetch(request));
-    listener.show({ metrics, pages, syncApi: () => () => undefined });
+    listener.show({ metrics, pages, syncApis: new Map() });
     server = listener;
   });
   afterAll(async () => {

@@ -1,3 +1,5 @@
+// Parses the arguments of commands, and declares the options that several commands have.
+
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';

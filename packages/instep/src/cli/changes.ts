@@ -1,3 +1,5 @@
+// The command that passes changes of plans to a consumer, and the history of one team's plan for `team.ts`.
+
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
@@ -109,14 +111,14 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
 }
 
 async function printConsumers(context: OperateContext, { json }: ChangesOptions): Promise<void> {
-  for (const one of await findConsumers(context)) {
-    const { name, position, behindSince, setAside } = one;
+  for (const consumer of await findConsumers(context)) {
+    const { name, position, behindSince, setAside } = consumer;
     const since = behindSince === null ? '' : `, behind since ${shownTime(behindSince.getTime())}`;
     const aside = setAside.map(
       ({ changeId, error }) => `\n  change ${changeId} was set aside: ${printable(error ?? '')}`,
     );
     const text = `${name}  at change ${position}${since}${aside.join('')}`;
-    await writeLine(json ? JSON.stringify(one) : text);
+    await writeLine(json ? JSON.stringify(consumer) : text);
   }
 }
 

@@ -1,3 +1,5 @@
+// The commands that show whether the installation works: its checks, and a test message to the receiver of alerts.
+
 import type { Command } from 'commander';
 import { ConfigInvalid, readAlertConfig } from '../config/config.ts';
 import type { Check } from '../doctor/check.ts';

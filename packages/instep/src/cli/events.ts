@@ -1,4 +1,5 @@
-/** The commands about logged events: find and explain them, and act on them. */
+// The commands about logged events: find and explain them, and act on them.
+
 import { type Command, Option } from 'commander';
 import { readEventRetention } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
@@ -413,7 +414,7 @@ async function findEvent(context: OperateContext, text: string): Promise<EventRo
   if (found.length === 1) return event;
   const lines = found
     .slice(-SHOWN)
-    .map((one) => `  ${one.position}  ${shownTime(one.receivedAtMs)}  ${one.outcome}`);
+    .map((event) => `  ${event.position}  ${shownTime(event.receivedAtMs)}  ${event.outcome}`);
   throw new CommandFailed(
     'EVENT_AMBIGUOUS',
     `${found.length} events have the id ${printable(text)}: give the position of one of them\n` +

@@ -1,4 +1,6 @@
 #!/usr/bin/env node
+// The program `instep`: reads the variables of `.env`, loads the named command, and turns errors into exit codes.
+
 import { type Command, CommanderError } from 'commander';
 import { ConfigInvalid } from '../config/config.ts';
 import { VARIABLE_FILES } from '../config/environment.ts';
@@ -43,7 +45,7 @@ async function createProgram(name: string | undefined): Promise<Command> {
   const loaders = load === undefined ? Object.values(COMMANDS) : [load];
   const commands = await Promise.all(loaders.map((load) => load()));
   for (const command of commands) program.addCommand(command);
-  for (const command of [program, ...commands, ...commands.flatMap((one) => one.commands)]) {
+  for (const command of [program, ...commands, ...commands.flatMap(({ commands }) => commands)]) {
     command.exitOverride().showHelpAfterError('(add --help for more)');
   }
   return program;

@@ -1,3 +1,6 @@
+// How commands print: data to standard output, messages to standard error, and untrusted text without control
+// characters.
+
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { stripVTControlCharacters, styleText } from 'node:util';

@@ -1,3 +1,5 @@
+// The command that recomputes teams from the log.
+
 import type { Command } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';

@@ -1,3 +1,5 @@
+// The command that compares teams with Stripe, with the words for what it finds.
+
 import type { Command } from 'commander';
 import { readApiConfig } from '../config/config.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';

@@ -1,3 +1,5 @@
+// The commands about the database's schema: which of the app's tables are recognized, and its migration.
+
 import type { Command } from 'commander';
 import { readLinkByMetadata } from '../config/config.ts';
 import { quoteRole } from '../doctor/schema.ts';
@@ -56,10 +58,10 @@ function jsonOf(
   grants: readonly string[],
   hidden: readonly HiddenRows[],
 ): string {
-  const columnsOf = (one: RecognizedTable | null) =>
-    one && {
-      table: one.table.sql,
-      columns: one.columns.map(({ field, name, column, problem }) => ({
+  const columnsOf = (recognized: RecognizedTable | null) =>
+    recognized && {
+      table: recognized.table.sql,
+      columns: recognized.columns.map(({ field, name, column, problem }) => ({
         field,
         column: column && name,
         type: column?.type ?? null,

@@ -1,3 +1,5 @@
+// The commands that run a server: Instep itself, or only the console.
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { examineSilently } from '../adapters/handler.ts';
@@ -63,7 +65,7 @@ const ALL_ADDRESSES = ['0.0.0.0', '::'];
 function requireTwoPorts({ host, port, operations }: Config): void {
   if (port === 0 || operations?.port !== port) return;
   const hosts = [host, operations.host];
-  if (host !== operations.host && !hosts.some((one) => ALL_ADDRESSES.includes(one))) return;
+  if (host !== operations.host && !hosts.some((address) => ALL_ADDRESSES.includes(address))) return;
   const problem = `and PORT are both ${port}`;
   const remedy = 'set OPS_PORT to another port, or to off';
   throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy }]);

@@ -1,4 +1,5 @@
-/** The commands about one team or about finding one, and the completion of a checkout. */
+// The commands about one team or about finding one, and the completion of a checkout.
+
 import type { Command } from 'commander';
 import { linkTeam } from '../access/current-plan.ts';
 import { readAccess } from '../access/team-access.ts';
@@ -190,12 +191,12 @@ async function refusalText(context: OperateContext, id: string, result: ActionRe
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused': {
       const { teams } = await findCustomers(context, { id: result.customerId });
-      const other = teams.find((team) => String(team.id) !== id);
-      if (other === undefined) {
+      const owner = teams.find((team) => String(team.id) !== id);
+      if (owner === undefined) {
         return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
       }
-      const name = other.name === null ? '' : ` (${printable(other.name)})`;
-      return `the database refused to link team ${id}: team ${other.id}${name} has the customer. Unlink it first: instep team unlink ${other.id}`;
+      const name = owner.name === null ? '' : ` (${printable(owner.name)})`;
+      return `the database refused to link team ${id}: team ${owner.id}${name} has the customer. Unlink it first: instep team unlink ${owner.id}`;
     }
     default:
       return `the customer of team ${id} was not changed: ${result.code}`;

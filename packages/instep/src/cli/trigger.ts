@@ -1,3 +1,5 @@
+// The command that posts a signed event, as Stripe does.
+
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';

@@ -1,3 +1,5 @@
+// The commands about users and their sessions.
+
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId, User } from '../core/application.ts';

@@ -1,4 +1,5 @@
-/** Runs the operators' functions for commands, in the name of the account of the operating system. */
+// Runs the operators' functions for commands, in the name of the account of the operating system.
+
 import type { Command } from 'commander';
 import type { readApiConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';

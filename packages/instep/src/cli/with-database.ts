@@ -1,4 +1,5 @@
-/** Connects commands to the configured database server. Those that act or search use `with-context.ts`. */
+// Connects commands to the configured database server. Those that act or search use `with-context.ts`.
+
 import { readDatabaseConfig } from '../config/config.ts';
 import {
   connectToServer,

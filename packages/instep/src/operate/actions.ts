@@ -1,3 +1,5 @@
+// What can be done about one team, customer, subscription or event. `perform` calls it.
+
 import { linkTeam } from '../access/current-plan.ts';
 import { type GrantRequest, setGrant } from '../access/grants.ts';
 import {
@@ -166,12 +168,12 @@ const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
 const NEWEST = { order: 'newest first', limit: 1 } as const;
 
 async function linkAndReplay(
-  { id: teamId, customerId: former }: NamedTeam,
+  { id: teamId, customerId: formerCustomerId }: NamedTeam,
   customerId: string,
   canReplace: boolean,
   context: ActionContext,
 ): Promise<Outcome> {
-  const linked = { code: 'linked', teamId, customerId, former } as const;
+  const linked = { code: 'linked', teamId, customerId, formerCustomerId } as const;
   const first = await changeCustomer({ ...linked, outcomes: null }, () => canReplace, context);
   if (!first.isDone) return first;
   const outcomes = await replayParked(customerId, context);
@@ -213,8 +215,8 @@ async function teamNamed(
   const byId = await readNamedTeam(query, text);
   if (byId !== null) return byId;
   const named = await readTeamsWithName(query, text, MAX_CANDIDATES);
-  const [only, other] = named;
-  if (only !== undefined && other === undefined) return only;
+  const [team] = named;
+  if (team !== undefined && named.length === 1) return team;
   const found =
     named.length > 0
       ? named

@@ -1,3 +1,5 @@
+// Reports new and resolved issues to the receiver of `ALERT_WEBHOOK_URL`.
+
 import * as v from 'valibot';
 import type { AlertConfig } from '../config/config.ts';
 import { issueText } from '../health/issue-text.ts';
@@ -82,7 +84,7 @@ function openOf(issues: readonly Issue[], known: readonly Reported[], nowMs: num
   return issues.flatMap((issue) => {
     const { code, severity } = issue;
     if (severity === 'notice') return [];
-    const sinceMs = known.find((one) => one.code === code)?.sinceMs ?? nowMs;
+    const sinceMs = known.find((issue) => issue.code === code)?.sinceMs ?? nowMs;
     return [{ code, severity, text: issueText(issue, nowMs), sinceMs }];
   });
 }
@@ -90,13 +92,13 @@ function openOf(issues: readonly Issue[], known: readonly Reported[], nowMs: num
 /** What is new in `open`. Pure. */
 function alertOf(known: readonly Reported[], open: readonly Reported[]): Alert {
   const news = open.filter(({ code, severity }) => {
-    const before = known.find((one) => one.code === code);
+    const before = known.find((issue) => issue.code === code);
     return before === undefined || (severity === 'failure' && before.severity === 'warning');
   });
   return {
     // In the order of the alphabet, failures come first.
-    opened: news.sort((one, other) => one.severity.localeCompare(other.severity)),
-    resolved: known.filter(({ code }) => open.every((one) => one.code !== code)),
+    opened: news.sort((a, b) => a.severity.localeCompare(b.severity)),
+    resolved: known.filter(({ code }) => open.every((issue) => issue.code !== code)),
   };
 }
 
@@ -149,13 +151,13 @@ const HEADINGS = { failure: 'Failure', warning: 'Warning' } as const;
 
 /** For programs. `text` is for chats that read nothing else. */
 function jsonMessage({ opened, resolved }: Alert, consoleUrl: URL | null, nowMs: number) {
-  const line = (one: Reported) => `${HEADINGS[one.severity]}: ${one.text}`;
-  const member = (one: Reported) => ({
-    code: one.code,
-    severity: one.severity,
-    text: one.text,
-    since: new Date(one.sinceMs).toISOString(),
-    ...(consoleUrl !== null && { url: linkOf(one, consoleUrl) }),
+  const line = (issue: Reported) => `${HEADINGS[issue.severity]}: ${issue.text}`;
+  const member = (issue: Reported) => ({
+    code: issue.code,
+    severity: issue.severity,
+    text: issue.text,
+    since: new Date(issue.sinceMs).toISOString(),
+    ...(consoleUrl !== null && { url: linkOf(issue, consoleUrl) }),
   });
   const lines = [...opened.map(line), ...resolved.map(({ text }) => `Resolved: ${text}`)];
   return {
@@ -169,11 +171,11 @@ function jsonMessage({ opened, resolved }: Alert, consoleUrl: URL | null, nowMs:
 const TEST = 'Instep: this is a test. Alerts arrive here.';
 
 function slackMessage({ opened, resolved }: Alert, consoleUrl: URL | null) {
-  const link = (one: Reported) =>
-    consoleUrl === null ? '' : ` <${escaped(linkOf(one, consoleUrl))}|Open>`;
+  const link = (issue: Reported) =>
+    consoleUrl === null ? '' : ` <${escaped(linkOf(issue, consoleUrl))}|Open>`;
   const lines = [
-    ...opened.map((one) => `*${HEADINGS[one.severity]}:* ${escaped(one.text)}${link(one)}`),
-    ...resolved.map((one) => `*Resolved:* ${escaped(one.text)}${link(one)}`),
+    ...opened.map((issue) => `*${HEADINGS[issue.severity]}:* ${escaped(issue.text)}${link(issue)}`),
+    ...resolved.map((issue) => `*Resolved:* ${escaped(issue.text)}${link(issue)}`),
   ];
   return { text: lines.length === 0 ? TEST : `Instep\n${lines.join('\n')}` };
 }
@@ -183,7 +185,7 @@ const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
 const hasList = (code: string): code is SubjectIssueCode =>
-  SUBJECT_ISSUES.some((one) => one === code);
+  SUBJECT_ISSUES.some((known) => known === code);
 
 /** The list of the issue's subjects in the console, or else the overview. */
 function linkOf({ code }: Reported, consoleUrl: URL): string {

@@ -1,3 +1,5 @@
+// The shape of what operators do and of its results, and how the audit stores them.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
@@ -42,7 +44,7 @@ export function subjectText({ kind, id }: Subject): string {
  */
 export function parseSubject(text: string): Subject | null {
   const [, name, id] = /^([a-z]+):(.+)$/s.exec(text) ?? [];
-  const kind = SUBJECT_KINDS.find((one) => one === name);
+  const kind = SUBJECT_KINDS.find((known) => known === name);
   return kind === undefined || id === undefined ? null : { kind, id };
 }
 
@@ -54,14 +56,14 @@ export type ActionResult =
    */
   | { readonly code: 'begun' }
   /**
-   * `former`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
+   * `formerCustomerId`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
    * ended before they were replayed, so maintenance does it.
    */
   | {
       readonly code: 'linked';
       readonly teamId: ApplicationId;
       readonly customerId: string;
-      readonly former: string | null;
+      readonly formerCustomerId: string | null;
       readonly outcomes: ReplayOutcomes | null;
     }
   | {
@@ -352,7 +354,7 @@ export async function beginActions(
 ): Promise<Form> {
   const form = { ...given, afterChange: await readNewestChange(query) };
   const begun = actions.map(
-    (one) => ({ ...one, isDone: false, result: { code: 'begun' } }) as const,
+    (action) => ({ ...action, isDone: false, result: { code: 'begun' } }) as const,
   );
   await recordActions(query, form, begun);
   return form;

@@ -1,3 +1,5 @@
+// Actions on all matching issues, in the background of the console.
+
 import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
@@ -187,14 +189,17 @@ export class BulkRuns {
       let cancelledBy = await write({ total: requests.length, skipped });
       let next = 0;
       while (next < requests.length && cancelledBy === null && !signal.aborted) {
-        const some = requests.slice(next, next + AT_ONCE);
-        const acted = await retry(() => perform(this.#context, operator, some, request), RETRY);
-        next += some.length;
-        const done = acted.results.filter((one) => one.isDone).length;
+        const batch = requests.slice(next, next + AT_ONCE);
+        const performed = await retry(
+          () => perform(this.#context, operator, batch, request),
+          RETRY,
+        );
+        next += batch.length;
+        const done = performed.results.filter(({ isDone }) => isDone).length;
         cancelledBy = await write({
           done: progress.done + done,
-          failed: progress.failed + acted.results.length - done,
-          skipped: progress.skipped + acted.skipped,
+          failed: progress.failed + performed.results.length - done,
+          skipped: progress.skipped + performed.skipped,
         });
       }
       const ended = cancelledBy === null ? 'interrupted' : 'cancelled';

@@ -1,3 +1,5 @@
+// What the operators' functions work with, and how it is opened; and what the console's package has to implement.
+
 import { createHmac, randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
 import {
@@ -91,7 +93,8 @@ export type ActingContext = OperateContext & {
 
 /** The same context for what an operator does: the history of changes gets the operator's name. */
 export function actingAs(context: OperateContext, { name: operator }: Operator): ActingContext {
-  const ingest: Ingest = (events) => context.ingest(events.map((one) => ({ ...one, operator })));
+  const ingest: Ingest = (events) =>
+    context.ingest(events.map((event) => ({ ...event, operator })));
   return { ...context, ingest, operator };
 }
 

@@ -1,3 +1,5 @@
+// Reads the audit, with what takes each action back.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
@@ -46,12 +48,12 @@ function undoOf({ formId, action, subject: text, result }: Stored): ActionReques
   if (subject === null) return null;
   switch (result.code) {
     case 'linked': {
-      const { teamId, customerId, former } = result;
+      const { teamId, customerId, formerCustomerId } = result;
       const team = { kind: 'team', id: String(teamId) } as const;
       // It had the customer already.
-      if (former === customerId) return null;
-      if (former === null) return { action: 'unlink', subject: team, linkTo: customerId };
-      return { action: 'link', subject: team, linkTo: former, canReplace: true };
+      if (formerCustomerId === customerId) return null;
+      if (formerCustomerId === null) return { action: 'unlink', subject: team, linkTo: customerId };
+      return { action: 'link', subject: team, linkTo: formerCustomerId, canReplace: true };
     }
     case 'unlinked':
       return { action: 'link', subject, linkTo: result.customerId };

@@ -1,3 +1,5 @@
+// The people of teams, if a table says which users belong to which teams.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';

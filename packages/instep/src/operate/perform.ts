@@ -1,3 +1,5 @@
+// Performs what operators, apps and commands do, and records it in the audit.
+
 import { GrantRefused } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
@@ -152,7 +154,9 @@ export async function perform(
   const { formId = context.nonce(), note = null, until = null } = options;
   const { database, logger } = context;
   const acting = actingAs(context, operator);
-  const applicable = requests.filter((one) => !('subject' in one) || applies(one, options));
+  const applicable = requests.filter(
+    (request) => !('subject' in request) || applies(request, options),
+  );
   const begun = applicable.map((request) => {
     const about = { action: request.action, subject: subjectOf(request) };
     return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
@@ -317,10 +321,10 @@ export async function performOne<Code extends ActionResult['code']>(
   expected: Code,
   options?: PerformOptions,
 ): Promise<ResultOf<Code>> {
-  const result = await performAny(context, operator, request, options);
-  const isExpected = (one: ActionResult): one is ResultOf<Code> => one.code === expected;
-  if (isExpected(result)) return result;
-  throw new RangeError(`${request.action} has no result ${result.code}`);
+  const performed = await performAny(context, operator, request, options);
+  const isExpected = (result: ActionResult): result is ResultOf<Code> => result.code === expected;
+  if (isExpected(performed)) return performed;
+  throw new RangeError(`${request.action} has no result ${performed.code}`);
 }
 
 /** The same for what a team gets or loses. Resolves with its access. */

@@ -1,3 +1,6 @@
+// The operators' listener of `serve`, `console` and the demo: metrics, the console, and the calls for apps, behind
+// tokens.
+
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, NamedToken } from '../config/config.ts';
@@ -89,16 +92,11 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       const shown = pages === undefined ? null : console?.toNodeListener(pages);
       const onFailure = (failure: object) => logger.error(failure, 'operations request failed');
       // One for all requests of a person, because a listener limits their unfinished bodies together.
-      const syncApis = new Map<string, RequestListener>();
-      function syncApi({ name }: ConsoleUser): RequestListener {
-        const known = syncApis.get(name);
-        if (known !== undefined) return known;
+      const syncApis = tokens.map(({ name }) => {
         const handle = createSyncApi(opened, { name, how: 'application' });
-        const added = createNodeListener(handle, onFailure);
-        syncApis.set(name, added);
-        return added;
-      }
-      listener.show({ metrics, pages: shown ?? null, syncApi });
+        return [name, createNodeListener(handle, onFailure)] as const;
+      });
+      listener.show({ metrics, pages: shown ?? null, syncApis: new Map(syncApis) });
       logger.info({ url: listener.url }, 'operations listening');
       if (pages !== undefined) prepared = preparePages(pages, first);
     },
@@ -174,8 +172,8 @@ type Shown = {
   metrics: Exposition;
   /** The console, which has its own login; `null` when it is not installed. */
   pages: RequestListener | null;
-  /** The calls of `createSyncApi`, for an operator. */
-  syncApi: (operator: ConsoleUser) => RequestListener;
+  /** The calls of `createSyncApi`, by the name of who makes them. */
+  syncApis: ReadonlyMap<string, RequestListener>;
 };
 
 type OperatorsListener = RunningServer & {
@@ -216,7 +214,7 @@ export async function listenForOperators({
       const remedy = 'Open it there, or set OPS_TOKEN.';
       return send(response, 403, `Without OPS_TOKEN, only localhost is answered. ${remedy}\n`);
     }
-    const { metrics, pages, syncApi } = shown;
+    const { metrics, pages, syncApis } = shown;
     const path = requestPath(request);
     if (path === '/metrics') return await answerMetrics(request, response, metrics);
     if (path?.startsWith(SYNC_API_PATH)) {
@@ -226,7 +224,7 @@ export async function listenForOperators({
       // Even reading changes adds a consumer.
       if (user?.role === 'viewer')
         send(response, 403, 'Only the token of an operator can call this.\n');
-      else if (user !== null) syncApi(user)(request, response);
+      else if (user !== null) syncApis.get(user.name)?.(request, response);
       return;
     }
     if (pages !== null) pages(request, response);

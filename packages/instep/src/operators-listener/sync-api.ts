@@ -1,3 +1,5 @@
+// The calls for apps in other languages, on the operators' listener (openapi.yaml).
+
 import * as v from 'valibot';
 import { acknowledgeChanges, readPlanChanges } from '../maintenance/consumers.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';

@@ -1,3 +1,5 @@
+// The demo: a server with a database of its own, and what it prints meanwhile.
+
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';

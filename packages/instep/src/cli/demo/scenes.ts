@@ -1,3 +1,5 @@
+// What happens in the demo, and in the screenshots: invented companies, and the walkthrough's events.
+
 import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';

@@ -1,3 +1,5 @@
+// What the files of an app show about it, for `init`.
+
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import * as v from 'valibot';

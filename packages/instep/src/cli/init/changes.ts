@@ -1,3 +1,5 @@
+// The changes that `init` makes to files: shown as a diff, made all at once, recorded, and reversed.
+
 import {
   existsSync,
   mkdirSync,

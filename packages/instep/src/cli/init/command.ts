@@ -1,3 +1,5 @@
+// The command that connects Instep with an app: it asks, shows what it would change, changes it and tries it.
+
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';

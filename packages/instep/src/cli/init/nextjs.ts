@@ -1,3 +1,5 @@
+// The code that connects Instep with a Next.js app, and where it belongs.
+
 import { posix } from 'node:path';
 import { USER_PATH } from '../../server/http-message.ts';
 import { WEBHOOK_PATH } from '../../server/webhook.ts';

@@ -1,3 +1,5 @@
+// The lines that connect Instep with an Express, Fastify or Hono app, and where they belong.
+
 import { USER_PATH } from '../../server/http-message.ts';
 import { WEBHOOK_PATH } from '../../server/webhook.ts';
 import type { App, Framework } from './app.ts';
