@@ -6,7 +6,7 @@ import { STATUSES } from '../core/status.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { examineTeams, pagesOf } from '../postgres/examine.ts';
-import { LOST_PLAN } from '../postgres/statements/subscriptions.ts';
+import { JOIN_LOST_PLAN } from '../postgres/statements/subscriptions.ts';
 import type { DatabaseContext } from './consumers.ts';
 import { IS_COMPARED } from './first-subscriptions.ts';
 import type { LeasedRun } from './lease.ts';
@@ -32,7 +32,7 @@ const STATUS = `
     else 'other'
   end`;
 
-/** SQL for each of these values, of rows of `teams` with `LOST_PLAN`. */
+/** SQL for each of these values, of rows of `teams` with `JOIN_LOST_PLAN`. */
 export const FILTER_VALUES: Readonly<Record<keyof FilterValues, string>> = {
   status: STATUS,
   plan: 'coalesce(teams.plan_name::text, lost_plan_name)',
@@ -66,7 +66,7 @@ const COUNT_TEAMS = `
                count(*) as teams,
                count(provider_customer_id) as linked,
                count(provider_customer_id) filter (where not ${IS_COMPARED}) as uncompared
-          from examined as teams ${LOST_PLAN}
+          from examined as teams ${JOIN_LOST_PLAN}
          group by 1, 2, 3, 4
       )`;
 

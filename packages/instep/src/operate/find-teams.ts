@@ -11,7 +11,7 @@ import { type Examined, type PageEnds, type PageStart, readPage } from '../postg
 import { onlyRow } from '../postgres/statement.ts';
 import {
   allTeamsWithLostPlans,
-  LOST_PLAN,
+  JOIN_LOST_PLAN,
   readCustomerIdsOf,
 } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -315,7 +315,7 @@ function textOf(
   const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
   const ofCursor = (values: readonly string[]) => `(
                  select ${values.join(', ')}
-                   from ${rows} as teams ${LOST_PLAN}
+                   from ${rows} as teams ${JOIN_LOST_PLAN}
                   where teams.id = ${idFrom(idType, `${cursor}::text`)}
                )`;
   const beyondCursor =
@@ -346,7 +346,9 @@ function textOf(
          ${whereOf([...ofPerson, ...(hasIndex ? beyondCursor : [])])}`;
   const source = isFromDue || hasIndex ? 'examined as teams' : `${rows} as teams`;
   const hasPlan = needsPlan && !isFromDue && !hasIndex;
-  const all = hasPlan ? allTeamsWithLostPlans(tables) : `${source} ${needsPlan ? LOST_PLAN : ''}`;
+  const all = hasPlan
+    ? allTeamsWithLostPlans(tables)
+    : `${source} ${needsPlan ? JOIN_LOST_PLAN : ''}`;
   return `
       with ${isFromDue ? owed : ''}
       examined as materialized (${isFromDue ? ofDue : hasIndex ? ofId : 'select'}
@@ -358,7 +360,7 @@ function textOf(
          limit $1
       ), found as (
         select row_number() over (order by ${orderBy}) as number, ${NAMED_TEAM}
-          from page as teams ${hasPlan ? '' : LOST_PLAN}
+          from page as teams ${hasPlan ? '' : JOIN_LOST_PLAN}
       )
       select "isLast",
              ${hasIndex ? `case when not "isLast" then (select id from examined as teams order by ${keys.map((one) => `${one} ${opposite}`).join(', ')} limit 1) end` : 'null'} as "examinedTo",

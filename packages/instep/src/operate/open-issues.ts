@@ -5,7 +5,7 @@ import { MAX_COUNTED_PARKED } from '../health/health.ts';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
-import { DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
+import { FROM_DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/issues.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -212,7 +212,7 @@ const LISTED = {
   'unknown-order': LASTING_AMBIGUITIES,
   'unreadable-event': () => UNREADABLE_EVENTS,
   'payment-due': DUE_PAYMENTS,
-  'double-billed': () => DOUBLE_BILLED,
+  'double-billed': () => FROM_DOUBLE_BILLED,
 } as const satisfies Partial<Record<SubjectIssueCode, (tables: ApplicationTables) => string>>;
 
 export type ListedIssueCode = keyof typeof LISTED;

@@ -31,7 +31,7 @@ export async function storeDoubleBilled(
                   order by subscription_id
                ) as subscription_ids
           from ${ASKED_CUSTOMERS}
-      ), gone as (
+      ), no_longer as (
         delete from instep.double_billed as found
          using charged
          where found.customer_id = charged.customer_id
@@ -50,7 +50,7 @@ export async function storeDoubleBilled(
 }
 
 /** Those that an operator has dismissed are on purpose, until they have other subscriptions. */
-export const DOUBLE_BILLED = `
+export const FROM_DOUBLE_BILLED = `
         from instep.double_billed as found
        where ${isNotDismissed("'customer:' || customer_id", 'changed_at')}`;
 
@@ -115,11 +115,15 @@ export async function readDoubleBilled(
                 where state.customer_id = found.customer_id
                   and state.subscription_id = any (found.subscription_ids)
              ) as subscriptions
-      ${DOUBLE_BILLED}
+      ${FROM_DOUBLE_BILLED}
          and customer_id > $1
        order by customer_id
        limit $2`,
     values: [afterCustomerId, limit],
   });
-  return found.map((one) => ({ ...one, sinceMs: one.subscriptions[1]?.sinceMs ?? 0 }));
+  return found.map(({ customerId, subscriptions }) => ({
+    customerId,
+    sinceMs: subscriptions[1]?.sinceMs ?? 0,
+    subscriptions,
+  }));
 }

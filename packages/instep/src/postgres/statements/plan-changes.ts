@@ -143,7 +143,7 @@ const TEAM_PLAN = `
                team.provider_product_id::text, team.provider_subscription_id::text`;
 
 /** The teams of `$1` that have another plan than the history says. */
-const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
+const FROM_DIFFERING_TEAMS = ({ teams: { rows, idType } }: ApplicationTables) => `
           from ${rows} as team
          cross join lateral (
                  select changed_at, ${AFTER}
@@ -156,14 +156,14 @@ const DIFFERING = ({ teams: { rows, idType } }: ApplicationTables) => `
            and (${TEAM_PLAN}) is distinct from (${AFTER})`;
 
 const LOCK_DIFFERING = (tables: ApplicationTables) =>
-  `select team.id ${DIFFERING(tables)} order by team.id for no key update of team skip locked`;
+  `select team.id ${FROM_DIFFERING_TEAMS(tables)} order by team.id for no key update of team skip locked`;
 
 // Only now does it see what was committed before the lock.
 const RECORD_APPLICATION_CHANGES = (tables: ApplicationTables) => `
         insert into instep.plan_changes
                (team_id, customer_id, cause, possible_since, ${BEFORE}, ${AFTER})
         select team.id::text, team.provider_customer_id, 'app', changed_at, ${AFTER}, ${TEAM_PLAN}
-        ${DIFFERING(tables)}`;
+        ${FROM_DIFFERING_TEAMS(tables)}`;
 
 /** Records what the application has changed in these teams. A team that is locked is next. */
 export async function recordApplicationChanges(

@@ -303,7 +303,7 @@ const HAS_LOST_PLAN = `
  * SQL that joins the plan that a team without a plan had before: that of the newest subscription with the
  * team's status.
  */
-export const LOST_PLAN = `
+export const JOIN_LOST_PLAN = `
         left join lateral (
                select state.product_id as lost_product_id,
                       coalesce(state.plan_name, product.name) as lost_plan_name
@@ -317,7 +317,7 @@ export const LOST_PLAN = `
              ) as lost on true`;
 
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
-  return `${teams.rows} as teams ${LOST_PLAN}`;
+  return `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
 }
 
 /** The same for a statement that reads all teams, without the join for teams that have a plan. */
@@ -329,7 +329,7 @@ export function allTeamsWithLostPlans({ teams }: ApplicationTables): string {
            where not ${HAS_LOST_PLAN}
            union all
           select teams.*, lost_product_id, lost_plan_name
-            from ${teams.rows} as teams ${LOST_PLAN}
+            from ${teams.rows} as teams ${JOIN_LOST_PLAN}
            where ${HAS_LOST_PLAN}
         ) as teams`;
 }

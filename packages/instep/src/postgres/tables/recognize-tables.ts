@@ -160,7 +160,7 @@ async function readTables(
   return new Map(
     rows.map(({ entity, columns, ...table }) => [
       entity,
-      { ...table, columns: new Map(columns.map((one) => [one.name, one])) },
+      { ...table, columns: new Map(columns.map((column) => [column.name, column])) },
     ]),
   );
 }
@@ -276,11 +276,11 @@ function recognizeTable(
 function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColumn[] {
   return columns.map((column) => {
     const { field, name, isOptional } = column;
-    const other = columns.find(
+    const sharing = columns.find(
       (one) => one.field !== field && one.name === name && !one.isOptional && one.column !== null,
     );
-    if (isOptional || other === undefined || column.problem !== null) return column;
-    return { ...column, problem: `${name} is the column of both ${field} and ${other.field}` };
+    if (isOptional || sharing === undefined || column.problem !== null) return column;
+    return { ...column, problem: `${name} is the column of both ${field} and ${sharing.field}` };
   });
 }
 
