@@ -141,7 +141,7 @@ describe('a second customer', () => {
     const code = 'second-customer';
     const first = await findIssues(context, code).page({ limit: 1 });
     expect(first.issues).toMatchObject([{ customerId: 'cus_a' }]);
-    const rest = await findIssues(context, code).page({ cursor: first.next });
+    const rest = await findIssues(context, code).page({ start: first.next });
     expect(rest).toMatchObject({ issues: [{ customerId: 'cus_c' }], next: null });
   });
 
@@ -195,7 +195,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
 
   const first = await findIssues(context).page({ limit: 1 });
   expect(first.issues).toHaveLength(1);
-  const rest = await findIssues(context).page({ cursor: first.next });
+  const rest = await findIssues(context).page({ start: first.next });
   expect([...first.issues, ...rest.issues]).toEqual(issues);
   expect(await collect(findIssues(context).all())).toEqual(issues);
   expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);

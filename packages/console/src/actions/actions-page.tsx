@@ -62,7 +62,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
     });
     if (file !== null) return file;
     const before = queryNumber(req.query('before'));
-    const actions = await findActions(options, filter).page({ before, limit: LIMIT });
+    const actions = await findActions(options, filter).page({ start: before, limit: LIMIT });
     const last = actions.length < LIMIT ? undefined : actions.at(-1);
     return render(
       <Page title="What operators did" area="Attention">

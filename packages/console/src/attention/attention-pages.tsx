@@ -49,7 +49,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     if (file !== null) return file;
     const cursor = readCursor(req.query('source'), req.query('after'));
     const [page, counts, acted] = await Promise.all([
-      findIssues(services, code).page({ cursor, limit: LIMIT }),
+      findIssues(services, code).page({ start: cursor, limit: LIMIT }),
       findIssues(services).count(),
       findActions(services, { formId: queryText(req.query('done')) }).page(),
     ]);
@@ -100,7 +100,10 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const code = codeNamed(form.get('issue'));
     const cursor = readCursor(form.get('source'), form.get('after'));
     if (form.get('confirmed') === null) {
-      const question = await questionFor(services, selection, code, { cursor, limit: LIMIT });
+      const question = await questionFor(services, selection, code, {
+        start: cursor,
+        limit: LIMIT,
+      });
       if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
     }
     if (matching !== null) {

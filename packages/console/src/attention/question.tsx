@@ -3,9 +3,10 @@ import {
   counted,
   countText,
   findIssues,
-  type IssuesPageRequest,
+  type IssueCursor,
   type OpenIssue,
   type OperateContext,
+  type PageRequest,
   type SubjectIssueCode,
   subjectText,
 } from 'instep/operate';
@@ -58,7 +59,7 @@ export async function questionFor(
   services: OperateContext,
   { requests, matching }: Selection,
   code: SubjectIssueCode | null,
-  page: IssuesPageRequest,
+  page: PageRequest<IssueCursor>,
 ): Promise<Question | null> {
   const action = matching ?? requests[0]?.action;
   if (action !== 'repair' && action !== 'link-suggested') return null;

@@ -61,9 +61,8 @@ export async function findEvents(query: Query, eventId: string): Promise<EventRo
 }
 
 export async function readEventAt(query: Query, position: number): Promise<EventRow | null> {
-  const range = { after: position - 1, upTo: position };
-  const [found] = await readEvents(query, {}, range, { order: 'oldest first', limit: 1 });
-  return found ?? null;
+  const page = { order: 'newest first', limit: 1 } as const;
+  return (await readEventsAt(query, {}, [position], page))[0] ?? null;
 }
 
 /** The matching events of a range, read page by page. */

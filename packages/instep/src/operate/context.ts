@@ -56,9 +56,17 @@ export type OperateContext = {
   close(): Promise<void>;
 };
 
+/** Which page of a list to read. */
+export type PageRequest<Start> = {
+  /** The first page by default. */
+  readonly start?: Start | null;
+  /** 50 by default. Issues of one customer, and actions of one moment, stay together, so there can be more. */
+  readonly limit?: number;
+};
+
 /** What matches a filter. Nothing is read before one of these is called. */
-export type Search<Row, Page, PageRequest> = {
-  page(request?: PageRequest): Promise<Page>;
+export type Search<Row, Page, Start> = {
+  page(request?: PageRequest<Start>): Promise<Page>;
   /** All rows, for a file. */
   all(): AsyncGenerator<Row>;
 };

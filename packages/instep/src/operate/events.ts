@@ -17,20 +17,13 @@ import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
-export type EventsPageRequest = {
-  /** A position in the list, which has the newest event first; the first page by default. */
-  readonly start?: PageStart<number> | null;
-  /** 50 by default. */
-  readonly limit?: number;
-};
-
-type EventSearch = Search<EventRow, PageOfEvents, EventsPageRequest> & {
+type EventSearch = Search<EventRow, PageOfEvents, PageStart<number>> & {
   /** How many there are after a position. Counting stops at the limit. */
   count(range: { readonly after: number; readonly limit: number }): Promise<number>;
 };
 
 /**
- * The events that match a filter. A page has the newest event first. Where no index helps, it takes several calls: it
+ * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it takes several calls: it
  * continues at `next`. All rows are in the given order, without those that arrive meanwhile.
  *
  * @example

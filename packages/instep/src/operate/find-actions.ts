@@ -216,17 +216,10 @@ export type ActionFilter = {
   readonly formId?: string | undefined;
 };
 
-export type ActionsPageRequest = {
-  /** Only actions before this time, in microseconds since 1970; the newest ones by default. */
-  readonly before?: number | null;
-  /** 50 by default. Actions of the same moment stay together, so there can be more. */
-  readonly limit?: number;
-};
-
 const EXPORT_PAGE = 500;
 
 /**
- * What operators did within the last year, newest first. On a page, a bulk action is one of them; those that failed for
+ * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it, a bulk action is one of them; those that failed for
  * it are found by its `formId`. All rows have each one of a bulk action too.
  *
  * @example
@@ -242,7 +235,7 @@ const EXPORT_PAGE = 500;
 export function findActions(
   { database: { query } }: OperateContext,
   { formId, operator }: ActionFilter = {},
-): Search<RecordedAction, RecordedAction[], ActionsPageRequest> {
+): Search<RecordedAction, RecordedAction[], number> {
   const isNone = formId !== undefined && !isFormId(formId);
   const read = (before: number | null, limit: number, areParts: boolean) =>
     readRecorded(query, {
@@ -251,9 +244,9 @@ export function findActions(
       values: [before, limit, operator ?? null, formId ?? null, areParts],
     });
   return {
-    async page({ before = null, limit = 50 } = {}) {
+    async page({ start = null, limit = 50 } = {}) {
       if (isNone) return [];
-      if (formId === undefined) return await read(before, limit, false);
+      if (formId === undefined) return await read(start, limit, false);
       const values = [formId, MAX_OF_FORM];
       return await readRecorded(query, { name: 'read_actions_of', text: READ_ACTIONS_OF, values });
     },

@@ -35,7 +35,7 @@ import {
 import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
-import type { OperateContext, Search } from './context.ts';
+import type { OperateContext, PageRequest, Search } from './context.ts';
 import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
 import {
   type CustomerPage,
@@ -315,14 +315,7 @@ async function withTeams<Found extends { readonly customerId: string }>(
   );
 }
 
-export type IssuesPageRequest = {
-  /** The first page by default. */
-  readonly cursor?: IssueCursor | null;
-  /** 50 by default. The issues of one customer stay together, so there can be more. */
-  readonly limit?: number;
-};
-
-type IssueSearch = Search<OpenIssue, PageOfIssues, IssuesPageRequest> & {
+type IssueSearch = Search<OpenIssue, PageOfIssues, IssueCursor> & {
   /** How many issues of each code are open, of all codes. */
   count(): Promise<IssueCounts>;
 };
@@ -346,17 +339,17 @@ export function findIssues(
   code: SubjectIssueCode | null = null,
 ): IssueSearch {
   const teamKey = linkByMetadata ?? TEAM_KEY;
-  const page = ({ cursor = null, limit = 50 }: IssuesPageRequest = {}) =>
-    readPageOfIssues(query, { teamKey, code, cursor, limit });
+  const page = ({ start = null, limit = 50 }: PageRequest<IssueCursor> = {}) =>
+    readPageOfIssues(query, { teamKey, code, start, limit });
   return {
     page,
     count: async () => await countOpenIssues(query, await readHealth(query), teamKey),
     async *all() {
-      for (let cursor: IssueCursor | null = null; ; ) {
-        const { issues, next }: PageOfIssues = await page({ cursor, limit: EXPORT_PAGE });
+      for (let start: IssueCursor | null = null; ; ) {
+        const { issues, next }: PageOfIssues = await page({ start, limit: EXPORT_PAGE });
         yield* issues;
         if (next === null) return;
-        cursor = next;
+        start = next;
       }
     },
   };
@@ -364,17 +357,17 @@ export function findIssues(
 
 const EXPORT_PAGE = 200;
 
-type IssuesPage = Required<IssuesPageRequest> & Pick<SourcePage, 'teamKey' | 'code'>;
+type IssuesPage = Required<PageRequest<IssueCursor>> & Pick<SourcePage, 'teamKey' | 'code'>;
 
 async function readPageOfIssues(
   query: Query,
-  { teamKey, code, cursor, limit }: IssuesPage,
+  { teamKey, code, start, limit }: IssuesPage,
 ): Promise<PageOfIssues> {
   const issues: OpenIssue[] = [];
   for (const [index, source] of SOURCES.entries()) {
-    if (index < (cursor?.source ?? 0)) continue;
+    if (index < (start?.source ?? 0)) continue;
     if (code !== null && !source.codes.includes(code)) continue;
-    const after = index === cursor?.source ? cursor.after : '';
+    const after = index === start?.source ? start.after : '';
     const room = limit - issues.length;
     const page = await source.read(query, { teamKey, code, after, limit: room });
     issues.push(...page);

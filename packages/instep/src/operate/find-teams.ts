@@ -19,7 +19,7 @@ import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import { idOf } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
-import type { OperateContext, Search } from './context.ts';
+import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
   DUE_SINCE,
@@ -35,14 +35,7 @@ import {
 /** A page of teams. Its ends are ids. */
 export type PageOfTeams = PageEnds<ApplicationId> & { readonly teams: readonly NamedTeam[] };
 
-export type TeamsPageRequest = {
-  /** The first page by default. */
-  readonly start?: PageStart<ApplicationId> | null;
-  /** 50 by default. */
-  readonly limit?: number;
-};
-
-type Request = Required<TeamsPageRequest> &
+type Request = Required<PageRequest<PageStart<ApplicationId>>> &
   Pick<OperateContext, 'clockMs'> & { readonly filter: TeamFilter; readonly order: TeamOrder };
 
 const BY_ID: TeamOrder = { sort: 'id', isDescending: false };
@@ -67,7 +60,7 @@ export function findTeams(
   { database: { query }, clockMs }: OperateContext,
   filter: TeamFilter = {},
   order: TeamOrder = BY_ID,
-): Search<NamedTeam, PageOfTeams, TeamsPageRequest> {
+): Search<NamedTeam, PageOfTeams, PageStart<ApplicationId>> {
   return {
     page: ({ start = null, limit = LIMIT } = {}) =>
       findPage(query, { filter, order, start, limit, clockMs }),

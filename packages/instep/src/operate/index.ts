@@ -128,11 +128,11 @@ export {
   type Operator,
   type OperatorAccess,
   openContext,
+  type PageRequest,
   type Search,
   type TokenVerdict,
 } from './context.ts';
 export {
-  type EventsPageRequest,
   eventsNamed,
   findEvents,
   redactedBody,
@@ -142,7 +142,6 @@ export * from './explain.ts';
 export {
   type ActionChange,
   type ActionFilter,
-  type ActionsPageRequest,
   findActions,
   type RecordedAction,
 } from './find-actions.ts';
@@ -151,23 +150,10 @@ export {
   findIssues,
   type IssueCursor,
   type IssueEvidence,
-  type IssuesPageRequest,
   type OpenIssue,
   type PageOfIssues,
 } from './find-issues.ts';
-export {
-  countDue,
-  type FoundCustomers,
-  findCustomers,
-  findTeams,
-  type OneOf,
-  type PageOfTeams,
-  readTeam,
-  type TeamFilter,
-  type TeamOrder,
-  type TeamSort,
-  type TeamsPageRequest,
-} from './find-teams.ts';
+export * from './find-teams.ts';
 export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
 export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
