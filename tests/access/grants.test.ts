@@ -11,7 +11,7 @@ import {
 } from 'instep/operate';
 import { readGrants, readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import { readAccess } from 'instep/src/access/team-access.ts';
-import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
 import { performForTeam } from 'instep/src/operate/perform.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -77,9 +77,8 @@ const runJob = () => {
 };
 
 async function findByHand(): Promise<void> {
-  await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
-  const others = { nonce: () => 'here', clockMs: () => performance.now() };
-  await createChangedTeamsJob({ query, planSelection: 'newest', ...others })(signal);
+  const run = { progress: null, complete: async () => undefined };
+  await findChangedTeams(run, { query, planSelection: 'newest' });
 }
 
 /** An event of a subscription of `cus_1` that is known at Stripe as well. */

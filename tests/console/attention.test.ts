@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -65,10 +65,8 @@ async function arrange(name: string, { isMissed = false } = {}): Promise<Applica
 
 async function changeByHand(teamId: ApplicationId): Promise<void> {
   await query("update teams set subscription_status = 'trialing' where id = $1", [teamId]);
-  await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
-  const [planSelection, clockMs] = ['newest' as const, () => 0];
-  const job = createChangedTeamsJob({ query, planSelection, nonce: () => 'test', clockMs });
-  await job(new AbortController().signal);
+  const run = { progress: null, complete: async () => undefined };
+  await findChangedTeams(run, { query, planSelection: 'newest' });
 }
 
 /** A reconciliation; a dry run by default. */

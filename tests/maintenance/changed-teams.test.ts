@@ -1,4 +1,4 @@
-import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import type { ReconciliationIssue } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcileCustomer } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
@@ -13,17 +13,17 @@ const { database, ingest } = account;
 const { query } = database;
 const { signal } = new AbortController();
 
-const job = createChangedTeamsJob({
-  query,
-  planSelection: 'newest',
-  nonce: () => 'here',
-  clockMs: () => performance.now(),
-});
-
-async function runJob(): Promise<void> {
-  await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
-  await job(signal);
+/** Runs the job from where the last run ended. */
+function openJob(clockMs: () => number) {
+  let progress: object | null = null;
+  const complete = async (saved: object) => {
+    progress = saved;
+  };
+  return () =>
+    findChangedTeams({ progress, complete }, { query, planSelection: 'newest', clockMs });
 }
+
+const runJob = openJob(() => performance.now());
 
 const open = () => readStoredIssues(query, { causes: null, afterCustomerId: '', limit: 10 });
 
@@ -172,14 +172,10 @@ test('one run goes through all pages of teams, and the next one begins again', a
   );
   const teamId = await arrange('cus_last');
   await change("subscription_status = 'trialing'", teamId);
-  const patient = createChangedTeamsJob({
-    ...{ query, planSelection: 'newest', nonce: () => 'here' },
-    clockMs: () => 0,
-  });
+  const patient = openJob(() => 0);
   for (let run = 0; run < 2; run += 1) {
-    await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
     await query('truncate instep.findings');
-    await patient(signal);
+    await patient();
     expect(await open()).toHaveLength(1);
   }
 });
@@ -192,14 +188,10 @@ test('a run that is out of time is continued by the next one', async () => {
   const teamId = await arrange('cus_last');
   await change("subscription_status = 'trialing'", teamId);
   let nowMs = 0;
-  const hurried = createChangedTeamsJob({
-    ...{ query, planSelection: 'newest', nonce: () => 'here' },
-    clockMs: () => (nowMs += 1_000),
-  });
+  const hurried = openJob(() => (nowMs += 1_000));
   const counts: number[] = [];
   for (let run = 0; run < 2; run += 1) {
-    await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
-    await hurried(signal);
+    await hurried();
     counts.push((await open()).length);
   }
   expect(counts).toEqual([0, 1]);

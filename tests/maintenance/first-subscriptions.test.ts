@@ -1,6 +1,6 @@
 import { openContext } from 'instep/operate';
 import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts';
-import { createChangedTeamsJob } from 'instep/src/maintenance/changed-teams.ts';
+import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
@@ -280,20 +280,13 @@ test('a reconciliation counts as asking', async () => {
 });
 
 describe('when the application writes the subscription of a trial', () => {
-  const findChanged = createChangedTeamsJob({
-    query,
-    planSelection: 'newest',
-    nonce: () => 'here',
-    clockMs: () => performance.now(),
-  });
-
   async function write(subscriptionId: string): Promise<void> {
     await query(
       `update teams set provider_subscription_id = $1, subscription_status = 'trialing', plan_name = 'Pro'`,
       [subscriptionId],
     );
-    await query(`update instep.leased_jobs set started_at = null where name = 'changed-teams'`);
-    await findChanged(signal);
+    const run = { progress: null, complete: async () => undefined };
+    await findChangedTeams(run, { query, planSelection: 'newest' });
   }
 
   test('Stripe is asked at once, however long ago the team was linked', async () => {

@@ -19,20 +19,13 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { storeWritten } from './first-subscriptions.ts';
-import { sweep, withLease } from './lease.ts';
-import type { Job } from './worker.ts';
+import { type LeasedRun, sweep } from './lease.ts';
 
 type ChangedTeamsOptions = {
-  query: Query;
-  planSelection: PlanSelection;
-  nonce: () => string;
-  clockMs: () => number;
+  readonly query: Query;
+  readonly planSelection: PlanSelection;
+  readonly clockMs?: () => number;
 };
-
-const JOB = 'changed-teams';
-
-/** The pause of all instances together between two parts of a sweep. */
-const DUE_AFTER_MS = 4_000;
 
 const PAGE = 500;
 
@@ -41,9 +34,10 @@ const PAGE = 500;
  * Stripe: reconciliation does, and repairs the plans that Stripe does not confirm. Stripe is asked only about
  * subscriptions that nothing is known of.
  */
-export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] {
-  const { query, planSelection, nonce, clockMs } = options;
-  const lease = { name: JOB, holder: nonce(), dueAfterMs: DUE_AFTER_MS };
+export async function findChangedTeams(
+  run: Pick<LeasedRun, 'progress' | 'complete'>,
+  { query, planSelection, clockMs }: ChangedTeamsOptions,
+): Promise<void> {
   async function examine(afterId: ApplicationId | null): Promise<Examined<FoundIssue>> {
     // Read the teams before their customers, so that an issue due to an event in between refers to a row
     // that no longer exists.
@@ -64,9 +58,7 @@ export function createChangedTeamsJob(options: ChangedTeamsOptions): Job['run'] 
     return { found, examinedTo };
   }
 
-  return async () => {
-    await withLease(query, lease, (run) => sweep(run, examine, { clockMs }));
-  };
+  await sweep(run, examine, clockMs === undefined ? {} : { clockMs });
 }
 
 /**

@@ -15,7 +15,7 @@ import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import { createChangedTeamsJob } from './changed-teams.ts';
+import { findChangedTeams } from './changed-teams.ts';
 import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
 import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
@@ -121,12 +121,9 @@ export function createJobs(
         if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
       },
     },
-    {
-      // Finds teams whose plans were changed by hand.
-      name: 'changed-teams',
-      intervalMs: 5_000,
-      run: createChangedTeamsJob({ query, planSelection, nonce, clockMs }),
-    },
+    leased('changed-teams', { dueAfterMs: 4_000 }, (run) =>
+      findChangedTeams(run, { query, planSelection }),
+    ),
     ...pruned('retention', eventRetentionMs, async (cutoffMs, signal) => {
       const count = await pruneLog({ query, cutoffMs }, signal);
       if (count > 0) logger.info({ count }, 'event log pruned');
