@@ -162,11 +162,13 @@ async function readAgain(query: Query, drifts: readonly Drift[]): Promise<Linked
  * Ingests what Stripe lists as snapshots, so that newer events win. If that leaves a wrong plan in the row, something
  * else has written it: the plan that follows from the events replaces it. Returns whether the database refused the plan.
  */
-async function repair({ team, toIngest }: Drift, options: ReconcileOptions): Promise<boolean> {
+async function repair(drift: Drift, options: ReconcileOptions): Promise<boolean> {
+  const { team, toIngest } = drift;
   const { id, customerId, plan } = team;
   const { database, ingest, planSelection, operator = null, logger } = options;
   try {
     if (toIngest.length > 0) await ingest(toIngest.flatMap((dated) => snapshotOf(dated, options)));
+    if (hasRightPlan(drift)) return false;
     await database.transaction(async (query) => {
       const locked = await lockTeam(query, id, 'no key update');
       if (locked?.customerId !== customerId || !isSamePlan(locked.plan, plan)) return;
