@@ -14,7 +14,7 @@ export type LatestState = {
   readonly subscription: SubscriptionState;
   /** The whole subscription after the event; `null` for a stored state that has not changed. */
   readonly object: JsonObject | null;
-  /** When the subscription got this status: the first of its newest events that all have it. */
+  /** When this status began: the first event with it since the last event with another one. */
   readonly sinceSeconds: number;
   /**
    * Whether the events of its own second show which of them is the last, and have one status. Events of other seconds

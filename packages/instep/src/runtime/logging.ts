@@ -208,13 +208,13 @@ const INTERVAL_MS = 1_000;
 
 /**
  * Limits log lines that outsiders can cause at any rate: `write` gets the first 10, and then, once a second,
- * the latest one with the number of suppressed lines (`suppressed`). After a second without a suppressed
+ * the last one with the number of suppressed lines (`suppressed`). After a second without a suppressed
  * line, it gets 10 lines again.
  */
 export function limitLines(write: (members: object) => void): (members: object) => void {
   let written = 0;
   let suppressed = 0;
-  let latest = {};
+  let lastMembers = {};
   let isIntervalRunning = false;
 
   function endInterval(): void {
@@ -222,7 +222,7 @@ export function limitLines(write: (members: object) => void): (members: object) 
     if (suppressed === 0) {
       written = 0;
     } else {
-      write({ ...latest, suppressed });
+      write({ ...lastMembers, suppressed });
       suppressed = 0;
       startInterval();
     }
@@ -242,7 +242,7 @@ export function limitLines(write: (members: object) => void): (members: object) 
       write(members);
     } else {
       suppressed += 1;
-      latest = members;
+      lastMembers = members;
     }
   };
 }
