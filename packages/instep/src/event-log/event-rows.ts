@@ -239,21 +239,3 @@ export async function readPositionSince(query: Query, sinceMs: number): Promise<
   });
   return row?.position ?? null;
 }
-
-/** The positions in a range, the oldest first. */
-export async function readPositions(
-  query: Query,
-  { after, upTo }: PositionRange,
-): Promise<number[]> {
-  const rows = await query<{ position: number }>({
-    name: 'read_positions',
-    text: `
-      select position
-        from instep.events
-       where position > $1
-         and position <= $2
-       order by position`,
-    values: [after, upTo],
-  });
-  return rows.map(({ position }) => position);
-}

@@ -3,6 +3,7 @@
 
 import type { Query } from '../postgres/database.ts';
 import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
+import { writersHaveEnded } from '../postgres/writers.ts';
 import { pause } from '../runtime/retry.ts';
 import {
   type EventFilter,
@@ -13,7 +14,6 @@ import {
   readParkedPositions,
   readPositionRange,
   readPositionSince,
-  readPositions,
   type SortOrder,
 } from './event-rows.ts';
 
@@ -130,53 +130,31 @@ async function boundsOf(
   };
 }
 
-type TailOptions = {
-  /** Follows the events after this position. */
-  after: number;
-  clockMs: () => number;
-};
+/**
+ * The newest position, when all events up to it are committed: one can be committed after an event with a higher
+ * position. `null` when that takes too long.
+ */
+export async function readSettledPosition(
+  query: Query,
+  options: Parameters<typeof writersHaveEnded>[2],
+): Promise<number | null> {
+  const newest = await readNewestPosition(query);
+  return (await writersHaveEnded(query, 'instep.events', options)) ? newest : null;
+}
 
 const INTERVAL_MS = 500;
 
-/**
- * An event gets its position before it is committed, so an event with a smaller position can appear later,
- * for as long as a transaction can take.
- */
-const SETTLED_AFTER_MS = 10_000;
-
-/** How far back the log is watched for such events. */
-const WATCHED_BEFORE = 10_000;
-
-/** Yields new events as they are committed, until the signal is aborted. */
+/** Yields the events after a position as they are committed, in the order of positions, until the signal is aborted. */
 export async function* tailLog(
   query: Query,
   filter: EventFilter,
-  { after, clockMs }: TailOptions,
+  after: number,
   signal: AbortSignal,
 ): AsyncGenerator<EventRow> {
-  let settled = Math.max(0, after - WATCHED_BEFORE);
-  const seenAtMs = new Map<number, number>();
-  for (const position of await readPositions(query, { after: settled, upTo: after })) {
-    seenAtMs.set(position, clockMs());
-  }
-  while (!signal.aborted) {
-    const committed = await readPositions(query, { after: settled, upTo: END });
-    const fresh = committed.filter((position) => !seenAtMs.has(position));
-    for (const position of fresh) seenAtMs.set(position, clockMs());
-    const [first] = fresh;
-    const last = fresh.at(-1);
-    if (first !== undefined && last !== undefined) {
-      const isFresh = new Set(fresh);
-      const range = { after: first - 1, upTo: last };
-      for await (const event of eventsWithin(query, filter, range, 'oldest first')) {
-        if (isFresh.has(event.position)) yield event;
-      }
-    }
-    for (const [position, atMs] of seenAtMs) {
-      if (atMs + SETTLED_AFTER_MS <= clockMs()) settled = Math.max(settled, position);
-    }
-    for (const position of seenAtMs.keys()) if (position <= settled) seenAtMs.delete(position);
-    await pause(INTERVAL_MS, { signal });
+  for (let read = after; !signal.aborted; await pause(INTERVAL_MS, { signal })) {
+    const upTo = (await readSettledPosition(query, { signal })) ?? read;
+    yield* eventsWithin(query, filter, { after: read, upTo }, 'oldest first');
+    read = Math.max(read, upTo);
   }
 }
 

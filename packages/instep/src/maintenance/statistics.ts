@@ -5,9 +5,8 @@ import * as v from 'valibot';
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import { type PositionRange, readPositionSince } from '../event-log/event-rows.ts';
-import { readNewestPosition } from '../event-log/search.ts';
+import { readSettledPosition } from '../event-log/search.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { writersHaveEnded } from '../postgres/writers.ts';
 import { throttle } from '../runtime/retry.ts';
 import type { LeasedRun } from './lease.ts';
 
@@ -250,8 +249,8 @@ export async function sumStatistics(
   const saved = v.safeParse(progressShape, run.progress);
   let summed = saved.success ? saved.output : null;
   do {
-    const settled = await readNewestPosition(database.query);
-    if (!(await writersHaveEnded(database.query, 'instep.events', { signal, clockMs }))) return;
+    const settled = await readSettledPosition(database.query, { signal, clockMs });
+    if (settled === null) return;
     const startedAtMs = performance.now();
     const last: Summed = await database.transaction(async (query) => {
       const next = await sumStep(query, summed, settled, now());

@@ -96,12 +96,13 @@ export function subscriptionOf(event: EventRow): SubscriptionState | null {
  * already there.
  */
 export async function* followEvents(
-  { database: { query }, clockMs }: OperateContext,
+  { database: { query } }: OperateContext,
   filter: EventFilter,
   signal: AbortSignal,
   last = 0,
 ): AsyncGenerator<EventRow> {
-  const after = await log.readNewestPosition(query);
+  const after =
+    (await log.readSettledPosition(query, { signal })) ?? (await log.readNewestPosition(query));
   const earlier: EventRow[] = [];
   if (last > 0) {
     for await (const event of log.searchLog(query, filter, 'newest first', after)) {
@@ -109,7 +110,7 @@ export async function* followEvents(
     }
   }
   yield* earlier;
-  yield* tailLog(query, filter, { after, clockMs }, signal);
+  yield* tailLog(query, filter, after, signal);
 }
 
 /** A customer whose events wait for a team, and the team that the metadata of its subscription names. */
