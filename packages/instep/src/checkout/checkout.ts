@@ -9,9 +9,8 @@ import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
-import { reconcileTeams, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
+import { reconcileSubscribed, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
@@ -89,7 +88,8 @@ async function complete(
   const { checkout, metadataOfBoth, listed, snapshots } = retrieved;
   const { customerId } = checkout;
   const teamId = typeof teamOf === 'function' ? await teamOf(checkout) : teamOf;
-  const team = await requireTeam(services, teamId);
+  const team = await findTeam(services, teamId);
+  if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
   await checkMetadata(services, metadataOfBoth, team.id);
   if (team.customerId !== customerId || !(await isCurrent(listed, services))) {
     const linking = { linkToTeamId: team.id, changeCause: 'snapshot' } as const;
@@ -117,23 +117,20 @@ export async function syncCustomer(
 
 async function sync(services: CheckoutServices, customerId: string): Promise<TeamAccess> {
   const { query } = services.database;
-  const teams = isId(customerId) ? await readTeamsOf(query, [customerId]) : [];
-  const [team] = teams;
+  const [team] = isId(customerId) ? await readTeamsOf(query, [customerId]) : [];
   if (team === undefined) {
     throw new SyncFailed('CUSTOMER_WITHOUT_TEAM', 'no team has this customer: link it first');
   }
-  const ask = async (signal: AbortSignal) => {
-    const listed = await listCustomer(customerId, services, signal);
-    if (listed === null) {
-      throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
-    }
-    // Only a complete reconciliation clears a plan that the application wrote.
-    if (listed.subscriptions.length === 0) return;
-    const onIssue = (issue: ReconciliationIssue) => services.logger.info(issue, 'customer synced');
-    const options = { ...services, isDryRun: false, onIssue };
-    await reconcileTeams(teams, listed.subscriptions, options, signal);
-  };
-  await askStripe(ask, services, async () => customerId);
+  const onIssue = (issue: ReconciliationIssue) => services.logger.info(issue, 'customer synced');
+  const options = { ...services, isDryRun: false, onIssue };
+  const listed = await askStripe(
+    (signal) => reconcileSubscribed(customerId, options, signal),
+    services,
+    async () => customerId,
+  );
+  if (listed === null) {
+    throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
+  }
   await decideParkedEvents(services, customerId);
   return await accessOf(team.id, services);
 }
@@ -227,12 +224,6 @@ async function checkMetadata(
 
 async function findTeam({ database: { query } }: CheckoutServices, id: ApplicationId) {
   return isId(String(id)) ? await readTeam(query, id) : null;
-}
-
-async function requireTeam(services: CheckoutServices, id: ApplicationId) {
-  const team = await findTeam(services, id);
-  if (team === null) throw new SyncFailed('NOT_FOUND', 'there is no such team');
-  return team;
 }
 
 /**

@@ -3,14 +3,12 @@
 
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
-import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
-import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
-import { reconcileTeams } from './reconcile/reconcile-teams.ts';
+import { reconcileSubscribed } from './reconcile/reconcile-teams.ts';
 import type { Job } from './worker.ts';
 
 export const FIRST_SUBSCRIPTIONS_JOB = 'first-subscriptions';
@@ -31,12 +29,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
   const options = { ...services, isDryRun: false, onIssue };
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
-    const listed = await listCustomer(customerId, services, signal);
+    await reconcileSubscribed(customerId, options, signal);
     await query({ name: 'store_answered', text: STORE_ANSWERED, values: [customerId] });
-    // Only a complete reconciliation clears a plan that the application wrote.
-    if (listed === null || listed.subscriptions.length === 0) return;
-    const teams = await readTeamsOf(query, [customerId]);
-    await reconcileTeams(teams, listed.subscriptions, options, signal);
   }
 
   /** New customers come before all repetitions. */

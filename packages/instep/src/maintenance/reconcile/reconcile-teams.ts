@@ -85,6 +85,25 @@ export async function reconcileTeams(
 }
 
 /**
+ * The same for the teams of a customer that has subscriptions: without any, only a complete reconciliation clears a plan
+ * that the application wrote. `null`: Stripe does not know the customer.
+ */
+export async function reconcileSubscribed(
+  customerId: string,
+  options: ReconcileOptions,
+  signal: AbortSignal,
+): Promise<readonly ListedSubscription[] | null> {
+  const listed = await listCustomer(customerId, options, signal);
+  if (listed === null) return null;
+  const { subscriptions } = listed;
+  if (subscriptions.length > 0) {
+    const teams = await readTeamsOf(options.database.query, [customerId]);
+    await reconcileTeams(teams, subscriptions, options, signal);
+  }
+  return subscriptions;
+}
+
+/**
  * What became of a drift. `repaired`: a later comparison found the team in sync. `refused`: the database does not
  * take the plan. `failed`: anything else, such as a team that stays locked. `gone`: the team was deleted, or has
  * another customer now.
