@@ -20,19 +20,19 @@ test('shows the event, its outcome with the reason, and the plan before, after a
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   const position = await log.positionOf('evt_cus_s_older');
   const paid = await log.positionOf('evt_cus_s_paid');
-  expect(stdout.replace(/received {6}.*/, 'received').split('\n')).toEqual([
-    `position      ${position}`,
-    'event         evt_cus_s_older',
-    'type          customer.subscription.updated',
-    'customer      cus_s',
-    'subscription  sub_1',
-    'status        unpaid',
-    'product       prod_1',
-    'replaced      -',
-    'created       1970-01-01 00:16:40Z',
-    'received',
-    'deliveries    1',
-    'outcome       stale',
+  expect(stdout.replace(/receivedAt {6}.*/, 'receivedAt').split('\n')).toEqual([
+    `position        ${position}`,
+    'eventId         evt_cus_s_older',
+    'type            customer.subscription.updated',
+    'customerId      cus_s',
+    'subscriptionId  sub_1',
+    'status          unpaid',
+    'createdAt       1970-01-01T00:16:40.000Z',
+    'receivedAt',
+    'outcome         stale',
+    'deliveries      1',
+    'productId       prod_1',
+    'replaced        -',
     '',
     `A newer event of the same subscription had already arrived: evt_cus_s_paid (position ${paid}), created 17 min later.`,
     '',
@@ -77,6 +77,8 @@ test('finds an event by position and prints JSON', async () => {
       receivedAt: expect.any(String),
       outcome: 'applied',
       deliveries: 1,
+      productId: 'prod_1',
+      replaced: null,
       why: [
         "It was the customer's newest event at that time, and the status active gives the team its plan.",
       ],
@@ -140,7 +142,7 @@ test('shows only the names of previous attributes', async () => {
   // The bodies contain canaries: see tests/support/secrets/test-secrets.ts.
   await log.deliver({ eventId: 'evt_canaries', previousAttributes: { metadata: { a: 1 } } });
   const { stdout } = await log.events(['show', 'evt_canaries']);
-  expect(stdout).toMatch(/^replaced {6}metadata$/m);
+  expect(stdout).toMatch(/^replaced {8}metadata$/m);
 });
 
 test('an id of several events exits with 1 and lists their positions', async () => {

@@ -70,6 +70,6 @@ function indented(output: string): string {
   const today = new Date().toISOString().slice(0, 10);
   return output
     .trimEnd()
-    .replace(new RegExp(`${today} \\d\\d:\\d\\d:\\d\\dZ`, 'g'), '2026-11-22 09:00:00Z')
+    .replace(new RegExp(`${today}T\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z`, 'g'), '2026-11-22T09:00:00.000Z')
     .replace(/^(?=.)/gm, '    ');
 }

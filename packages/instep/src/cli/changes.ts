@@ -36,18 +36,14 @@ const planText = (plan: PlanChange['before']) =>
 
 const CHANGES: RowFormat<PlanChange> = {
   columns: [
-    ['id', 8],
-    ['changed', 20],
-    ['team', 8],
-    ['cause', 11],
-    ['before', 24],
-    ['after', 24],
-    ['by', 28],
+    ['id', 8, ({ id }) => id],
+    ['changed', 20, ({ changedAt }) => shownTime(changedAt.getTime())],
+    ['team', 8, ({ teamId }) => teamId],
+    ['cause', 11, ({ cause }) => cause],
+    ['before', 24, ({ before }) => planText(before)],
+    ['after', 24, ({ after }) => planText(after)],
+    ['by', 28, ({ operator, eventId }) => operator ?? eventId],
   ],
-  cells: ({ id, changedAt, teamId, cause, before, after, operator, eventId }) => {
-    const plans = [planText(before), planText(after)];
-    return [id, shownTime(changedAt.getTime()), teamId, cause, ...plans, operator ?? eventId];
-  },
   data: (change) => change,
 };
 

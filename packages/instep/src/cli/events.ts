@@ -3,7 +3,7 @@
 import { type Command, Option } from 'commander';
 import { readEventRetention } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import type { LoggedOutcome, ParsedEvent } from '../core/subscription-event.ts';
+import type { LoggedOutcome } from '../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
 import type { Reason } from '../event-log/explain.ts';
@@ -33,7 +33,6 @@ import {
 import {
   type Columns,
   CommandFailed,
-  type Data,
   type Json,
   outputClosed,
   PLAN_COLUMNS,
@@ -178,10 +177,22 @@ function eventsShowCommand(): Command {
     });
 }
 
-function showJson(event: EventRow, { reasons, plans, teams }: ExplainedEvent): string {
+/** The event, with what only the page of a single one shows. */
+function described(event: EventRow, { parsed }: ExplainedEvent) {
+  const { subscription, previousAttributes } = parsed ?? {};
+  return {
+    ...eventData(event),
+    productId: subscription?.productId ?? null,
+    // Only the names: the values can hold personal data.
+    replaced: previousAttributes ? Object.keys(previousAttributes).join(', ') : null,
+  };
+}
+
+function showJson(event: EventRow, explained: ExplainedEvent): string {
+  const { reasons, plans, teams } = explained;
   const why = reasons.map(whyText);
   const now = teams.map(({ id, plan }) => ({ teamId: id, plan }));
-  return JSON.stringify({ ...eventData(event), why, reasons, ...plans, now });
+  return JSON.stringify({ ...described(event, explained), why, reasons, ...plans, now });
 }
 
 /** The reason, and the command that resolves it, if one does. */
@@ -196,8 +207,9 @@ function whyText(reason: Reason): string {
   return text;
 }
 
-function show(event: EventRow, { reasons, parsed, plans, teams }: ExplainedEvent): void {
-  printData(described(event, parsed), {});
+function show(event: EventRow, explained: ExplainedEvent): void {
+  const { reasons, plans, teams } = explained;
+  printData(described(event, explained), {});
   print(`\n${reasons.map(whyText).map(printable).join('\n')}`);
   if (plans === null && teams.length === 0) return;
 
@@ -212,24 +224,6 @@ function show(event: EventRow, { reasons, parsed, plans, teams }: ExplainedEvent
     ...teams.map(({ id, plan }) => line('now', plan, plan, `team ${id}`)),
   ];
   print(`\n${lines.join('\n')}`);
-}
-
-function described(event: EventRow, parsed: ParsedEvent | null): Data {
-  return {
-    position: event.position,
-    event: event.eventId,
-    type: event.type,
-    customer: event.customerId,
-    subscription: event.subscriptionId,
-    status: parsed?.subscription.status ?? null,
-    product: parsed?.subscription.productId ?? null,
-    // Only the names: the values can hold personal data.
-    replaced: parsed?.previousAttributes ? Object.keys(parsed.previousAttributes).join(', ') : null,
-    created: event.createdAtMs === null ? null : shownTime(event.createdAtMs),
-    received: shownTime(event.receivedAtMs),
-    deliveries: event.deliveries,
-    outcome: event.outcome,
-  };
 }
 
 type DismissOptions = { customer?: string; olderThan?: number; all?: boolean } & Json;
@@ -346,15 +340,14 @@ async function replay(
     );
 }
 
-/** Without headings, because the last cells are not always there. */
+/** Without headings, because the last cells can be empty. */
 const REPLAYED: RowFormat<Replayed> = {
-  columns: [],
-  cells: ({ event, outcome, teamIds, error }) => [
-    String(event.position).padStart(8),
-    event.eventId,
-    `${event.outcome} → ${outcome}`,
-    ...(teamIds.length === 0 ? [] : [`team ${teamIds.join(', ')}`]),
-    ...(error === null ? [] : [error.message]),
+  columns: [
+    ['position', 8, ({ event }) => String(event.position).padStart(8)],
+    ['event', 0, ({ event }) => event.eventId],
+    ['outcome', 0, ({ event, outcome }) => `${event.outcome} → ${outcome}`],
+    ['teams', 0, ({ teamIds }) => (teamIds.length === 0 ? '' : `team ${teamIds.join(', ')}`)],
+    ['error', 0, ({ error }) => error?.message ?? ''],
   ],
   data: ({ event: { position, eventId, outcome: was }, outcome, teamIds, error }) => ({
     ...{ position, eventId, was, outcome, teamIds },
@@ -364,24 +357,14 @@ const REPLAYED: RowFormat<Replayed> = {
 
 const EVENTS: RowFormat<EventRow> = {
   columns: [
-    ['position', 8],
-    ['received', 20],
-    ['event', 28],
-    ['type', 7],
-    ['status', 10],
-    ['customer', 18],
-    ['outcome', 10],
-    ['deliveries', 10],
-  ],
-  cells: (event) => [
-    String(event.position).padStart(8),
-    shownTime(event.receivedAtMs),
-    event.eventId,
-    event.type.slice(event.type.lastIndexOf('.') + 1),
-    statusOf(event),
-    event.customerId,
-    event.outcome,
-    event.deliveries,
+    ['position', 8, ({ position }) => String(position).padStart(8)],
+    ['received', 20, ({ receivedAtMs }) => shownTime(receivedAtMs)],
+    ['event', 28, ({ eventId }) => eventId],
+    ['type', 7, ({ type }) => type.slice(type.lastIndexOf('.') + 1)],
+    ['status', 10, statusOf],
+    ['customer', 18, ({ customerId }) => customerId],
+    ['outcome', 10, ({ outcome }) => outcome],
+    ['deliveries', 10, ({ deliveries }) => deliveries],
   ],
   data: eventData,
 };

@@ -27,7 +27,7 @@ export function printData(data: Data, { json }: Json): void {
   print(json ? JSON.stringify(data) : lines.join('\n'));
 }
 
-export type Columns = readonly (readonly [name: string, width: number])[];
+export type Columns = readonly (readonly [name: string, width: number, ...more: unknown[]])[];
 
 export function tableHead(columns: Columns): string {
   return tableLine(
@@ -86,22 +86,27 @@ export async function writeLine(line: string): Promise<boolean> {
   return !signal.aborted;
 }
 
-/** How rows of one kind are printed: the cells of a table, or the members of a JSON line. */
+type Column<Row> = readonly [
+  name: string,
+  width: number,
+  cell: (row: Row) => string | number | null,
+];
+
+/** How rows of one kind are printed: as a table, or as JSON lines. */
 export type RowFormat<Row> = {
-  readonly columns: Columns;
-  readonly cells: (row: Row) => readonly (string | number | null)[];
+  readonly columns: readonly Column<Row>[];
   readonly data: (row: Row) => object;
 };
 
 /** Returns false when the reader is gone. */
 export async function writeRow<Row>(
-  { columns, cells, data }: RowFormat<Row>,
+  { columns, data }: RowFormat<Row>,
   row: Row,
   json: boolean | undefined,
 ): Promise<boolean> {
   if (json) return await writeLine(JSON.stringify(data(row)));
-  const texts = cells(row).map((cell) => printable(String(cell ?? '-')));
-  return await writeLine(tableLine(columns, texts));
+  const cells = columns.map(([, , cell]) => printable(String(cell(row) ?? '-')));
+  return await writeLine(tableLine(columns, cells));
 }
 
 type WriteOptions = { json?: boolean | undefined; limit?: number };

@@ -205,18 +205,11 @@ async function refusalText(context: OperateContext, id: string, result: ActionRe
 
 const TEAMS: RowFormat<NamedTeam> = {
   columns: [
-    ['id', 8],
-    ['name', 24],
-    ['customer', 20],
-    ['status', 10],
-    ['plan', 9],
-  ],
-  cells: ({ id, name, customerId, plan: { subscriptionStatus, planName } }) => [
-    id,
-    name,
-    customerId,
-    subscriptionStatus,
-    planName,
+    ['id', 8, ({ id }) => id],
+    ['name', 24, ({ name }) => name],
+    ['customer', 20, ({ customerId }) => customerId],
+    ['status', 10, ({ plan }) => plan.subscriptionStatus],
+    ['plan', 9, ({ plan }) => plan.planName],
   ],
   data: teamData,
 };
