@@ -24,6 +24,7 @@ const PAUSE_MS = 50;
 /** How many parked events one statement examines, and those of the last customer. */
 const EXAMINED = 2_000;
 
+// $1: after this customer. The others are the filter: $2 a position, $3 a customer, $4 a time, $5 `isCustomerUnknown`.
 const EXAMINED_PARKED = `
         select position, customer_id
           from instep.events
@@ -34,6 +35,7 @@ const EXAMINED_PARKED = `
          order by customer_id
          fetch first ${EXAMINED} rows with ties`;
 
+/** Dismisses the examined events or, with $5, deletes them. Both are remembered, so that catch-up does not miss them. */
 const DISMISS = ({ teams }: ApplicationTables) => `
       found as (
         select events.position, events.key, event_id

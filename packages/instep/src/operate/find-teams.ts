@@ -279,6 +279,7 @@ async function listTeams(
   return { found, examinedTo };
 }
 
+/** Parts of the statement below; most are the name of a parameter, or `null` if the filter or the request has none. */
 type ListParts = {
   readonly conditions: readonly string[];
   /** The parameter of the cursor. */
@@ -293,6 +294,15 @@ type ListParts = {
   readonly examined: number;
 };
 
+/**
+ * The statement that lists teams. It reads the teams to examine, finds those that match among them, the page, and adds
+ * their names and lost plans; one row of it also says which team was examined last. It examines, in this order:
+ *
+ * - by id: the next 5,000 teams;
+ * - by due date, with a filter for it: the teams of the next 500 due payments (`owed`);
+ * - in another order, with this filter: the teams of all due payments;
+ * - in another order: all teams. Then, `examined` is not used.
+ */
 function textOf(
   tables: ApplicationTables,
   { sort, isDescending }: TeamOrder,
@@ -304,8 +314,10 @@ function textOf(
   const isFromDue = dueBefore !== null && sort !== 'id';
   const hasIndex = sort === 'id' || (sort === 'due' && isFromDue);
   const sortKeys = sort === 'id' ? [] : [SORTS[sort]];
+  // The teams of due payments have the date in a column.
   const keys = [...(isFromDue && sort === 'due' ? ['teams.due_since'] : sortKeys), 'teams.id'];
-  const orderBy = keys.map((one) => `${one} ${direction}`).join(', ');
+  const orderBy = keys.map((key) => `${key} ${direction}`).join(', ');
+  // The values of the cursor's team, because an order can depend on more than its id.
   const ofCursor = (values: readonly string[]) => `(
                  select ${values.join(', ')}
                    from ${rows} as teams ${JOIN_LOST_PLAN}
@@ -356,7 +368,7 @@ function textOf(
           from page as teams ${hasPlan ? '' : JOIN_LOST_PLAN}
       )
       select "isLast",
-             ${hasIndex ? `case when not "isLast" then (select id from examined as teams order by ${keys.map((one) => `${one} ${opposite}`).join(', ')} limit 1) end` : 'null'} as "examinedTo",
+             ${hasIndex ? `case when not "isLast" then (select id from examined as teams order by ${keys.map((key) => `${key} ${opposite}`).join(', ')} limit 1) end` : 'null'} as "examinedTo",
              found.*
         from (
                select ${hasIndex ? `(select count(*) from ${isFromDue ? 'owed' : 'examined'}) < ${examined}` : 'true'} as "isLast"

@@ -219,6 +219,7 @@ export type ListedIssueCode = keyof typeof LISTED;
 
 export const LISTED_ISSUES = Object.keys(LISTED) as ListedIssueCode[];
 
+/** `select (select count(*) from …) as "unknown-order", …` */
 const COUNT_LISTED_ISSUES = (tables: ApplicationTables) => `
       select ${Object.entries(LISTED)
         .map(

@@ -143,6 +143,7 @@ export type StoredIssue = Required<FoundIssue> & {
   readonly sinceMs: number;
 };
 
+/** SQL for a `TeamPlan`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
 const planOf = (row: string) =>
   `jsonb_build_object(${PLAN_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
 
