@@ -84,12 +84,6 @@ const MIN_STATEMENT_TIMEOUT_MS = 100;
 const LOCK_PAUSE_MS = 5;
 const LONGEST_LOCK_PAUSE_MS = 50;
 
-/**
- * The longest expected wait for a batch. The next batch takes about as long, so an admitted event is stored
- * within a second.
- */
-const MAX_WAIT_MS = 300;
-
 const MAX_SLOW_CUSTOMERS = 1_000;
 
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
@@ -121,7 +115,7 @@ export class IngestPipeline {
         logger.warn({ productId, err }, 'product name lookup failed'),
     });
     this.#refusedPlans = new RefusedPlans(database.query);
-    this.#limit = new QueueLimit({ maxQueued, maxWaitMs: MAX_WAIT_MS });
+    this.#limit = new QueueLimit(maxQueued);
     this.#queues = {
       ready: this.#openQueue('ready'),
       retried: this.#openQueue('retried'),
@@ -384,12 +378,11 @@ export class RefusedPlans {
   }
 }
 
-type QueueLimitOptions = {
-  /** The upper bound, however fast batches are. */
-  maxQueued: number;
-  /** The longest time that the last event in the queue should wait. */
-  maxWaitMs: number;
-};
+/**
+ * The longest time that the last event in the queue should wait for its batch. That batch takes about as long, so an
+ * admitted event is stored within a second.
+ */
+const MAX_WAIT_MS = 300;
 
 /** A smaller batch would measure the cost of a batch rather than that of an event. */
 const MIN_MEASURED_SIZE = 32;
@@ -400,23 +393,21 @@ const MIN_QUEUED = 64;
 /** The weight of the earlier batches. */
 const DECAY = 0.5;
 
-/** Assumed until a batch has been measured. */
-const ASSUMED = { events: 1_000, tookMs: 500 };
-
 /** Learns from the batches how many events can wait and still be stored in time. */
 export class QueueLimit {
-  #options: QueueLimitOptions;
-  #events = ASSUMED.events;
-  #tookMs = ASSUMED.tookMs;
+  /** The upper bound, however fast batches are. */
+  #maxQueued: number;
+  // Assumed until a batch has been measured.
+  #events = 1_000;
+  #tookMs = 500;
 
-  constructor(options: QueueLimitOptions) {
-    this.#options = options;
+  constructor(maxQueued: number) {
+    this.#maxQueued = maxQueued;
   }
 
   get count(): number {
-    const { maxQueued, maxWaitMs } = this.#options;
-    const inTime = Math.round((maxWaitMs * this.#events) / Math.max(1, this.#tookMs));
-    return Math.min(maxQueued, Math.max(MIN_QUEUED, inTime));
+    const inTime = Math.round((MAX_WAIT_MS * this.#events) / Math.max(1, this.#tookMs));
+    return Math.min(this.#maxQueued, Math.max(MIN_QUEUED, inTime));
   }
 
   learn(batchSize: number, tookMs: number): void {

@@ -1,4 +1,6 @@
-// What goes into the ingest pipeline, and what comes out of it.
+// What goes into the ingest pipeline, and what comes out of it. An event is a `StripeEvent` once it is parsed, a
+// `ReceivedEvent` with its body, a `ParsedEvent` for the ordering rule, a `LogEntry` when it is written to the log, and
+// a `LoggedEvent` when it is read from there.
 
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
