@@ -11,14 +11,17 @@ import { ASKED_CUSTOMERS, parametersOf, rowsAs, textsByRowCount } from '../state
 import type { ApplicationTables } from '../tables/application-tables.ts';
 
 export type StoredSubscriptions = {
+  /** By customer. */
   readonly decidingEvents: ReadonlyMap<string, DecidingEvents>;
+  /** By customer. */
   readonly latestStates: ReadonlyMap<string, LatestStates>;
+  /** The names of products. */
   readonly names: ReadonlyMap<string, string>;
 };
 
 // Read customer by customer (`offset 0` keeps the planner from joining), so that table statistics can't make it read the
 // whole table.
-const READ_CUSTOMERS = textsByRowCount(
+const READ_SUBSCRIPTIONS = textsByRowCount(
   (count) => `
       select asked.customer_id as "customerId",
              nullif(subscription_id, '') as "subscriptionId",
@@ -53,11 +56,11 @@ export async function readSubscriptions(
   query: Query,
   customerIds: readonly string[],
 ): Promise<StoredSubscriptions> {
-  const rows = await query<CustomerRow>({
-    name: 'read_customers',
-    ...(customerIds.length === 1
-      ? { text: READ_CUSTOMERS.one, values: customerIds }
-      : { text: READ_CUSTOMERS.many, values: [customerIds] }),
+  const isOne = customerIds.length === 1;
+  const rows = await query<SubscriptionRow>({
+    name: 'read_subscriptions',
+    text: isOne ? READ_SUBSCRIPTIONS.one : READ_SUBSCRIPTIONS.many,
+    values: isOne ? customerIds : [customerIds],
   });
   const decidingEvents = new Map<string, Map<string | null, DecidingEvent>>();
   const latestStates = new Map<string, Map<string | null, LatestState>>();
@@ -73,7 +76,7 @@ export async function readSubscriptions(
   return { decidingEvents, latestStates, names };
 }
 
-type CustomerRow = Pick<
+type SubscriptionRow = Pick<
   SubscriptionState,
   'customerId' | 'subscriptionId' | 'productId' | 'planName'
 > &
@@ -89,7 +92,7 @@ type CustomerRow = Pick<
     productName: string | null;
   };
 
-function decidingEventIn(row: CustomerRow): DecidingEvent | null {
+function decidingEventIn(row: SubscriptionRow): DecidingEvent | null {
   const { customerId, subscriptionId, status, productId, planName, createdSeconds, order } = row;
   if (status === null) return null;
   return {
@@ -98,7 +101,7 @@ function decidingEventIn(row: CustomerRow): DecidingEvent | null {
   };
 }
 
-function latestStateIn(row: CustomerRow): LatestState {
+function latestStateIn(row: SubscriptionRow): LatestState {
   const { customerId, subscriptionId, latestStatus: status, latestSeconds: createdSeconds } = row;
   const { latestProductId: productId, latestPlanName: planName } = row;
   const subscription = { customerId, subscriptionId, status, productId, planName, createdSeconds };
@@ -316,6 +319,7 @@ export const JOIN_LOST_PLAN = `
                 limit 1
              ) as lost on true`;
 
+/** SQL: teams, each with the plan that it lost, if it has none. */
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
   return `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
 }
