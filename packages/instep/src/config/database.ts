@@ -7,8 +7,8 @@ import * as v from 'valibot';
 import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
 import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
 import {
-  ConfigInvalid,
   type Environment,
+  readVariables,
   VARIABLE_FILES,
   type Values,
   withRemedy,
@@ -135,39 +135,22 @@ const EXAMPLE = '{"teams": {"table": "organizations", "columns": {"planName": "p
 /** `INSTEP_TABLES`: JSON, or the path of a file with it. */
 const declaredTables = v.pipe(
   v.optional(v.string(), '{}'),
-  v.rawTransform<string, DeclaredTables>(({ dataset, addIssue, NEVER }) => {
-    const result = parseTables(dataset.value);
-    if (typeof result !== 'string') return result;
-    addIssue({ message: result });
-    return NEVER;
+  v.rawTransform<string, unknown>(({ dataset: { value: text }, addIssue, NEVER }) => {
+    try {
+      return JSON.parse(text.trimStart().startsWith('{') ? text : readFileSync(text, 'utf8'));
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : "it can't be read";
+      const expected = `must be JSON such as ${EXAMPLE}, or the path of a file with it`;
+      addIssue({ message: `${expected} (${reason})` });
+      return NEVER;
+    }
   }),
+  tables,
 );
 
-/** The tables, or what is wrong with the text. */
-function parseTables(text: string): DeclaredTables | string {
-  let value: unknown;
-  try {
-    value = JSON.parse(text.trimStart().startsWith('{') ? text : readFileSync(text, 'utf8'));
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : "it can't be read";
-    return `must be JSON such as ${EXAMPLE}, or the path of a file with it (${reason})`;
-  }
-  return checked(value);
-}
-
-function checked(value: unknown): DeclaredTables | string {
-  const parsed = v.safeParse(tables, value);
-  if (parsed.success) return parsed.output;
-  const [{ message, path }] = parsed.issues;
-  const place = path?.map(({ key }) => String(key)).join('.') ?? '';
-  return place === '' ? message : `has ${place}, which ${message}`;
-}
+const TABLES_OPTION = 'the option tables';
 
 /** Checks tables that code declares. @throws ConfigInvalid */
 export function checkedTables(value: DeclaredTables): DeclaredTables {
-  const result = checked(value);
-  if (typeof result === 'string') {
-    throw new ConfigInvalid([{ variable: 'the option tables', problem: result, remedy: null }]);
-  }
-  return result;
+  return readVariables({ [TABLES_OPTION]: tables }, { [TABLES_OPTION]: value })[TABLES_OPTION];
 }

@@ -54,18 +54,20 @@ export type Values<Variables extends v.ObjectEntries> = v.InferOutput<
 /** @throws ConfigInvalid with all problems at once, one for each variable */
 export function readVariables<Variables extends v.ObjectEntries>(
   variables: Variables,
-  environment: Environment,
+  values: Readonly<Record<string, unknown>>,
 ): Values<Variables> {
   const given = Object.keys(variables).map((name) => {
-    const value = environment[name];
+    const value = values[name];
     return [name, value === '' && !SECRET.test(name) ? undefined : value];
   });
   const parsed = v.safeParse(v.object(variables), Object.fromEntries(given));
   if (parsed.success) return parsed.output;
   const first = new Map<string, ConfigProblem>();
-  for (const { path, message } of parsed.issues) {
-    const variable = String(path?.[0].key);
-    const { problem, remedy } = remedied.get(message) ?? { problem: message, remedy: null };
+  for (const { path = [], message } of parsed.issues) {
+    const [variable = '', ...members] = path.map(({ key }) => String(key));
+    const text =
+      path[1]?.type === 'object' ? `has ${members.join('.')}, which ${message}` : message;
+    const { problem, remedy } = remedied.get(message) ?? { problem: text, remedy: null };
     if (!first.has(variable)) first.set(variable, { variable, problem, remedy });
   }
   throw new ConfigInvalid([...first.values()]);
