@@ -98,7 +98,7 @@ test.each([
     const { status } = await service.postSigned(JSON.stringify(event));
     expect(status).toBe(200);
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    const msg = 'event from another mode or account applied';
+    const msg = 'event from another mode or account';
     expect(await service.process.logged({ msg, eventId: event.id })).toMatchObject({
       level: 'warn',
       ...line,

@@ -16,7 +16,7 @@ test('answers 503 at once to events beyond the limit of the queue, and stores th
   const answers: Promise<Response>[] = [];
   await whileHeld(service.database, lockTeam(teamId), async () => {
     answers.push(post());
-    await service.process.logged({ msg: 'waiting for a locked team' });
+    await service.process.logged({ msg: 'waiting to be tried again' });
     const many = Array.from({ length: MAX_QUEUED - 1 + 4 }, post);
     answers.push(...many);
     // These are answered while the lock is held.

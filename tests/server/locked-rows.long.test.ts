@@ -7,7 +7,7 @@ import { eventBody } from '../support/stripe/events.ts';
 const service = useService({ REQUEST_DEADLINE_MS: '3000', LOG_LEVEL: 'debug' });
 
 const untilBlocked = (eventId: string) =>
-  service.process.logged({ msg: 'waiting for a locked team', eventId });
+  service.process.logged({ msg: 'waiting to be tried again', eventId });
 
 async function expectUnavailable(answer: Promise<Response>): Promise<void> {
   const response = await answer;

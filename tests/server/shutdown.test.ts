@@ -5,7 +5,7 @@ import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const PATIENT = { REQUEST_DEADLINE_MS: '20000', LOG_LEVEL: 'debug' };
-const BLOCKED = { msg: 'waiting for a locked team' };
+const BLOCKED = { msg: 'waiting to be tried again' };
 
 describe('SIGTERM during requests', () => {
   const service = useService(PATIENT);

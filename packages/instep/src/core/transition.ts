@@ -8,11 +8,11 @@ export type TeamPlan = {
   readonly providerSubscriptionId: string | null;
   readonly providerProductId: string | null;
   readonly planName: string | null;
-  /** `null` only for a team that never had a subscription. */
+  /** `null` only in `NO_PLAN`. */
   readonly subscriptionStatus: string | null;
 };
 
-/** The plan of a team that never had a subscription. */
+/** The plan of a team that no subscription and no grant has given one, or whose customer or grant was taken away. */
 export const NO_PLAN: TeamPlan = {
   providerSubscriptionId: null,
   providerProductId: null,

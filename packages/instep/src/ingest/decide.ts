@@ -66,7 +66,7 @@ export type BatchDecision = {
   /** Only those that have changed, like the latest states. */
   readonly decidingEvents: readonly DecidingEvent[];
   readonly latestStates: readonly LatestState[];
-  /** The customers of whose subscriptions Stripe charges others than before. */
+  /** The customers of which Stripe now charges a subscription more, or one less. */
   readonly possiblyDoubleBilled: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /**
@@ -222,7 +222,7 @@ function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]
 
 /**
  * The deciding events whose order is not known from their own tie group, before or after the batch; and those of a
- * tie group that now has another last event. That one possibly arrived after an undated event, whose key is outside the
+ * tie group that now has another last event. That one possibly arrived after an undated event (one without `created`), whose key is outside the
  * group's, so that only the statement that reads the neighbors finds it.
  */
 function withUncertainOrder(

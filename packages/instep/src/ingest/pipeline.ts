@@ -181,9 +181,9 @@ export class IngestPipeline {
   ): Promise<IngestResult> {
     const { maxQueued, logger } = this.#options;
     if (this.#blockedEvents >= maxQueued) {
-      throw new QueueFull(`${this.#blockedEvents} events are already waiting for locked teams`);
+      throw new QueueFull(`${this.#blockedEvents} events are already waiting to be tried again`);
     }
-    logger.debug({ eventId: event.eventId }, 'waiting for a locked team');
+    logger.debug({ eventId: event.eventId }, 'waiting to be tried again');
     this.#blockedEvents += 1;
     try {
       let afterTimeout: QueueName | null = hasTimedOut ? 'suspected' : null;
@@ -284,7 +284,8 @@ export class IngestPipeline {
     try {
       await attempt('everywhere').catch(async (error: unknown) => {
         if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
-        // The application's column may be too short for the name, and a plan must never wait for its name.
+        // The application's column may be too short for the name, or the database's encoding lack a character of it, and
+        // a plan must never wait for its name.
         await attempt(isUntranslatable(error) ? 'nowhere' : 'not in teams');
         logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
       });

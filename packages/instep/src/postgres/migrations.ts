@@ -11,8 +11,8 @@ export type Migration = {
 };
 
 /**
- * All migrations in order: the first one makes the whole schema, and has the number of the last one that it replaced.
- * They are a module rather than SQL files, so that an app's bundler finds them.
+ * All migrations in order. The first one makes the whole schema; its number is 21, because it replaced 21 of versions
+ * before 0.1.0. They are a module rather than SQL files, so that an app's bundler finds them.
  */
 export const MIGRATIONS: readonly Migration[] = [
   {

@@ -30,6 +30,7 @@ type WebhookOptions = {
   instrumentation: Instrumentation;
   logger: Logger;
   now: () => number;
+  /** Makes every event without an id unique. */
   nonce: () => string;
   maxBodyBytes: number;
   requestDeadlineMs: number;
@@ -63,7 +64,7 @@ export class WebhookEndpoint {
     );
     // Otherwise every event from an endpoint in another mode would write a line.
     this.#writeMismatch = limitLines((members) =>
-      logger.warn(members, 'event from another mode or account applied'),
+      logger.warn(members, 'event from another mode or account'),
     );
   }
 

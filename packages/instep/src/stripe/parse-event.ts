@@ -46,7 +46,7 @@ type HandledEvent = {
   readonly key: string;
   readonly eventId: string | null;
   readonly type: HandledType;
-  /** Left out when the event was read from the log. */
+  /** Its mode, live or test, and its account. Left out when the event was read from the log. */
   readonly origin?: EventOrigin;
 };
 

@@ -7,7 +7,7 @@ import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 
-/** What changed a team's plan: `app` is the application itself, which Instep noticed later. */
+/** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
 export type PlanChangeCause =
   | 'event'
   | 'snapshot'
