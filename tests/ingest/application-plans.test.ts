@@ -53,7 +53,7 @@ describe('a plan that the application wrote', () => {
   test('is kept at the end of an old subscription with TEAM_PLAN=best, and reported', async () => {
     const { teamId, deliver } = await teamAfterCheckout('best');
     expect(await deliver('canceled', 'sub_old', 200)).toMatchObject({
-      teamIdsWithApplicationPlan: [teamId],
+      keptTeamIds: [teamId],
     });
     expect(await store.planOf(teamId)).toEqual(CHECKOUT);
     await deliver('active', 'sub_new', 300);
@@ -64,9 +64,7 @@ describe('a plan that the application wrote', () => {
 
   test('is changed by an event that counts, as the contract says', async () => {
     const { teamId, deliver } = await teamAfterCheckout('newest');
-    expect(await deliver('canceled', 'sub_old', 200)).not.toHaveProperty(
-      'teamIdsWithApplicationPlan',
-    );
+    expect(await deliver('canceled', 'sub_old', 200)).not.toHaveProperty('keptTeamIds');
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
     const best = await teamAfterCheckout('best');
     await best.deliver('active', 'sub_old', 200);

@@ -155,16 +155,17 @@ export function decide(
       isGrantedPlan(plan, grantOf(stored.grants, id)),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const { plans, withApplicationPlan } = newPlans(
+  const { plans, keptTeamIds } = newPlans(
     affectedTeams,
     { decidingEvents, names, grants: stored.grants },
     planSelection,
   );
+  const withKeptTeams = (result: IngestResult) => {
+    const keptOfEvent = result.teamIds.filter((id) => keptTeamIds.has(id));
+    return keptOfEvent.length === 0 ? result : { ...result, keptTeamIds: keptOfEvent };
+  };
   return {
-    results:
-      withApplicationPlan.length === 0
-        ? results
-        : results.map((result) => markApplicationPlans(result, withApplicationPlan)),
+    results: keptTeamIds.size === 0 ? results : results.map(withKeptTeams),
     outcomes,
     plans,
     decidingEvents: [...decidingEvents].flatMap(([customerId, ofCustomer]) =>
@@ -194,14 +195,14 @@ function hasOtherCharges(states: LatestStates, stored = NO_LATEST_STATES): boole
   return [...states.keys()].some((id) => isChargedIn(states, id) !== isChargedIn(stored, id));
 }
 
-/** The plans of these teams that differ from their rows, and the teams whose plan the application wrote. */
+/** The plans of these teams that differ from their rows, and the teams whose rows are kept as the application wrote them. */
 function newPlans(
   teams: readonly LinkedTeam[],
   { decidingEvents, names, grants }: Pick<StoredState, 'decidingEvents' | 'names' | 'grants'>,
   planSelection: PlanSelection,
 ) {
   const plans = new Map<ApplicationId, TeamPlan>();
-  const withApplicationPlan: LinkedTeam[] = [];
+  const keptTeamIds = new Set<ApplicationId>();
   for (const team of teams) {
     const ofCustomer = decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
     const plan = teamPlan(ofCustomer, planSelection, names, grantOf(grants, team.id));
@@ -209,15 +210,10 @@ function newPlans(
     // The end of another subscription says nothing about one that only the application knows.
     const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;
     if (isEnd && planWriterOf(team.plan, ofCustomer) === 'unknown subscription')
-      withApplicationPlan.push(team);
+      keptTeamIds.add(team.id);
     else plans.set(team.id, plan);
   }
-  return { plans, withApplicationPlan };
-}
-
-function markApplicationPlans(result: IngestResult, teams: readonly LinkedTeam[]): IngestResult {
-  const teamIds = teams.map(({ id }) => id).filter((id) => result.teamIds.includes(id));
-  return teamIds.length === 0 ? result : { ...result, teamIdsWithApplicationPlan: teamIds };
+  return { plans, keptTeamIds };
 }
 
 /**

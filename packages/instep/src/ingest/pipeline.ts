@@ -310,16 +310,15 @@ export class IngestPipeline {
 
   #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
     const { logger } = this.#options;
-    const { outcome, teamIds, teamIdsWithApplicationPlan } = result;
+    const { outcome, teamIds, keptTeamIds } = result;
     const { eventId, type, source } = event;
     const delayMs = delayOf(event, outcome);
     this.#instrumentation.eventProcessed({ type, outcome, source, delayMs });
     const customerId = event.kind === 'unreadable' ? undefined : event.subscription.customerId;
     const durationMs = Math.round(tookMs);
     const line = { eventId, type, customerId, teamIds, outcome, durationMs };
-    if (teamIdsWithApplicationPlan !== undefined) {
-      const marked = { ...line, teamIdsWithApplicationPlan };
-      logger.warn(marked, 'team row kept: the application wrote it');
+    if (keptTeamIds !== undefined) {
+      logger.warn({ ...line, keptTeamIds }, 'team row kept: the application wrote it');
     }
     if (result.linkRefusal !== undefined) {
       logger.warn(

@@ -36,7 +36,7 @@ export type IngestResult = {
   readonly outcome: LoggedOutcome | 'duplicate';
   readonly teamIds: readonly ApplicationId[];
   /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
-  readonly teamIdsWithApplicationPlan?: readonly ApplicationId[];
+  readonly keptTeamIds?: readonly ApplicationId[];
   /** Why `linkToTeamId` was not linked. The event has then changed nothing, and is not in the log. */
   readonly linkRefusal?: LinkRefusal;
 };
