@@ -1,7 +1,10 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { findApplicationTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import {
+  applicationTablesOf,
+  recognizeTables,
+} from 'instep/src/postgres/tables/recognize-tables.ts';
 import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -80,7 +83,7 @@ describe.each(postgresServers)('$name', (server) => {
   test('existing tables are used as they are, and stay unchanged', async () => {
     const [before] = await database.query(PICTURE);
     await migrate(database);
-    await findApplicationTables(database.query, {});
+    applicationTablesOf(await recognizeTables(database.query, {}));
     const [after] = await database.query(PICTURE);
     expect(after).toEqual(before);
   });

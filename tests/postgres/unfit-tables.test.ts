@@ -2,7 +2,8 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import {
   ApplicationTablesUnfit,
-  findApplicationTables,
+  applicationTablesOf,
+  recognizeTables,
 } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -41,7 +42,7 @@ describe.each(postgresServers)('$name', (server) => {
     const error = await database
       .transaction(async (query) => {
         for (const statement of statements) await query(statement);
-        await findApplicationTables(query, {});
+        applicationTablesOf(await recognizeTables(query, {}));
         throw new RangeError('nothing is wrong');
       })
       .catch((thrown: unknown) => thrown);
@@ -115,7 +116,7 @@ describe.each(postgresServers)('$name', (server) => {
     for (const planName of ['subscription_status', 'provider_product_id']) {
       const columns = { planName, subscriptionStatus: 'subscription_status' };
       await expect(
-        findApplicationTables(database.query, { teams: { columns } }),
+        recognizeTables(database.query, { teams: { columns } }).then(applicationTablesOf),
       ).rejects.toMatchObject({
         problems: expect.arrayContaining([expect.stringContaining(planName)]),
       });

@@ -1,6 +1,9 @@
 import type { Database } from 'instep/src/postgres/database.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
-import { findApplicationTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import {
+  applicationTablesOf,
+  recognizeTables,
+} from 'instep/src/postgres/tables/recognize-tables.ts';
 import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -71,7 +74,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a view replaces a table, and no table is created in its place', async () => {
     await migrate(database);
-    await findApplicationTables(database.query, {});
+    applicationTablesOf(await recognizeTables(database.query, {}));
     const tables = await database.query<{ name: string }>(
       `select format('%s.%s', table_schema, table_name) as name
          from information_schema.tables

@@ -97,7 +97,7 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
     'set a secret or restricted key of your account, which begins with sk_ or rk_ ' +
       '(Stripe dashboard, Developers, API keys)',
   ),
-  STRIPE_API_BASE: v.optional(url(['http:', 'https:'], 'https://api.stripe.com')),
+  STRIPE_API_BASE: v.optional(url(isWeb, 'must be a URL such as https://api.stripe.com')),
   LOG_LEVEL: oneOf('info', 'fatal', 'error', 'warn', 'debug', 'trace', 'silent'),
   TEAM_PLAN: oneOf('newest', 'best'),
   PAST_DUE_GRACE: durationOrOff('off', 'a duration such as 14d or 12h, up to 366d', {
@@ -136,18 +136,12 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
   ),
   OPS_TOKEN: opsToken,
   OPS_TOKENS: opsTokens,
-  // Neither address is quoted: that of a receiver is often a secret.
   ALERT_WEBHOOK_URL: v.optional(
-    v.pipe(
-      v.string(),
-      v.check(
-        (text) => URL.canParse(text) && isHttps(new URL(text)),
-        'must be an https:// URL, or an http:// URL of this machine',
-      ),
-      v.transform((text) => new URL(text)),
-    ),
+    url(isHttps, 'must be an https:// URL, or an http:// URL of this machine'),
   ),
-  CONSOLE_URL: v.optional(url(['http:', 'https:'], 'https://app.example.com/admin/billing')),
+  CONSOLE_URL: v.optional(
+    url(isWeb, 'must be a URL such as https://app.example.com/admin/billing'),
+  ),
 });
 
 type Variables = Values<ReturnType<typeof variables>>;
@@ -317,6 +311,10 @@ function toAlertConfig(
 ): AlertConfig | null {
   const { ALERT_WEBHOOK_URL: url, CONSOLE_URL: consoleUrl = null } = value;
   return url === undefined ? null : { url, consoleUrl };
+}
+
+function isWeb({ protocol }: URL): boolean {
+  return protocol === 'https:' || protocol === 'http:';
 }
 
 function isHttps({ protocol, hostname }: URL): boolean {

@@ -97,13 +97,13 @@ export function secrets(form: RegExp, advice: string) {
 }
 
 export function wholeNumber(fallback: number, min: number, max: number) {
-  const range = `must be a whole number from ${min} to ${max}`;
   const number = v.pipe(
     v.string(),
     v.transform(Number),
-    v.integer(range),
-    v.minValue(min, range),
-    v.maxValue(max, range),
+    v.check(
+      (value) => Number.isInteger(value) && value >= min && value <= max,
+      `must be a whole number from ${min} to ${max}`,
+    ),
   );
   return v.optional(number, String(fallback));
 }
@@ -122,14 +122,11 @@ export function durationOrOff(
   return v.optional(text, fallback);
 }
 
-/** An absolute URL of one of these protocols, such as `https:`. */
-export function url(protocols: readonly string[], example: string) {
+/** An absolute URL, which a message never quotes: it is often a secret. */
+export function url(isAllowed: (url: URL) => boolean, problem: string) {
   return v.pipe(
     v.string(),
-    v.check(
-      (text) => URL.canParse(text) && protocols.includes(new URL(text).protocol),
-      `must be a URL such as ${example}`,
-    ),
+    v.check((text) => URL.canParse(text) && isAllowed(new URL(text)), problem),
     v.transform((text) => new URL(text)),
   );
 }

@@ -19,7 +19,7 @@ import { type Answer, RoundTrip } from './round-trip.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements, type Use } from './statement.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
-import { findApplicationTables } from './tables/recognize-tables.ts';
+import { applicationTablesOf, recognizeTables } from './tables/recognize-tables.ts';
 
 export type { Query } from './statement.ts';
 
@@ -101,12 +101,10 @@ class PooledDatabase implements Database {
   constructor(options: DatabaseOptions) {
     const { statementTimeoutMs, searchPath, tables = {} } = options;
     this.#options = options;
-    this.#statements = new Statements(() =>
-      findApplicationTables(
-        (statement, values) =>
-          this.#withConnection((client) => this.#runAlone(client, statement, values)),
-        tables,
-      ),
+    const query: Query = (statement, values) =>
+      this.#withConnection((client) => this.#runAlone(client, statement, values));
+    this.#statements = new Statements(async () =>
+      applicationTablesOf(await recognizeTables(query, tables)),
     );
     this.#timeouts = {
       statement_timeout: statementTimeoutMs,

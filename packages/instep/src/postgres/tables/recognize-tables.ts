@@ -215,7 +215,10 @@ export type Recognition = {
   readonly unfit: ApplicationTablesUnfit | null;
 };
 
-/** Compares the application's tables with what Instep needs. It reads only PostgreSQL's catalog. */
+/**
+ * Finds the application's tables by the names that apps usually give them, or by the declared ones, and compares them
+ * with what Instep needs. It reads only PostgreSQL's catalog.
+ */
 export async function recognizeTables(
   query: Query,
   declared: DeclaredTables,
@@ -304,19 +307,7 @@ function unfitness(
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
 }
 
-/**
- * Finds the application's tables by the names that apps usually give them, or by the declared ones.
- *
- * @throws ApplicationTablesUnfit with everything that is missing or has an unusable type
- */
-export async function findApplicationTables(
-  query: Query,
-  declared: DeclaredTables,
-): Promise<ApplicationTables> {
-  return applicationTablesOf(await recognizeTables(query, declared));
-}
-
-/** @throws ApplicationTablesUnfit */
+/** The tables for statements. @throws ApplicationTablesUnfit with everything that is missing or has an unusable type */
 export function applicationTablesOf({
   users,
   teams,
