@@ -20,7 +20,7 @@ export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono
 
   const runStatus = async () => (
     <RunStatus
-      state={run.state}
+      run={run}
       last={await readReconciliation(options)}
       counts={await findIssues(options).count()}
       nowMs={options.now()}

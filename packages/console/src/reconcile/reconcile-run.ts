@@ -1,33 +1,30 @@
 import { InstepError, type OperateContext, type Operator, perform } from 'instep/operate';
 
-/** The reconciliation that was started in this process; what one has found is in the database. */
-export type RunState = {
-  readonly isRunning: boolean;
-  /** The code of the error of one that failed; `null`: another error. */
-  readonly error?: string | null;
-};
-
 /** Listing ten million subscriptions takes half of this. */
 const DEADLINE_MS = 6 * 60 * 60 * 1_000;
 
-/** Runs one dry run at a time in this process. No request waits for it. */
+/** Runs one dry run at a time in this process. No request waits for it. What it has found is in the database. */
 export class ReconcileRun {
   #context: OperateContext;
   #stopping = new AbortController();
-  #state: RunState = { isRunning: false };
-  #running = Promise.resolve();
+  #running: Promise<void> | null = null;
+
+  /** The code of the error of the last one, if it failed; `null`: an error without a code. */
+  error: string | null | undefined;
 
   constructor(context: OperateContext) {
     this.#context = context;
   }
 
-  get state(): RunState {
-    return this.#state;
+  get isRunning(): boolean {
+    return this.#running !== null;
   }
 
   /** Starts a reconciliation, unless one is running. */
   start(operator: Operator): void {
-    if (!this.#state.isRunning) this.#running = this.#run(operator);
+    this.#running ??= this.#run(operator).finally(() => {
+      this.#running = null;
+    });
   }
 
   /** Aborts the reconciliation, and waits until it has ended. */
@@ -38,20 +35,17 @@ export class ReconcileRun {
 
   async #run(operator: Operator): Promise<void> {
     const { logger } = this.#context;
-    this.#state = { isRunning: true };
+    const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
+    const task = { action: 'reconcile', isDryRun: true, signal } as const;
+    this.error = undefined;
     try {
-      const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
-      const task = { action: 'reconcile', isDryRun: true, signal } as const;
       const [run] = (await perform(this.#context, operator, [task])).results;
       if (run?.error !== undefined) throw run.error;
       logger.info({ isDryRun: true, ...run?.result }, 'reconciled');
-      this.#state = { isRunning: false };
     } catch (err) {
       logger.warn({ isDryRun: true, err }, 'reconciliation failed');
-      const error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : codeOf(err);
-      this.#state = { isRunning: false, error };
+      const code = err instanceof InstepError ? err.code : null;
+      this.error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : code;
     }
   }
 }
-
-const codeOf = (error: unknown) => (error instanceof InstepError ? error.code : null);

@@ -6,11 +6,11 @@ import { Live } from '../components/live.tsx';
 import { Facts, Notice, Panel } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
-import type { RunState } from './reconcile-run.ts';
+import type { ReconcileRun } from './reconcile-run.ts';
 
 type RunStatusProps = {
   /** The reconciliation that this process started. */
-  readonly state: RunState;
+  readonly run: ReconcileRun;
   /** The last reconciliation, wherever it was started. */
   readonly last: Reconciliation;
   /** What is open now. */
@@ -22,8 +22,8 @@ type RunStatusProps = {
 const REPAIRED = ['out-of-sync', 'changed-by-hand', 'plan-refused'] as const;
 
 /** The state of the reconciliation. It refreshes itself every second while one is running. */
-export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
-  const isRunning = state.isRunning || last.isRunning;
+export function RunStatus({ run, last, counts, nowMs }: RunStatusProps) {
+  const isRunning = run.isRunning || last.isRunning;
   const open = REPAIRED.filter((code) => counts[code].count > 0);
   return (
     <Live id="run" url={isRunning ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
@@ -39,9 +39,9 @@ export function RunStatus({ state, last, counts, nowMs }: RunStatusProps) {
           </Button>
         </PostForm>
       </div>
-      {state.error !== undefined && (
+      {run.error !== undefined && (
         <Notice kind="error" title="Reconciliation failed">
-          {state.error === null ? 'The server log has the reason.' : failureText(state.error)}
+          {run.error === null ? 'The server log has the reason.' : failureText(run.error)}
         </Notice>
       )}
       {isRunning ? (
