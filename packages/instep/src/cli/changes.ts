@@ -16,6 +16,7 @@ import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
 import {
+  type Json,
   outputClosed,
   printable,
   printMessage,
@@ -49,7 +50,7 @@ const CHANGES: RowFormat<PlanChange> = {
 
 export async function printHistory(
   teamId: ApplicationId,
-  { json, limit }: { json?: boolean; limit: number },
+  { json, limit }: { limit: number } & Json,
 ): Promise<void> {
   await withContext(async (context) => {
     const changes = await readPlanChanges(context, { teamId, limit });
@@ -61,12 +62,11 @@ type ChangesOptions = {
   consumer?: string;
   from: FeedStart;
   follow?: boolean;
-  json?: boolean;
   ack?: number | true;
   replay?: number;
   remove?: boolean;
   list?: boolean;
-};
+} & Json;
 
 export function changesCommand(): Command {
   const example = 'instep changes --consumer mailer --follow --json';

@@ -10,6 +10,7 @@ import { createCommand, webUrl } from './arguments.ts';
 import {
   type Columns,
   CommandFailed,
+  type Json,
   paint,
   print,
   printMessage,
@@ -18,7 +19,7 @@ import {
   warnWithoutVariableFile,
 } from './output.ts';
 
-type Options = { url?: URL; json?: boolean };
+type Options = { url?: URL } & Json;
 
 export function doctorCommand(): Command {
   return createCommand(

@@ -5,10 +5,10 @@ import type { ApplicationId } from '../core/application.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import { counted } from '../runtime/amounts.ts';
 import { applicationId, createCommand } from './arguments.ts';
-import { CommandFailed, planChanges, print, printMessage } from './output.ts';
+import { CommandFailed, type Json, planChanges, print, printMessage } from './output.ts';
 import { askReason, performTask } from './with-context.ts';
 
-type RebuildOptions = { team?: ApplicationId; dryRun?: boolean; json?: boolean };
+type RebuildOptions = { team?: ApplicationId; dryRun?: boolean } & Json;
 
 export function rebuildCommand(): Command {
   const command = createCommand(

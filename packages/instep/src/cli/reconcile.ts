@@ -8,20 +8,20 @@ import {
   ReconciliationFailed,
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
-import { performOne } from '../operate/perform.ts';
 import { counted, countText } from '../runtime/amounts.ts';
 import { createCommand } from './arguments.ts';
 import {
   CommandFailed,
+  type Json,
   planChanges,
   print,
   printMessage,
   shownTime,
   stopSignal,
 } from './output.ts';
-import { askReason, withContext } from './with-context.ts';
+import { askReason, performTask } from './with-context.ts';
 
-type Options = { dryRun?: boolean; customer?: string; json?: boolean; resume?: boolean };
+type Options = { dryRun?: boolean; customer?: string; resume?: boolean } & Json;
 
 export function reconcileCommand(): Command {
   const command = createCommand(
@@ -38,28 +38,23 @@ export function reconcileCommand(): Command {
 }
 
 async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
-  const signal = stopSignal();
-  const { code: _, ...counts } = await withContext(async (context, operator) => {
-    const task = {
-      action: 'reconcile',
-      customerId: customer,
-      isDryRun: dryRun,
-      canResume: resume,
-      signal,
-      onIssue(issue: ReconciliationIssue) {
-        clearProgress();
-        print(json ? JSON.stringify(issue) : describeIssue(issue));
-      },
-      onProgress: showProgress,
-    } as const;
-    try {
-      return await performOne(context, operator, task, 'reconciled');
-    } catch (error) {
-      throw customer === undefined ? withHint(error) : error;
-    } finally {
+  const task = {
+    action: 'reconcile',
+    customerId: customer,
+    isDryRun: dryRun,
+    canResume: resume,
+    signal: stopSignal(),
+    onIssue(issue: ReconciliationIssue) {
       clearProgress();
-    }
-  }, readApiConfig(process.env));
+      print(json ? JSON.stringify(issue) : describeIssue(issue));
+    },
+    onProgress: showProgress,
+  } as const;
+  const { code: _, ...counts } = await performTask(task, 'reconciled', readApiConfig(process.env))
+    .catch((error: unknown) => {
+      throw customer === undefined ? withHint(error) : error;
+    })
+    .finally(clearProgress);
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
@@ -127,7 +122,7 @@ function nonzero(count: number, noun: string, which: string): string[] {
   return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
 }
 
-/** Shows how far a step is on standard error, if standard output is a terminal. */
+/** Shows how far a step is on standard error, if standard output is a terminal. The simulation has steps of its own. */
 export function showProgress({ of, done, total }: Omit<StepProgress, 'of'> & { of: string }): void {
   const all = total === null || done > total ? '' : ` of ${countText(total)}`;
   if (process.stdout.isTTY) process.stderr.write(`\r${countText(done)}${all} ${of}\u001b[K`);

@@ -15,10 +15,18 @@ import {
   recognizeTables,
 } from '../postgres/tables/recognize-tables.ts';
 import { createCommand } from './arguments.ts';
-import { type Columns, paint, printData, printMessage, tableHead, tableLine } from './output.ts';
+import {
+  type Columns,
+  type Json,
+  paint,
+  printData,
+  printMessage,
+  tableHead,
+  tableLine,
+} from './output.ts';
 import { migrateOn, withDatabase, withServer } from './with-database.ts';
 
-type Options = { role?: string; json?: boolean };
+type Options = { role?: string } & Json;
 
 export function tablesCommand(): Command {
   return createCommand(
@@ -108,7 +116,7 @@ export function migrateCommand(): Command {
   )
     .option('--create-tables', 'also create users and teams, for an app that has neither')
     .option('--json', 'print JSON')
-    .action(async ({ createTables, ...output }: { createTables?: boolean; json?: boolean }) => {
+    .action(async ({ createTables, ...output }: { createTables?: boolean } & Json) => {
       const creates = createTables === undefined ? {} : { createsTables: createTables };
       const options = { ...creates, onWarning: printMessage };
       const applied = await withServer((server) => migrateOn(server, options));

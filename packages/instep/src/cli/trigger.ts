@@ -9,7 +9,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
-import { CommandFailed, printData, printMessage } from './output.ts';
+import { CommandFailed, type Json, printData, printMessage } from './output.ts';
 import { withContext } from './with-context.ts';
 
 type TriggerOptions = {
@@ -20,8 +20,7 @@ type TriggerOptions = {
   id?: string;
   created?: number;
   url?: string;
-  json?: boolean;
-};
+} & Json;
 
 /** Longer than `REQUEST_DEADLINE_MS` by default. */
 const DEADLINE_SECONDS = 10;

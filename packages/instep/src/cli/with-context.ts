@@ -56,8 +56,12 @@ export async function withContext<Result>(
 export async function performTask<Code extends ActionResult['code']>(
   task: Task,
   expected: Code,
+  stripeApi?: StripeApiConfig,
 ): Promise<ResultOf<Code>> {
-  return await withContext((context, operator) => performOne(context, operator, task, expected));
+  return await withContext(
+    (context, operator) => performOne(context, operator, task, expected),
+    stripeApi,
+  );
 }
 
 /** @throws CommandFailed if there is no such team */
