@@ -57,6 +57,24 @@ test('reads few parked events, even if many customers have no team', async () =>
   expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
+test('decides all events of a customer in one run, however many they are', async () => {
+  const { query } = store.database;
+  const customerId = store.newCustomer();
+  const ingest = openPipeline(store.database);
+  await ingest(
+    Array.from({ length: 450 }, (_, index) =>
+      receivedEvent({ customerId, createdSeconds: 1_800_000_000 + index }),
+    ),
+  );
+  await addTeam(query, { name: 'Late', customerId });
+  await createParkedEventsJob({ query, ingest, logger })(signal);
+  const outcomes = await query(
+    'select distinct outcome from instep.events where customer_id = $1',
+    [customerId],
+  );
+  expect(outcomes).not.toContainEqual({ outcome: 'parked' });
+});
+
 /** A customer whose event is parked, although a team is linked to it now. */
 async function lateTeam(ingest: Ingest, productId: string) {
   const customerId = store.newCustomer();

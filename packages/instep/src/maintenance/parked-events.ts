@@ -22,7 +22,7 @@ type ParkedEventsOptions = {
   readonly againAfterMs?: number;
 };
 
-/** How many events are ingested in a run. */
+/** How many events are ingested at once. */
 const BATCH = 200;
 
 /** Ingests parked events again once a team has their customer. */
@@ -40,20 +40,24 @@ export function createParkedEventsJob({
   }
 
   return async (signal) => {
-    const customerIds = await repairs.findDue((page) => readCustomersOfParkedEvents(query, page));
-    if (signal.aborted || customerIds.length === 0) return;
-    const eventsOf = new Map<string, ReceivedEvent[]>();
-    for (const row of await readParkedEvents(query, customerIds, BATCH)) {
-      const event = readableEventOf(row);
-      if (event === null) continue;
-      const { customerId } = event.subscription;
-      const { body, receivedAtMs } = row;
-      const events = eventsOf.get(customerId) ?? [];
-      eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
+    let customerIds = await repairs.findDue((page) => readCustomersOfParkedEvents(query, page));
+    // Until none is left: the next search goes on with other teams.
+    while (customerIds.length > 0 && !signal.aborted) {
+      const eventsOf = new Map<string, ReceivedEvent[]>();
+      for (const row of await readParkedEvents(query, customerIds, BATCH)) {
+        const event = readableEventOf(row);
+        if (event === null) continue;
+        const { customerId } = event.subscription;
+        const { body, receivedAtMs } = row;
+        const events = eventsOf.get(customerId) ?? [];
+        eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
+      }
+      const decided = await Promise.all(
+        [...eventsOf].map(([id, events]) => repairs.attempt(id, () => decide(events))),
+      );
+      const failed = new Set([...eventsOf.keys()].filter((_id, index) => !decided[index]));
+      customerIds = eventsOf.size === 0 ? [] : customerIds.filter((id) => !failed.has(id));
     }
-    await Promise.all(
-      [...eventsOf].map(([id, events]) => repairs.attempt(id, () => decide(events))),
-    );
   };
 }
 
