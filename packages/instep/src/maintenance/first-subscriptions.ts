@@ -59,8 +59,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
 
 /** 5 seconds after the first time, then after doubling delays for a day. */
 const DUE_AGAIN = `case
-                 when now() - known.first_asked_at < interval '1 day'
-                   then now() + greatest(now() - known.first_asked_at, interval '5 seconds')
+                 when now() - new_customer.first_asked_at < interval '1 day'
+                   then now() + greatest(now() - new_customer.first_asked_at, interval '5 seconds')
                  else 'infinity'
                end`;
 
@@ -86,12 +86,12 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
         select distinct examined.customer_id
           from examined
           left join lateral (
-                 select true as is_known
-                   from instep.new_customers as known
-                  where known.customer_id = examined.customer_id
+                 select true as is_asked
+                   from instep.new_customers as new_customer
+                  where new_customer.customer_id = examined.customer_id
                  offset 0
-               ) as known on true
-         where is_known is null
+               ) as asked on true
+         where is_asked is null
       ), found as (
         insert into instep.new_customers (customer_id, subscription_id, due_at)
         select customer_id, subscription_id, now() + interval '5 seconds'
@@ -140,7 +140,7 @@ async function takeNewCustomers(
 }
 
 const STORE_WRITTEN = ({ teams }: ApplicationTables) => `
-      update instep.new_customers as known
+      update instep.new_customers as new_customer
          set subscription_id = written.subscription_id,
              first_asked_at  = now(),
              due_at          = now()
@@ -150,8 +150,8 @@ const STORE_WRITTEN = ({ teams }: ApplicationTables) => `
                  from ${teams.rows} as teams
                 where provider_customer_id = asked.customer_id
              ) as written
-       where known.customer_id = asked.customer_id
-         and written.subscription_id <> coalesce(known.subscription_id, '')`;
+       where new_customer.customer_id = asked.customer_id
+         and written.subscription_id <> coalesce(new_customer.subscription_id, '')`;
 
 /**
  * Lets the job ask for these customers at once, if the application has written a subscription to their team since it
@@ -183,20 +183,20 @@ const TAKE_AGAIN = ({ teams }: ApplicationTables) => `
                ) as linked
       ), unlinked as (
         -- It is asked for again if a team gets it.
-        delete from instep.new_customers as known
+        delete from instep.new_customers as new_customer
          using judged
-         where known.customer_id = judged.customer_id
-           and known.due_at = judged.due_at
+         where new_customer.customer_id = judged.customer_id
+           and new_customer.due_at = judged.due_at
            and not is_linked
       )
-      update instep.new_customers as known
+      update instep.new_customers as new_customer
          set due_at = case when is_open then ${DUE_AGAIN} else 'infinity' end
         from judged
-       where known.customer_id = judged.customer_id
+       where new_customer.customer_id = judged.customer_id
          -- It was not requested meanwhile.
-         and known.due_at = judged.due_at
+         and new_customer.due_at = judged.due_at
          and is_linked
-      returning known.customer_id as "customerId", is_open as "isOpen"`;
+      returning new_customer.customer_id as "customerId", is_open as "isOpen"`;
 
 /**
  * Customers for whom Stripe was asked and should be asked again now, those that became due last first: still no
@@ -242,7 +242,7 @@ export async function storeAsked(query: Query, customerIds: readonly string[]): 
   await query({
     name: 'store_asked',
     text: `
-      insert into instep.new_customers as known (customer_id, due_at)
+      insert into instep.new_customers as new_customer (customer_id, due_at)
       select distinct customer_id,
              case
                when exists (

@@ -117,7 +117,7 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
   return {
     ...createExposition(async () => {
       const read = await Promise.all([readGauges(), readProcessMetrics()]);
-      return [...Object.values(series).map((one) => one.read()), ...read.flat()];
+      return [...Object.values(series).map((metric) => metric.read()), ...read.flat()];
     }),
     requestAnswered(route, status, durationMs) {
       requests.observe(durationMs / 1_000, { route, status: String(status) });
