@@ -273,6 +273,9 @@ async function parkedIssues(
 /** The largest number of customers whose events are parsed to find second customers. */
 const MAX_EXAMINED = 500;
 
+/** Parsing all of them would take too long for a page, if the first ones are enough. */
+const EXAMINED_AT_ONCE = 100;
+
 type SecondCustomers = {
   readonly issues: OpenIssue[];
   /** Whether there can be more. */
@@ -286,10 +289,14 @@ async function readSecondCustomers(
 ): Promise<SecondCustomers> {
   const page = { afterCustomerId, limit: MAX_EXAMINED };
   const customers = await readParkedCustomersNaming(query, teamKey, page);
-  const issues = await parkedIssues(query, customers, { teamKey, code: 'second-customer' });
-  const found = issues.filter(({ code }) => code === 'second-customer');
-  const isMore = found.length > limit || customers.length === MAX_EXAMINED;
-  return { issues: found.slice(0, limit), isMore };
+  const issues: OpenIssue[] = [];
+  for (let first = 0; first < customers.length; first += EXAMINED_AT_ONCE) {
+    const examined = customers.slice(first, first + EXAMINED_AT_ONCE);
+    const found = await parkedIssues(query, examined, { teamKey, code: 'second-customer' });
+    issues.push(...found.filter(({ code }) => code === 'second-customer'));
+    if (issues.length >= limit) return { issues: issues.slice(0, limit), isMore: true };
+  }
+  return { issues, isMore: customers.length === MAX_EXAMINED };
 }
 
 /** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
