@@ -11,7 +11,7 @@ import {
   isUntranslatable,
 } from '../postgres/errors.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
-import { readProductName, writeProductName } from '../postgres/statements/products.ts';
+import { readProductNames, writeProductName } from '../postgres/statements/products.ts';
 import type { LinkedTeam, PlanWrite } from '../postgres/statements/teams.ts';
 import { Batcher, QueueFull } from '../runtime/batcher.ts';
 import { BoundedCache } from '../runtime/bounded-cache.ts';
@@ -108,7 +108,8 @@ export class IngestPipeline {
     this.#instrumentation = options.instrumentation ?? NO_INSTRUMENTATION;
     this.#timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
     this.nameOf = createNameLookup({
-      readStored: (productId) => readProductName(database.query, productId),
+      readStored: async (productId) =>
+        (await readProductNames(database.query, [productId])).get(productId) ?? null,
       store: (productId, name) => writeProductName(database.query, productId, name),
       retrieve: (productId) => options.api.retrieveProductName(productId),
       onRetrieveError: (productId, err) =>

@@ -63,16 +63,21 @@ export class Pools {
   #withOwnSession = new WeakSet<pg.ClientBase>();
 
   constructor(options: PoolsOptions) {
-    const { length } = options.connections;
+    const { connections, appPool, timeouts, onConnectionError } = options;
+    const { length } = connections;
     this.#options = options;
     this.#timeoutMs =
       length <= 1 ? CONNECT_TIMEOUT_MS : Math.ceil(SEVERAL_CONNECT_TIMEOUT_MS / length);
+    const forWork = { ...timeouts, connectionTimeoutMillis: this.#timeoutMs };
+    const forState = { max: 1, connectionTimeoutMillis: ASK_TIMEOUT_MS };
     this.#pools =
-      options.appPool === undefined
-        ? options.connections.map((connection) => this.#openForWork(connection))
-        : [poolOf(options.appPool)];
+      appPool === undefined
+        ? connections.map((server) => this.#open({ ...server, ...forWork }, onConnectionError))
+        : [poolOf(appPool)];
     this.#statePools =
-      length <= 1 ? [] : options.connections.map((connection) => this.#openForState(connection));
+      length <= 1
+        ? []
+        : connections.map((server) => this.#open({ ...server, ...forState }, ignore));
     this.#primary = new PrimaryFinder({
       servers: this.#statePools.map((pool) => {
         const ask = askOn(pool, ASK_TIMEOUT_MS);
@@ -123,13 +128,9 @@ export class Pools {
   }
 
   use(): PoolUse {
-    let [total, idle, waiting] = [0, 0, 0];
-    for (const { totalCount, idleCount, waitingCount } of this.#pools) {
-      total += totalCount;
-      idle += idleCount;
-      waiting += waitingCount;
-    }
-    return { total, idle, waiting };
+    const sum = (count: 'totalCount' | 'idleCount' | 'waitingCount') =>
+      this.#pools.reduce((total, pool) => total + pool[count], 0);
+    return { total: sum('totalCount'), idle: sum('idleCount'), waiting: sum('waitingCount') };
   }
 
   async close(): Promise<void> {
@@ -191,33 +192,16 @@ export class Pools {
     });
   }
 
-  #openForWork(connection: ServerConnection): pg.Pool {
-    const pool: pg.Pool = this.#open({
-      ...connection,
-      ...this.#options.timeouts,
+  #open(options: pg.PoolConfig, onConnectionError: (error: Error) => void): pg.Pool {
+    const pool: pg.Pool = new pg.Pool({
+      ...this.#options.pool,
+      ...options,
       stream: () => this.#createSocket(pool),
-      connectionTimeoutMillis: this.#timeoutMs,
     });
+    pool.on('error', ignore);
     // Added at once, because the server can close the connection with the same bytes that say it is ready. It
     // can break at any time, in use or idle; its user also gets the error.
-    pool.on('connect', (client) => client.on('error', this.#options.onConnectionError));
-    return pool;
-  }
-
-  #openForState(connection: ServerConnection): pg.Pool {
-    const pool: pg.Pool = this.#open({
-      ...connection,
-      max: 1,
-      stream: () => this.#createSocket(pool),
-      connectionTimeoutMillis: ASK_TIMEOUT_MS,
-    });
-    pool.on('connect', (client) => client.on('error', ignore));
-    return pool;
-  }
-
-  #open(options: pg.PoolConfig): pg.Pool {
-    const pool = new pg.Pool({ ...this.#options.pool, ...options });
-    pool.on('error', ignore);
+    pool.on('connect', (client) => client.on('error', onConnectionError));
     return pool;
   }
 

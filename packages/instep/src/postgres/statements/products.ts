@@ -28,11 +28,6 @@ export async function readProductNames(
   return new Map(rows.map(({ productId, name }) => [productId, name]));
 }
 
-/** The name of a product, or `null` while it is unknown. */
-export async function readProductName(query: Query, productId: string): Promise<string | null> {
-  return (await readProductNames(query, [productId])).get(productId) ?? null;
-}
-
 /**
  * Stores the name that Stripe's API returned for a product. If it is `null`, a known name stays. A new name
  * is then due to be applied to the product's teams. Returns whether there is a name: one that the database's encoding
