@@ -53,7 +53,7 @@ import { SignatureVerifier } from './stripe/signature.ts';
 /** What an app can call, of every handler. */
 export type HandlerMethods = {
   /** Processes a webhook that another program received, such as the consumer of a queue. */
-  readonly ingestWebhook: IngestWebhook;
+  readonly ingest: IngestWebhook;
   /**
    * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
    * `maintenance: 'on-demand'`, call it on a schedule.
@@ -142,7 +142,8 @@ export type GrantAuthor = { readonly by?: string };
 /** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
   readonly query: Query;
-  readonly ingest: Ingest;
+  /** The pipeline's `ingest()`. */
+  readonly ingestEvents: Ingest;
   readonly databaseServer: DatabaseServer;
   /** Makes `/readyz` answer 503, so that load balancers send requests elsewhere. */
   stopBeingReady(): void;
@@ -321,11 +322,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
   return {
     handle,
     fetch: createFetchHandler(handle),
-    ingestWebhook: webhook.ingestWebhook,
+    ingest: webhook.ingestWebhook,
     runMaintenance: maintenance.runDue,
     metrics,
     query,
-    ingest,
+    ingestEvents: ingest,
     databaseServer: server,
     completeCheckout: (...checkout) => completeCheckout(context, ...checkout),
     syncCustomer: (customerId) => syncCustomer(context, customerId),

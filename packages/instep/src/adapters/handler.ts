@@ -122,7 +122,7 @@ export class LazyService {
 
   /** Own members, so that a handler can have them. */
   readonly methods: HandlerMethods = {
-    ingestWebhook: async (...webhook) => (await this.#open()).ingestWebhook(...webhook),
+    ingest: async (...webhook) => (await this.#open()).ingest(...webhook),
     runMaintenance: async (budgetMs) => (await this.#open()).runMaintenance(budgetMs),
     completeCheckout: async (...checkout) => (await this.#open()).completeCheckout(...checkout),
     syncCustomer: async (customerId) => (await this.#open()).syncCustomer(customerId),

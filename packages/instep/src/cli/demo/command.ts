@@ -74,7 +74,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const config = demoConfig(dataFolder, stripe.url);
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
-    const { query, ingest } = instep;
+    const { query, ingestEvents: ingest } = instep;
     await restoreEarlierRuns(query, stripe);
     const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
