@@ -11,7 +11,7 @@ const isEmbeddedPostgresCode = (code: InstepErrorCode): code is EmbeddedPostgres
   code.startsWith('EMBEDDED_POSTGRES_');
 
 /** The embedded PostgreSQL is not installed, or can't be used; the message says what to do. */
-export class EmbeddedPostgresFailed extends CodedError<EmbeddedPostgresCode> {}
+class EmbeddedPostgresFailed extends CodedError<EmbeddedPostgresCode> {}
 
 /** A PostgreSQL server that all processes with the same data folder share. */
 export type EmbeddedPostgres = {
@@ -23,7 +23,7 @@ export type EmbeddedPostgres = {
 };
 
 /** What the package `instep-embedded-postgres` exports. */
-export type EmbeddedPostgresPackage = {
+type EmbeddedPostgresPackage = {
   openEmbeddedPostgres(options: {
     readonly dataFolder: string;
     readonly onNotice: (message: string) => void;
@@ -64,10 +64,8 @@ async function ours<Result>(work: Promise<Result>): Promise<Result> {
   try {
     return await work;
   } catch (cause) {
-    const code = INSTEP_ERROR_CODES.filter(isEmbeddedPostgresCode).find(
-      (one) => one === codeOf(cause),
-    );
-    if (code === undefined || !(cause instanceof Error)) throw cause;
+    const code = INSTEP_ERROR_CODES.find((known) => known === codeOf(cause));
+    if (!code || !isEmbeddedPostgresCode(code) || !(cause instanceof Error)) throw cause;
     throw new EmbeddedPostgresFailed(code, cause.message, { cause });
   }
 }

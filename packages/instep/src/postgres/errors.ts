@@ -54,17 +54,17 @@ export class DatabaseRefused extends InstepError {
  * What a transaction can't solve by itself is left to its caller, for whom all but `give up` means that one event
  * can be the cause.
  */
-export type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
+type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the event';
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
-type RetryPolicyEntry = {
+type Policy = { kind: ErrorClass; nextStep: NextStep };
+
+type RetryPolicyEntry = Policy & {
   /** SQLSTATEs, or the characters that they begin with. */
   states: readonly string[];
   /** The routine of PostgreSQL that throws it, where the SQLSTATE alone can mean something else. */
   routine?: string;
-  kind: ErrorClass;
-  nextStep: NextStep;
 };
 
 /** The first entry that matches counts; docs/ARCHITECTURE.md has them as a table. */
@@ -98,14 +98,10 @@ const RETRY_POLICY: readonly RetryPolicyEntry[] = [
 ];
 
 /** Anything else, such as constraints, data that does not fit, and what the application's triggers raise. */
-const REFUSED: RetryPolicyEntry = {
-  states: [],
-  kind: DatabaseRefused,
-  nextStep: 'blame the event',
-};
+const REFUSED: Policy = { kind: DatabaseRefused, nextStep: 'blame the event' };
 
 /** For errors that did not come from PostgreSQL: the connection has failed. */
-const UNANSWERED: RetryPolicyEntry = { states: [], kind: DatabaseUnavailable, nextStep: 'give up' };
+const UNANSWERED: Policy = { kind: DatabaseUnavailable, nextStep: 'give up' };
 
 /**
  * The routines of PostgreSQL that throw what the application refuses: PL/pgSQL's `raise`, which can have any
@@ -116,7 +112,7 @@ const REFUSALS = new Set(['exec_stmt_raise', 'ExecWithCheckOptions']);
 /** What `raise` can throw like PostgreSQL itself, because the transaction then does the same. */
 const ALSO_RAISED = new Set<ErrorClass>([DatabaseConflict, DatabaseBusy]);
 
-function policyFor(cause: unknown): RetryPolicyEntry {
+function policyFor(cause: unknown): Policy {
   const state = sqlState(cause);
   if (state === '') return UNANSWERED;
   const routine = cause instanceof Error && 'routine' in cause ? String(cause.routine) : '';
