@@ -1,5 +1,5 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
-import { countParkedOfKnownCustomers, readHealth } from 'instep/src/health/health.ts';
+import { countParkedOfKnownCustomers, readFigures } from 'instep/src/health/figures.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
@@ -179,17 +179,17 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   await ingest([receivedEvent({ customerId, createdSeconds: 1_000 })]);
   await query('delete from teams where id = $1', [teamId]);
   await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
-  expect(await readHealth(query)).toMatchObject({ parkedEvents: 1 });
+  expect(await readFigures(query)).toMatchObject({ parkedEvents: 1 });
   expect(await countParkedOfKnownCustomers(query)).toBe(1);
 
   expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
-  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });
+  expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
   expect(await countParkedOfKnownCustomers(query)).toBe(0);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
   // Other customers' dismissed events are forgotten after 31 days, but not these.
   await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);
   await dismissParkedEvents(query, {}, signal);
-  expect(await readHealth(query)).toMatchObject({ parkedEvents: 0 });
+  expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
 
   const nextId = await addTeam(query, { name: 'Next', customerId });
   await createParkedEventsJob({ query, ingest, logger })(signal);

@@ -1,9 +1,9 @@
-import type { Health } from 'instep/src/health/health.ts';
+import type { Figures } from 'instep/src/health/figures.ts';
 import type { Issue } from 'instep/src/health/issues.ts';
 import { createGauges, type ObservedHealth } from 'instep/src/metrics/metrics.ts';
 import { expect, test } from 'vitest';
 
-const HEALTH: Health = {
+const FIGURES: Figures = {
   parkedEvents: 7,
   parkedCustomers: 2,
   parkedSinceMs: 0,
@@ -47,7 +47,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const { valuesOf } = observed(async () => {
     asked += 1;
-    return { figures: HEALTH, parkedOfKnownCustomers: 1, issues: [] };
+    return { figures: FIGURES, parkedOfKnownCustomers: 1, issues: [] };
   });
   const all = await Promise.all(Array.from({ length: 5 }, () => valuesOf('instep_parked_events')));
   expect(all).toEqual(Array.from({ length: 5 }, () => [7]));
@@ -58,7 +58,7 @@ test('concurrent scrapes share one read of the database, and a later scrape read
 
 test('parked events of customers that a team had are a separate metric, for the alert', async () => {
   const { valuesOf } = observed(async () => ({
-    figures: HEALTH,
+    figures: FIGURES,
     parkedOfKnownCustomers: 1,
     issues: [],
   }));
@@ -72,7 +72,7 @@ test('issues are counted by code, and codes without issues are zeros', async () 
     ...{ remedies: ['repair'], count: 3, isMore: false, evidence: {} },
   };
   const { valuesOf } = observed(async () => ({
-    figures: HEALTH,
+    figures: FIGURES,
     parkedOfKnownCustomers: 1,
     issues: [issue],
   }));
@@ -87,9 +87,9 @@ test('double-billed customers are a metric of their own, with the second custome
     { code: 'second-customer', ...others, count: 5, isMore: false, evidence: { charged: 1 } },
     { code: 'double-billed', ...others, count: 2, isMore: false, evidence: {} },
   ];
-  const some = observed(async () => ({ figures: HEALTH, parkedOfKnownCustomers: 1, issues }));
+  const some = observed(async () => ({ figures: FIGURES, parkedOfKnownCustomers: 1, issues }));
   expect(await some.valuesOf('instep_double_billed_customers')).toEqual([3]);
-  const none = observed(async () => ({ figures: HEALTH, parkedOfKnownCustomers: 1, issues: [] }));
+  const none = observed(async () => ({ figures: FIGURES, parkedOfKnownCustomers: 1, issues: [] }));
   expect(await none.valuesOf('instep_double_billed_customers')).toEqual([0]);
 });
 

@@ -198,7 +198,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     return await reportHealth(query, { keyMode, linkByMetadata, nowMs, areWritesCommitted: null });
   }
   async function observeHealth() {
-    const { countParkedOfKnownCustomers } = await import('./health/health.ts');
+    const { countParkedOfKnownCustomers } = await import('./health/figures.ts');
     const [report, parkedOfKnownCustomers] = await Promise.all([
       readHealth(),
       countParkedOfKnownCustomers(query),

@@ -2,7 +2,7 @@
 // without an index of their own. search.ts calls them, replay.ts, and operate/.
 
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
-import { MAX_COUNTED_PARKED } from '../health/health.ts';
+import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';

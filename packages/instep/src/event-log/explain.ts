@@ -87,11 +87,14 @@ export type LogContext = {
   readonly prunedBeforeMs: number | null;
 };
 
+/** A team's plan before and after something; `null` where it is not known. */
+export type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
+
 /** The decision on an event, and its reason. */
 export type Explanation = {
   readonly reasons: readonly Reason[];
-  /** The plan of the customer's teams before and after it; `null` where it is unknown. */
-  readonly plans: { readonly before: TeamPlan | null; readonly after: TeamPlan | null } | null;
+  /** The plan of the customer's teams; `null` where it is unknown. */
+  readonly plans: PlanStep | null;
 };
 
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */

@@ -2,7 +2,7 @@
 // reads the state and calls it.
 
 import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
-import type { Health } from './health.ts';
+import type { Figures } from './figures.ts';
 import {
   bySeverity,
   type Compared,
@@ -19,7 +19,7 @@ import {
 
 /** The state from which the issues follow. */
 export type SyncState = {
-  readonly health: Health;
+  readonly figures: Figures;
   readonly counts: IssueCounts;
   /** The last run of catch-up; `null`: none, or unknown. */
   readonly catchUp: {
@@ -67,7 +67,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 }
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { health, catchUp, policies, refusals, failedJobs: jobs } = state;
+  const { figures, catchUp, policies, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
   if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
   const deliveries = refusals.get('deliveries-refused');
@@ -78,7 +78,7 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
     const areAll = sessions.accepted === 0 && sessions.refused >= LEAST_SESSIONS;
     yield issue('sessions-refused', sessions, areAll ? {} : { severity: 'warning' });
   }
-  const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = health;
+  const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = figures;
   if (undeliveredSinceMs !== null && isLongSince(undeliveredSinceMs, UNDELIVERED_LONG_MS)) {
     yield issue('nothing-delivered', { sinceMs: undeliveredSinceMs });
   }
@@ -133,18 +133,18 @@ export type Verdict = 'in-sync' | 'unproven' | 'warning' | 'failure';
 /** What the issues and the evidence amount to. Unknown is never in sync. Pure. */
 export function verdictOf(
   issues: readonly Issue[],
-  { compared: { completed, teams }, health }: Pick<SyncState, 'compared' | 'health'>,
+  { compared: { completed, teams }, figures }: Pick<SyncState, 'compared' | 'figures'>,
 ): Verdict {
   const severities = new Set(issues.map(({ severity }) => severity));
   if (severities.has('failure')) return 'failure';
   if (severities.has('warning')) return 'warning';
   const isCompared =
     completed !== null && teams !== null && teams.linked > 0 && teams.uncompared === 0;
-  return isCompared && health.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
+  return isCompared && figures.lastDeliveredMs !== null ? 'in-sync' : 'unproven';
 }
 
 /** Reports events that possibly belong elsewhere. They are applied, because their signature is valid. */
-function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): Generator<Issue> {
+function* originIssues({ origins, keyMode, figures }: SyncState, nowMs: number): Generator<Issue> {
   const of = origins.length;
   const inMode = (mode: Mode) => origins.filter((origin) => origin.mode === mode).length;
   const [live, test] = [inMode('live'), inMode('test')];
@@ -153,7 +153,7 @@ function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): 
   const evidence = { events, of, mode, keyMode };
   if (live > 0 && test > 0) yield issue('events-in-both-modes', evidence);
   else if (keyMode !== null && events > 0) {
-    const isNew = nowMs - (health.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
+    const isNew = nowMs - (figures.lastDeliveredMs ?? 0) < WRONG_MODE_MS;
     yield issue('events-in-other-mode', evidence, isNew ? {} : { severity: 'warning' });
   }
   const foreign = origins.filter((origin) => mismatchOf(origin, keyMode) === 'account');
@@ -162,8 +162,8 @@ function* originIssues({ origins, keyMode, health }: SyncState, nowMs: number): 
   yield issue('events-of-other-accounts', { events: foreign.length, of, accounts });
 }
 
-function* subjectIssues({ health, counts }: SyncState, nowMs: number): Generator<Issue> {
-  const { parkedEvents: events, parkedSinceMs: sinceMs } = health;
+function* subjectIssues({ figures, counts }: SyncState, nowMs: number): Generator<Issue> {
+  const { parkedEvents: events, parkedSinceMs: sinceMs } = figures;
   for (const code of SUBJECT_ISSUES) {
     const counted = counts[code];
     if (counted.count === 0) continue;

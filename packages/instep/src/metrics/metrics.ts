@@ -1,7 +1,7 @@
 // All metrics but those of the process: what is counted in it, and the gauges that are read for each scrape.
 
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
-import type { Health } from '../health/health.ts';
+import type { Figures } from '../health/figures.ts';
 import { ISSUES, type Issue } from '../health/issues.ts';
 import type { Queued } from '../ingest/pipeline.ts';
 import type { PoolUse } from '../postgres/database-pool.ts';
@@ -152,7 +152,7 @@ export function createMetrics(options: GaugesOptions): Exposition & Instrumentat
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {
-  readonly figures: Health;
+  readonly figures: Figures;
   /** Parked events of customers that a team had before. Others possibly never get a team. */
   readonly parkedOfKnownCustomers: number;
   readonly issues: readonly Issue[];

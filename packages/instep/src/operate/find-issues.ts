@@ -5,7 +5,7 @@ import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
-import { type Health, MAX_COUNTED_PARKED, readHealth } from '../health/health.ts';
+import { type Figures, MAX_COUNTED_PARKED, readFigures } from '../health/figures.ts';
 import {
   CODE_OF_CAUSE,
   COMPARISON_ISSUES,
@@ -350,7 +350,7 @@ export function findIssues(
     readPageOfIssues(query, { teamKey, code, start, limit });
   return {
     page,
-    count: async () => await countOpenIssues(query, await readHealth(query), teamKey),
+    count: async () => await countOpenIssues(query, await readFigures(query), teamKey),
     async *all() {
       for (let start: IssueCursor | null = null; ; ) {
         const { issues, next }: PageOfIssues = await page({ start, limit: EXPORT_PAGE });
@@ -389,7 +389,7 @@ async function readPageOfIssues(
 /** Counts the open issues of each code; those that the figures have are known. */
 export async function countOpenIssues(
   query: Query,
-  { parkedCustomers, parkedEvents }: Pick<Health, 'parkedCustomers' | 'parkedEvents'>,
+  { parkedCustomers, parkedEvents }: Pick<Figures, 'parkedCustomers' | 'parkedEvents'>,
   teamKey: string,
 ): Promise<IssueCounts> {
   const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };

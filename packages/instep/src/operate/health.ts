@@ -3,7 +3,7 @@
 
 import { readRunningPolicies } from '../access/team-access.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
-import { type Health, readHealth, readLastOrigins } from '../health/health.ts';
+import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
 import type { Compared, Issue } from '../health/issues.ts';
 import { findConsumers } from '../maintenance/consumers.ts';
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
@@ -28,7 +28,7 @@ export type HealthReport = {
   readonly issues: readonly Issue[];
   /** How far teams are compared with Stripe. */
   readonly compared: Compared;
-  readonly figures: Health;
+  readonly figures: Figures;
   /** The mode of the newest event; `null`: unknown. */
   readonly eventMode: Mode | null;
   /** The last run of catch-up, which looks for missed events; `null`: there was none. */
@@ -98,7 +98,7 @@ export async function reportHealth(
     refusals,
     read,
   ] = await Promise.all([
-    readHealth(query),
+    readFigures(query),
     readLastOrigins(query),
     readRunningPolicies(query),
     readLeasedJob(query, 'catch-up'),
@@ -130,7 +130,7 @@ export async function reportHealth(
     isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
   };
   const found = {
-    health: figures,
+    figures,
     counts,
     policies,
     origins,

@@ -22,13 +22,13 @@ export {
 export type { DecidingEvent } from '../core/tie-group.ts';
 export type { TeamPlan } from '../core/transition.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
-export type { EventReference, Explanation, Reason } from '../event-log/explain.ts';
+export type { EventReference, Explanation, PlanStep, Reason } from '../event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
 export type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 export type { Replayed, ReplayOutcomes } from '../event-log/replay.ts';
 export type { PageOfEvents } from '../event-log/search.ts';
 export type { Verdict } from '../health/derive-issues.ts';
-export { type Health, MAX_COUNTED_PARKED } from '../health/health.ts';
+export { type Figures, MAX_COUNTED_PARKED } from '../health/figures.ts';
 export { ADVICE, issueText } from '../health/issue-text.ts';
 export {
   type Compared,
@@ -175,7 +175,6 @@ export {
 } from './statistics.ts';
 export type { HistoryEntry } from './team-history.ts';
 export {
-  type PlanStep,
   readTimeline,
   type Timeline,
   type TimelineItem,

@@ -1,7 +1,7 @@
 // The statements that find issues which are stored nowhere, because an index has them: parked and unreadable
 // events, ambiguous orders, due payments. find-issues.ts makes issues of their rows.
 
-import { MAX_COUNTED_PARKED } from '../health/health.ts';
+import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';

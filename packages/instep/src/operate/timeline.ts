@@ -3,7 +3,8 @@
 
 import type { ApplicationId } from '../core/application.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
-import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+import { isSamePlan } from '../core/transition.ts';
+import type { PlanStep } from '../event-log/explain.ts';
 import type { Query } from '../postgres/database.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {
@@ -31,9 +32,6 @@ export type TimelineItem = {
   /** The database refuses the plan, since the time of the item. */
   | { readonly kind: 'refused'; readonly issue: ComparisonIssue }
 );
-
-/** The team's plan before and after an item of its timeline; `null` where it is not known. */
-export type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
 
 /** A part of a team's timeline, the newest item first. */
 export type Timeline = {

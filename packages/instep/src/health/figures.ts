@@ -8,7 +8,7 @@ import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import { SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 
 /** What is out of sync, and figures of the newest 1,000 events. Times are in milliseconds since 1970. */
-export type Health = {
+export type Figures = {
   /** Excludes dismissed events. Counted up to `MAX_COUNTED_PARKED`. */
   readonly parkedEvents: number;
   readonly parkedCustomers: number;
@@ -82,15 +82,15 @@ const READ_HEALTH = `
         from parked, nameless, arrival`;
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
-export async function readHealth(query: Query): Promise<Health> {
-  return await onlyRow<Health>(query, {
+export async function readFigures(query: Query): Promise<Figures> {
+  return await onlyRow<Figures>(query, {
     name: 'read_health',
     text: READ_HEALTH,
     values: [SNAPSHOT_TYPE],
   });
 }
 
-/** The parked events of customers that a team had before, of those that `readHealth` counts. */
+/** The parked events of customers that a team had before, of those that `readFigures` counts. */
 export async function countParkedOfKnownCustomers(query: Query): Promise<number> {
   const row = await onlyRow<{ count: number }>(query, {
     name: 'count_parked_of_known_customers',
