@@ -27,14 +27,8 @@ export type DriftCause = Extract<
 export type DatedSubscription = { readonly listed: ListedSubscription; readonly seconds: number };
 
 /** A team that does not have the plan that it should have. */
-export type Drift = {
+export type Drift = Pick<DriftIssue, 'shouldBe' | 'cause' | 'subscriptionIds' | 'sinceSeconds'> & {
   readonly team: LinkedTeam;
-  readonly shouldBe: TeamPlan;
-  readonly cause: DriftCause;
-  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
-  readonly subscriptionIds: readonly string[];
-  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
-  readonly sinceSeconds: number | null;
   /** The subscriptions that make the team's plan right once they are ingested as snapshots. */
   readonly toIngest: readonly DatedSubscription[];
 };
@@ -190,11 +184,17 @@ function sinceOf(
   return endedSeconds ?? known.get(subscriptionId)?.subscription.createdSeconds ?? beganSeconds;
 }
 
-export type DriftIssue = Pick<Drift, 'cause' | 'subscriptionIds' | 'sinceSeconds' | 'shouldBe'> & {
+export type DriftIssue = {
   readonly kind: 'drift';
   readonly teamId: ApplicationId;
   readonly customerId: string;
+  readonly cause: DriftCause;
+  /** The subscriptions that differ from what we know; none when the team was changed by hand. */
+  readonly subscriptionIds: readonly string[];
+  /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
+  readonly sinceSeconds: number | null;
   readonly is: TeamPlan;
+  readonly shouldBe: TeamPlan;
   readonly isRepaired: boolean;
   /** Whether an operator has dismissed it, so that it is left as it is. */
   readonly isDismissed: boolean;
