@@ -18,7 +18,6 @@ export default {
     'CODE_OF_CAUSE',
     'DatabaseContext',
     'Decided',
-    'Drift',
     'Effect',
     'EventSearch',
     'ExaminedInterruption',
