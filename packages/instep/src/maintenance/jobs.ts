@@ -33,7 +33,7 @@ type Settings = Pick<
   'catchUpIntervalMs' | 'reconcileIntervalMs' | 'eventRetentionMs' | 'planHistoryRetentionMs'
 >;
 
-type Due = { dueAfterMs: number; share?: number };
+type Due = { dueAfterMs: number; share?: number; leaseMs?: number };
 
 const HOUR_MS = 60 * 60 * 1_000;
 

@@ -1,3 +1,5 @@
+// How the jobs for parked events, empty teams and grants find whom to repair, and leave alone whom they can't repair now.
+
 import { canOthersSucceed } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import type { DuePage } from '../postgres/statements/teams.ts';

@@ -1,3 +1,5 @@
+// The metrics of the process itself, which `metrics.ts` exposes with ours.
+
 import { readdir, readFile } from 'node:fs/promises';
 import { type IntervalHistogram, monitorEventLoopDelay } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';

@@ -1,3 +1,5 @@
+// A stand-in for Stripe's API on a local port: for the tests of an app, for ours, and for the demo.
+
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';

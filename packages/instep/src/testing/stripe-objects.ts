@@ -1,3 +1,5 @@
+// Events, notifications and Checkout Sessions as Stripe creates and signs them: for tests, `instep trigger` and the demo.
+
 import { createHash, createHmac } from 'node:crypto';
 
 /** The content of the event. Only the customer is required. */
