@@ -13,12 +13,11 @@ import { readGrants, readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import { readAccess } from 'instep/src/access/team-access.ts';
 import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
-import { performForTeam } from 'instep/src/operate/perform.ts';
+import { performForTeam, performOne } from 'instep/src/operate/perform.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
-import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

@@ -2,13 +2,13 @@ import { type Operator, openContext, perform, readPlanChanges } from 'instep/ope
 import { linkTeam as link } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import { performOne } from 'instep/src/operate/perform.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { performOne } from '../support/service/perform-one.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';

@@ -18,10 +18,10 @@ import {
   type Subject,
 } from 'instep/operate';
 import { readLinkedMs } from 'instep/src/operate/find-actions.ts';
+import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

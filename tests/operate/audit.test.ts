@@ -6,7 +6,7 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { addRecorded } from 'instep/src/operate/perform.ts';
+import { addRecorded, performOne } from 'instep/src/operate/perform.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
@@ -14,7 +14,6 @@ import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
-import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

@@ -10,10 +10,10 @@ import {
 } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { storeRun } from 'instep/src/maintenance/runs.ts';
+import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { performOne } from '../support/service/perform-one.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 

@@ -11,7 +11,7 @@ import {
   readPlanChanges,
 } from '../maintenance/consumers.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { performAny } from '../operate/perform.ts';
+import { performOne } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
 import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
@@ -98,9 +98,9 @@ async function run(options: ChangesOptions, command: Command): Promise<void> {
   await withContext(async (context, operator) => {
     if (list) await printConsumers(context, options);
     else if (changeId !== undefined) {
-      await performAny(context, operator, { action: 'replay-change', consumer, changeId });
+      await performOne(context, operator, { action: 'replay-change', consumer, changeId });
     } else if (remove) {
-      await performAny(context, operator, { action: 'remove-consumer', consumer });
+      await performOne(context, operator, { action: 'remove-consumer', consumer });
     } else if (typeof ack === 'number') await acknowledgeChanges(context, consumer, ack);
     else await print(context, consumer, options);
   });

@@ -18,7 +18,7 @@ import {
   suggestLinks,
 } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
-import { performAny, performOne } from '../operate/perform.ts';
+import { performExpecting, performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import {
@@ -114,7 +114,7 @@ async function listAndLink(options: ListOptions): Promise<void> {
       }
       const subject = { kind: 'customer', id: customerId } as const;
       const request = { action: 'link-suggested', subject } as const;
-      const { code } = await performAny(context, operator, request);
+      const { code } = await performOne(context, operator, request);
       const what = `team ${team.id} to ${printable(customerId)}`;
       printMessage(code === 'linked' ? `linked ${what}` : `did not link ${what}: ${code}`);
     }
@@ -324,7 +324,7 @@ async function replay(
       : [await findEvent(context, id)];
   const onReplayed = (replayed: Replayed) => writeRow(REPLAYED, replayed, json);
   const task = { action: 'replay', events, onReplayed } as const;
-  const { outcomes } = await performOne(context, operator, task, 'replayed');
+  const { outcomes } = await performExpecting(context, operator, task, 'replayed');
   const summary = Object.entries(outcomes).map(([name, count]) => `${count} ${name}`);
   printMessage(summary.join(', ') || 'no events');
   if (outcomes.duplicate !== undefined) {

@@ -11,7 +11,7 @@ import type { OperateContext, Operator } from '../operate/context.ts';
 import { findCustomers, findTeams } from '../operate/find-teams.ts';
 import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { addRecorded, performAny, performForTeam, performOne } from '../operate/perform.ts';
+import { addRecorded, performForTeam, performOne } from '../operate/perform.ts';
 import { addTeam } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
@@ -175,7 +175,7 @@ const teamSubject = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as
 
 /** @throws CommandFailed with why the team's customer was not changed */
 async function changeCustomer(context: OperateContext, operator: Operator, request: ActionRequest) {
-  const result = await performAny(context, operator, request);
+  const result = await performOne(context, operator, request);
   if (result.code === 'linked' || result.code === 'unlinked') return;
   throw new CommandFailed(
     'TEAM_NOT_LINKED',
@@ -289,7 +289,7 @@ async function addNote(id: ApplicationId, note: string): Promise<void> {
   await withContext(async (context, operator) => {
     await requireTeam(context, id);
     const request = { action: 'note', subject: teamSubject(id) } as const;
-    await performOne(context, operator, request, 'noted', { note });
+    await performOne(context, operator, request, { note });
   });
 }
 

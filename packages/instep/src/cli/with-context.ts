@@ -12,7 +12,7 @@ import {
 } from '../operate/context.ts';
 import { readTeam } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { performOne, type ResultOf, type Task } from '../operate/perform.ts';
+import { performExpecting, type ResultOf, type Task } from '../operate/perform.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { CommandFailed } from './output.ts';
 import { withServer } from './with-database.ts';
@@ -59,7 +59,7 @@ export async function performTask<Code extends ActionResult['code']>(
   stripeApi?: StripeApiConfig,
 ): Promise<ResultOf<Code>> {
   return await withContext(
-    (context, operator) => performOne(context, operator, task, expected),
+    (context, operator) => performExpecting(context, operator, task, expected),
     stripeApi,
   );
 }

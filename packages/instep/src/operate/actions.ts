@@ -35,7 +35,7 @@ import {
   subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
-import type { ActingContext, OperateContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
 import { type NamedTeam, readNamedTeam, readTeamsWithName, teamNamedBy } from './named-teams.ts';
 
@@ -91,8 +91,13 @@ export function applies({ action, subject }: ActionRequest, { note }: PerformOpt
   return SUBJECTS[action].includes(subject.kind) && !isEmpty;
 }
 
-/** A context in which the first part of an action is recorded together with what it does. */
-export type ActionContext = ActingContext & { readonly inTransaction: InTransaction };
+/** What an action works with. */
+export type ActionContext = OperateContext & {
+  /** The operator's name, for the history of changes. */
+  readonly operator: string;
+  /** Does the first part of an action, and records it in the same transaction. */
+  readonly inTransaction: InTransaction;
+};
 
 /** Acts on a subject: in one transaction, unless other events or Stripe take part in it. */
 export async function act(
@@ -249,7 +254,7 @@ const areUnresolved = (outcomes: ReplayOutcomes) =>
 
 async function replayParked(
   customerId: string,
-  { database: { query }, ingest }: ActingContext,
+  { database: { query }, ingest }: ActionContext,
 ): Promise<ReplayOutcomes> {
   return await countOutcomes(replayParkedEvents(customerId, { ingest, query }));
 }
@@ -260,14 +265,14 @@ function replayed(outcomes: ReplayOutcomes): Outcome {
 
 async function replayEvent(
   position: number,
-  { database: { query }, ingest }: ActingContext,
+  { database: { query }, ingest }: ActionContext,
 ): Promise<Outcome> {
   const event = Number.isSafeInteger(position) ? await readEventAt(query, position) : null;
   if (event === null) return failed({ code: 'no-such-event', position });
   return replayed(await countOutcomes(replayEvents([event], { ingest, query })));
 }
 
-async function compare(id: string, context: ActingContext, isDryRun: boolean): Promise<Outcome> {
+async function compare(id: string, context: ActionContext, isDryRun: boolean): Promise<Outcome> {
   const result = await compareOrRepair(context, id, isDryRun);
   const isDone = ['in-sync', isDryRun ? 'out-of-sync' : 'repaired'].includes(result.code);
   return { isDone, result };
@@ -276,7 +281,7 @@ async function compare(id: string, context: ActingContext, isDryRun: boolean): P
 async function changeGrant(
   query: Query,
   { action, subject: { id }, grant }: ActionRequest,
-  context: ActingContext,
+  context: ActionContext,
   { note, until = null }: PerformOptions,
 ): Promise<Outcome> {
   const isKept = action === 'keep-as-grant';
@@ -294,7 +299,7 @@ async function addNote(query: Query, id: string): Promise<Outcome> {
   return team === null ? failed({ code: 'no-such-team', text: id }) : done({ code: 'noted' });
 }
 
-async function askForOrder(subscriptionId: string, context: ActingContext): Promise<Outcome> {
+async function askForOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {
   const { query } = context.database;
   const customerIds = await readCustomerIdsOf(query, subscriptionId, 1);
   const { decidingEvents } = await readSubscriptions(query, customerIds);

@@ -12,7 +12,7 @@ import {
 import { reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { ActionResult } from './audit.ts';
-import type { ActingContext, OperateContext } from './context.ts';
+import type { OperateContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
 
 /** The result of comparing one team with its customer's subscriptions at Stripe. */
@@ -55,7 +55,7 @@ export async function compareTeam(
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. */
 export async function compareOrRepair(
-  context: OperateContext | ActingContext,
+  context: OperateContext & { readonly operator?: string },
   teamId: ApplicationId,
   isDryRun: boolean,
 ): Promise<Comparison> {

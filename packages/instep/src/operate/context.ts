@@ -93,19 +93,6 @@ export type Operator = {
   readonly reason?: string;
 };
 
-/** A context in which an operator acts. */
-export type ActingContext = OperateContext & {
-  /** The operator's name, for the history of changes. @internal */
-  readonly operator: string;
-};
-
-/** The same context for what an operator does: the history of changes gets the operator's name. */
-export function actingAs(context: OperateContext, { name: operator }: Operator): ActingContext {
-  const ingest: Ingest = (events) =>
-    context.ingest(events.map((event) => ({ ...event, operator })));
-  return { ...context, ingest, operator };
-}
-
 /** Through which program an operator acts. */
 export type OperatorAccess = 'application' | 'command' | 'console';
 

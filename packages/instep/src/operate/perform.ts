@@ -14,6 +14,7 @@ import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
+import type { Ingest } from '../ingest/pipeline.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import type { StepProgress } from '../maintenance/reconcile/progress.ts';
@@ -38,7 +39,7 @@ import {
   recordActions,
   subjectText,
 } from './audit.ts';
-import { actingAs, type OperateContext, type Operator } from './context.ts';
+import type { OperateContext, Operator } from './context.ts';
 
 /** What an operator can do about many teams or events, or with what Stripe has. Dry runs are not in the audit. */
 export type Task =
@@ -153,7 +154,9 @@ export async function perform(
 ): Promise<Performed> {
   const { formId = context.nonce(), note = null, until = null } = options;
   const { database, logger } = context;
-  const acting = actingAs(context, operator);
+  const { name } = operator;
+  const ingest: Ingest = (events) =>
+    context.ingest(events.map((event) => ({ ...event, operator: name })));
   const applicable = requests.filter(
     (request) => !('subject' in request) || applies(request, options),
   );
@@ -171,8 +174,8 @@ export async function perform(
       if (isRecorded) await recordActions(query, form, [{ ...about, isDone, result }]);
     };
     const outcome = await concluded(database, record, (inTransaction) => {
-      const within = { ...acting, inTransaction };
-      return 'subject' in request ? act(request, within, options) : performTask(request, within);
+      const acting = { ...context, ingest, operator: name, inTransaction };
+      return 'subject' in request ? act(request, acting, options) : runTask(request, acting);
     });
     // A command prints it, and so does the caller of a task.
     const isShown = operator.how === 'command' || !('subject' in request);
@@ -204,7 +207,7 @@ function subjectOf(request: ActionRequest | Task): string {
     : 'events:all';
 }
 
-async function performTask(task: Task, context: ActionContext): Promise<Outcome> {
+async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
   const { ingest, database, nonce, inTransaction } = context;
   const { query } = database;
   switch (task.action) {
@@ -301,7 +304,7 @@ export type ResultOf<Code extends ActionResult['code']> = Extract<
 >;
 
 /** Performs a single action. @throws what ended it */
-export async function performAny(
+export async function performOne(
   context: OperateContext,
   operator: Operator,
   request: ActionRequest | Task,
@@ -314,14 +317,14 @@ export async function performAny(
 }
 
 /** Performs a single action that has no other result. @throws what ended it */
-export async function performOne<Code extends ActionResult['code']>(
+export async function performExpecting<Code extends ActionResult['code']>(
   context: OperateContext,
   operator: Operator,
   request: ActionRequest | Task,
   expected: Code,
   options?: PerformOptions,
 ): Promise<ResultOf<Code>> {
-  const performed = await performAny(context, operator, request, options);
+  const performed = await performOne(context, operator, request, options);
   const isExpected = (result: ActionResult): result is ResultOf<Code> => result.code === expected;
   if (isExpected(performed)) return performed;
   throw new RangeError(`${request.action} has no result ${performed.code}`);
@@ -335,7 +338,7 @@ export async function performForTeam(
   options?: PerformOptions,
 ): Promise<TeamAccess> {
   const expected = RESULTS[request.action];
-  const { teamId } = await performOne(context, operator, request, expected, options);
+  const { teamId } = await performExpecting(context, operator, request, expected, options);
   const access = await readAccess(context.database.query, teamId);
   if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
   return access;
