@@ -166,7 +166,10 @@ export async function openContextOn(
   }
 }
 
-/** A context whose few connections keep a slow page or command from delaying events. */
+/**
+ * The same for a server that the caller has migrated. The few connections are its own, so that a slow page or command does
+ * not delay events.
+ */
 export function contextOn(
   server: DatabaseServer,
   settings: ContextSettings & {

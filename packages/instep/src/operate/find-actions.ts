@@ -85,7 +85,8 @@ const UNFINISHED = {
                         ), change.id)`,
 };
 
-const ACTIONS = (tables: ApplicationTables) => `
+/** SQL that selects recorded actions. Conditions on `acted`, the stored rows, follow it. */
+const SELECT_ACTIONS = (tables: ApplicationTables) => `
       select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
              acted.outcome - '{changes,afterChange}'::text[] as result,
              coalesce(
@@ -119,7 +120,7 @@ const IS_PART = `
          ))`;
 
 const READ_ACTIONS_OF = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
+      ${SELECT_ACTIONS(tables)}
        where form_id = $1
          and (not is_done or not ${IS_PART})
        order by subject <> '${BULK}', subject
@@ -129,7 +130,7 @@ const READ_ACTIONS_OF = (tables: ApplicationTables) => `
 const MAX_OF_FORM = 500;
 
 const READ_ACTIONS = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
+      ${SELECT_ACTIONS(tables)}
        where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
          and ($3::text is null or operator = $3)
          and ($4::uuid is null or form_id = $4)
@@ -138,7 +139,7 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
        fetch first $2 rows with ties`;
 
 const READ_ACTIONS_ON = (tables: ApplicationTables) => `
-      ${ACTIONS(tables)}
+      ${SELECT_ACTIONS(tables)}
        where (subject = any ($1::text[]) or linked_customer_id = any ($2::text[]) and linked_team_id = $3)
          and acted_at < timestamptz 'epoch' + $4::bigint * interval '1 microsecond'
        order by acted_at desc
@@ -179,7 +180,7 @@ export async function readOperatorNotes(
   return await readRecorded(query, {
     name: 'read_operator_notes',
     text: (tables) => `
-      ${ACTIONS(tables)}
+      ${SELECT_ACTIONS(tables)}
        where subject = $1
          and action = 'note'
          and note is not null
