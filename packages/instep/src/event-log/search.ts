@@ -165,7 +165,7 @@ export type PageOfEvents = PageEnds<number> & {
   readonly searchedToMs: number | null;
 };
 
-type PageRequest = {
+type EventsPage = {
   filter: EventFilter;
   start: PageStart<number> | null;
   limit: number;
@@ -186,7 +186,7 @@ const RANGE_OF_BODIES = 500;
  */
 export async function readPageOfEvents(
   query: Query,
-  { filter, ...request }: PageRequest,
+  { filter, ...request }: EventsPage,
 ): Promise<PageOfEvents> {
   const { customerId } = filter;
   const parked = await readParked(query, filter);

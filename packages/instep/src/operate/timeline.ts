@@ -76,13 +76,13 @@ export async function readTimeline(
   return team && (await readTimelineOf(query, team, { planSelection, ...request })).timeline;
 }
 
-type PageRequest = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
+type TimelinePage = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
 
 /** A page of a team's timeline, with the events and the issue that it was made of. */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
-  { planSelection, before = null, part = null, limit = 50 }: PageRequest,
+  { planSelection, before = null, part = null, limit = 50 }: TimelinePage,
 ) {
   const teamId = team.id;
   const cursor = parseCursor(before);
@@ -121,7 +121,9 @@ export async function readTimelineOf(
     refused: isRefused ? [entryOfRefusal(issue)] : [],
     change: [],
   };
-  const changesById = new Map([...changesOfEvents, ...changes].map((one) => [one.id, one]));
+  const changesById = new Map(
+    [...changesOfEvents, ...changes].map((change) => [change.id, change]),
+  );
   for (const change of [...changesById.values()].sort((a, b) => b.id - a.id)) {
     const isShown = part === null || part === 'changes' || change.operator !== null;
     const isOfPage = part !== 'events' && change.id < cursor.change;
