@@ -140,6 +140,20 @@ test('the changes of an action that was interrupted are in the audit', async () 
   expect((await findActions(context).page()).at(-1)).toMatchObject(begun);
 });
 
+test('an action is in the audit once, as far as its texts can be stored', async () => {
+  const subject = { kind: 'customer', id: `cus_${'x'.repeat(400)}` } as const;
+  const dismiss = { action: 'dismiss', subject } as const;
+  await perform(context, operator, [dismiss, dismiss], { note: 'no\0t text\ud800' });
+  expect(await findActions(context).page()).toMatchObject([
+    {
+      subject: `customer:cus_${'x'.repeat(287)}`,
+      note: 'not text\ufffd',
+      isDone: true,
+      result: { code: 'dismissed' },
+    },
+  ]);
+});
+
 test('what an action did stays in the audit if a later part of it fails', async () => {
   const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
