@@ -31,7 +31,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   events: async () => (await import('./events.ts')).eventsCommand(),
   changes: async () => (await import('./changes.ts')).changesCommand(),
   alerts: async () => (await import('./doctor.ts')).alertsCommand(),
-  rebuild: async () => (await import('./rebuild.ts')).rebuildCommand(),
+  rebuild: async () => (await import('./reconcile.ts')).rebuildCommand(),
   reconcile: async () => (await import('./reconcile.ts')).reconcileCommand(),
 };
 

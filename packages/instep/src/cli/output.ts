@@ -177,10 +177,3 @@ export function planCells(plan: TeamPlan, before: TeamPlan): string[] {
     return plan[field] === before[field] ? text : paint(['bold', 'green'], `${text} *`);
   });
 }
-
-/** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
-export function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
-  return PLAN_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
-    (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
-  );
-}

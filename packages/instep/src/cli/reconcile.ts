@@ -1,7 +1,10 @@
-// The command that compares teams with Stripe, with the words for what it finds.
+// The commands that find teams out of sync and repair them, by what Stripe has or by the log, with the words for that.
 
 import type { Command } from 'commander';
 import { readApiConfig } from '../config/config.ts';
+import type { ApplicationId } from '../core/application.ts';
+import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
+import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {
   type Counts,
@@ -9,16 +12,8 @@ import {
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/amounts.ts';
-import { createCommand } from './arguments.ts';
-import {
-  CommandFailed,
-  type Json,
-  planChanges,
-  print,
-  printMessage,
-  shownTime,
-  stopSignal,
-} from './output.ts';
+import { applicationId, createCommand } from './arguments.ts';
+import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, performTask } from './with-context.ts';
 
 type Options = { dryRun?: boolean; customer?: string; resume?: boolean } & Json;
@@ -33,11 +28,16 @@ export function reconcileCommand(): Command {
     .option('--customer <id>', 'only this customer')
     .option('--resume', 'continue a reconciliation that was interrupted within the last 24 hours')
     .option('--json', 'print a JSON line for each issue, and one for the counts')
-    .action(run);
+    .action(reconcile);
   return askReason(command);
 }
 
-async function run({ dryRun = false, customer, json, resume = false }: Options): Promise<void> {
+async function reconcile({
+  dryRun = false,
+  customer,
+  json,
+  resume = false,
+}: Options): Promise<void> {
   const task = {
     action: 'reconcile',
     customerId: customer,
@@ -130,4 +130,66 @@ export function showProgress({ of, done, total }: Omit<StepProgress, 'of'> & { o
 
 export function clearProgress(): void {
   if (process.stdout.isTTY) process.stderr.write('\r\u001b[K');
+}
+
+type RebuildOptions = { team?: ApplicationId; dryRun?: boolean } & Json;
+
+export function rebuildCommand(): Command {
+  const command = createCommand(
+    'rebuild',
+    'replay the whole event log, and repair teams that differ from the result',
+    'TEAM_PLAN=best instep rebuild --dry-run',
+  )
+    .option('--team <id>', 'only this team', applicationId)
+    .option('--dry-run', 'report differences without repairing them')
+    .option('--json', 'print a JSON line for each difference')
+    .action(rebuild);
+  return askReason(command);
+}
+
+async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<void> {
+  const task = {
+    action: 'rebuild',
+    teamId: team,
+    isDryRun: dryRun,
+    onDifference(difference: Difference) {
+      print(json ? JSON.stringify(difference) : describeDifference(difference));
+    },
+    onFailure({ customerId, error: { code, message } }: RebuildFailure) {
+      const data = { customerId, error: { code, message } };
+      print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
+    },
+  } as const;
+  const { repaired, kept, failed } = await performTask(task, 'rebuilt');
+  const counts = [
+    ...(repaired > 0
+      ? [`${counted(repaired, 'difference')} ${dryRun ? 'found' : 'repaired'}`]
+      : []),
+    ...(kept > 0 ? [`kept ${counted(kept, 'row')} that your application wrote`] : []),
+  ];
+  if (counts.length > 0 || failed === 0) printMessage(counts.join(', ') || 'no differences');
+  if (failed > 0) {
+    throw new CommandFailed(
+      'REBUILD_INCOMPLETE',
+      `${counted(failed, 'customer')} could not be rebuilt: run \`instep rebuild\` again when the cause is resolved`,
+    );
+  }
+}
+
+/** `team 7 (cus_1): planName Pro → Team, state of sub_1` */
+function describeDifference(difference: Difference): string {
+  const { teamId, customerId, is, shouldBe, isKept, subscriptionIds } = difference;
+  const states = subscriptionIds.map((id) => `state of ${id ?? 'a subscription without an id'}`);
+  const changes = [...planChanges(is, shouldBe), ...states].join(', ');
+  const kept = isKept
+    ? ` (kept: your application wrote it; run \`instep reconcile --customer ${customerId}\`)`
+    : '';
+  return `team ${teamId} (${customerId}): ${changes}${kept}`;
+}
+
+/** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
+function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
+  return PLAN_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
+    (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
+  );
 }
