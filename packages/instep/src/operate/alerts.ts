@@ -3,7 +3,7 @@
 import * as v from 'valibot';
 import type { AlertConfig } from '../config/config.ts';
 import { issueText } from '../health/issue-text.ts';
-import { type Issue, SUBJECT_ISSUES, type SubjectIssueCode } from '../health/issues.ts';
+import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
 import { withLease } from '../maintenance/lease.ts';
 import type { Job } from '../maintenance/worker.ts';
 import type { Query } from '../postgres/database.ts';
@@ -184,11 +184,9 @@ function slackMessage({ opened, resolved }: Alert, consoleUrl: URL | null) {
 const escaped = (text: string) =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-const hasList = (code: string): code is SubjectIssueCode =>
-  SUBJECT_ISSUES.some((known) => known === code);
-
 /** The list of the issue's subjects in the console, or else the overview. */
 function linkOf({ code }: Reported, consoleUrl: URL): string {
   const base = consoleUrl.href.replace(/\/$/, '');
-  return hasList(code) ? `${base}/attention?issue=${code}` : `${base}/`;
+  const hasList = SUBJECT_ISSUES.some((known) => known === code);
+  return hasList ? `${base}/attention?issue=${code}` : `${base}/`;
 }
