@@ -93,7 +93,7 @@ export const CODE_OF_CAUSE = {
   'another team named': 'other-team-named',
 } as const satisfies Record<IssueCause, SubjectIssueCode>;
 
-/** The issues that comparisons with Stripe and with the event log find. */
+/** The issues that are stored in `instep.findings`: comparisons find them and, if the application refuses a plan, ingest. */
 export type ComparisonIssueCode = (typeof CODE_OF_CAUSE)[IssueCause];
 
 export const COMPARISON_ISSUES: readonly ComparisonIssueCode[] = [

@@ -231,6 +231,7 @@ export class IngestPipeline {
       maxQueued: this.#options.maxQueued,
       timeoutMs: this.#timeoutMs,
       isWorthSplitting: canOthersSucceed,
+      // So that the next batch forms while this one commits.
       startsNextFirst: true,
     });
   }

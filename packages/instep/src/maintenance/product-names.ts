@@ -70,7 +70,7 @@ export async function lookUpProductNames(
       }
     } while (afterId !== null);
     if (teams.named > 0) logger.info({ productId, teams: teams.named }, 'product name applied');
-    if (teams.locked === 0 && product.isSettled) await storeAppliedName(query, product);
+    if (teams.locked === 0 && product.isKnownEverywhere) await storeAppliedName(query, product);
   }
 
   async function lookUp(productId: string): Promise<string | null> {

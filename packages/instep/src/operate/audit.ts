@@ -193,7 +193,7 @@ export const ACTIONS = [
   'revoke-grant',
   /** Makes the plan that the application wrote a grant. */
   'keep-as-grant',
-  /** Hides an issue until it changes. Parked events of a customer that never had a team are deleted. */
+  /** Hides an issue until it changes. Parked events of a customer that never has a team are deleted 30 days later. */
   'dismiss',
   'restore',
   /** Writes a note about a team, which stays until it is removed. */
@@ -224,7 +224,7 @@ export type OperatorAction = {
   readonly result: ActionResult;
 };
 
-/** What the actions of one form have in common. */
+/** What the actions of one call of `perform` have in common, such as those that a page's form asks for. */
 export type Form = {
   readonly formId: string;
   readonly operator: Operator;

@@ -1,5 +1,6 @@
-// The statements that find issues which are stored nowhere, because an index has them: parked and unreadable
-// events, ambiguous orders, due payments. find-issues.ts makes issues of their rows.
+// The statements that find issues in what is stored anyway: parked and unreadable events, ambiguous orders, due payments,
+// customers that Stripe charges twice. Those of `instep.findings` are in postgres/statements/issues.ts. find-issues.ts
+// makes issues of the rows.
 
 import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';

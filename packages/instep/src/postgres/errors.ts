@@ -10,7 +10,10 @@ export class DatabaseUnavailable extends InstepError {
   readonly code = 'DATABASE_UNAVAILABLE';
 }
 
-/** The database is available, but another transaction has locked rows that we need: try again later. */
+/**
+ * The database is available, but another transaction has locked rows that we need, or a statement took too long, for
+ * example because a trigger of the application waits: try again later.
+ */
 export class DatabaseBusy extends InstepError {
   readonly code = 'DATABASE_BUSY';
 }

@@ -1,5 +1,5 @@
-// The table `instep.findings`, with the issues that comparisons have found, and what operators have dismissed.
-// Comparisons store them; find-issues.ts reads them; every repair asks for dismissals.
+// The table `instep.findings`, with the issues that comparisons have found, plans that the application refuses, and what
+// operators have dismissed. Comparisons and ingest store them; find-issues.ts reads them; every repair asks for dismissals.
 
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';

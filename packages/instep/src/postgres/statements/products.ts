@@ -112,7 +112,7 @@ export type UnappliedName = {
    * Whether it was looked up more than a minute ago. Until then, an instance can remember the former name, or that
    * there is none, and write it to a team.
    */
-  readonly isSettled: boolean;
+  readonly isKnownEverywhere: boolean;
 };
 
 export async function readUnappliedNames(query: Query): Promise<UnappliedName[]> {
@@ -121,7 +121,7 @@ export async function readUnappliedNames(query: Query): Promise<UnappliedName[]>
     text: `
       select product_id as "productId",
              name,
-             coalesce(looked_up_at < now() - interval '1 minute', false) as "isSettled"
+             coalesce(looked_up_at < now() - interval '1 minute', false) as "isKnownEverywhere"
         from instep.products
        where name is not null
          and not is_applied`,
