@@ -72,7 +72,7 @@ test('links a team to a customer whose events are parked, and records who did it
     code: 'linked',
     teamId,
     customerId: 'cus_1',
-    formerCustomerId: null,
+    former: null,
   });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   expect(await findActions(context).page()).toMatchObject([
@@ -98,7 +98,7 @@ test('replaces a customer only if asked to', async () => {
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
   const replaced = await link(teamId, 'cus_2', true);
-  expect(replaced?.result).toMatchObject({ code: 'linked', formerCustomerId: 'cus_1' });
+  expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
 

@@ -178,7 +178,7 @@ async function linkAndReplay(
   canReplace: boolean,
   context: ActionContext,
 ): Promise<Outcome> {
-  const linked = { code: 'linked', teamId, customerId, formerCustomerId } as const;
+  const linked = { code: 'linked', teamId, customerId, former: formerCustomerId } as const;
   const first = await changeCustomer({ ...linked, outcomes: null }, () => canReplace, context);
   if (!first.isDone) return first;
   const outcomes = await replayParked(customerId, context);

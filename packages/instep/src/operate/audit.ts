@@ -56,14 +56,14 @@ export type ActionResult =
    */
   | { readonly code: 'begun' }
   /**
-   * `formerCustomerId`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
+   * `former`: the customer that the team had. `outcomes`: those of the customer's parked events; `null`: the process
    * ended before they were replayed, so maintenance does it.
    */
   | {
       readonly code: 'linked';
       readonly teamId: ApplicationId;
       readonly customerId: string;
-      readonly formerCustomerId: string | null;
+      readonly former: string | null;
       readonly outcomes: ReplayOutcomes | null;
     }
   | {

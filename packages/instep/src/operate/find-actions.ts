@@ -48,7 +48,7 @@ function undoOf({ formId, action, subject: text, result }: Stored): ActionReques
   if (subject === null) return null;
   switch (result.code) {
     case 'linked': {
-      const { teamId, customerId, formerCustomerId } = result;
+      const { teamId, customerId, former: formerCustomerId } = result;
       const team = { kind: 'team', id: String(teamId) } as const;
       // It had the customer already.
       if (formerCustomerId === customerId) return null;

@@ -149,13 +149,13 @@ const READ_FORMER_CUSTOMERS = `
              and outcome ->> 'code' in ('linked', 'unlinked')
         )
          union
-        select outcome ->> 'formerCustomerId'
+        select outcome ->> 'former'
           from had
           join instep.operator_actions
             on linked_customer_id = had.customer_id
            and linked_team_id = $1
       ), linked as materialized (
-        select linked_customer_id, linked_team_id, acted_at, outcome ->> 'formerCustomerId' as former
+        select linked_customer_id, linked_team_id, acted_at, outcome ->> 'former' as former
           from instep.operator_actions
          where linked_team_id is not null
            and linked_customer_id in (select customer_id from had)
