@@ -67,6 +67,15 @@ describe('events with and without a time in one second', () => {
   const dated = (customerId: string, status: string, createdSeconds = SECOND) =>
     receivedEvent({ customerId, status, createdSeconds });
 
+  test('a status that began beside an undated event of another one began where the rebuild says', async () => {
+    const ingest = openPipeline(store.database);
+    const { teamId, customerId } = await store.addTeam();
+    await ingest([undated(customerId, 'unpaid', SECOND)]);
+    await ingest([dated(customerId, 'active')]);
+    await ingest([dated(customerId, 'active', SECOND + 10)]);
+    expect(await rebuilt(teamId)).toEqual([]);
+  });
+
   test.each([
     ['active', 'trialing'],
     ['trialing', 'active'],

@@ -84,16 +84,22 @@ export function latestStateOf(
 ): LatestState {
   const newestSeconds = Math.max(...events.map((event) => event.subscription.createdSeconds));
   if (stored !== undefined && stored.subscription.createdSeconds > newestSeconds) return stored;
-  const lastArrival = events.findLast(
-    (event) => event.subscription.createdSeconds === newestSeconds,
-  );
+  const arrivals = events.filter((event) => event.subscription.createdSeconds === newestSeconds);
+  const lastArrival = arrivals.at(-1);
   if (lastArrival === undefined) throw new RangeError('the history lacks the event');
   // Only the arrival of an event without `created` shows its place.
-  const { event, isSettled } = isDated(lastArrival)
+  const { event, isKnown } = isDated(lastArrival)
     ? lastEventOf(history.tieGroupOf(lastArrival.subscription), deciding)
-    : { event: lastArrival, isSettled: true };
+    : { event: lastArrival, isKnown: true };
   const { subscription, object } = event;
   const sinceSeconds = beginOfStatus(subscription, events, stored);
+  // The stored state can be of an event without `created`, which only the statement that reads the neighbors finds.
+  const isOfAnotherStatus = ({
+    subscription: { createdSeconds, status },
+  }: LatestState | ParsedEvent) =>
+    createdSeconds === newestSeconds && status !== subscription.status;
+  const isSettled =
+    isKnown && !arrivals.some(isOfAnotherStatus) && !(stored && isOfAnotherStatus(stored));
   return { subscription, object, sinceSeconds, isSettled };
 }
 

@@ -112,8 +112,8 @@ function ordersOf({ events, neighbors, search }: TieGroup) {
 /** The last event of a tie group, whatever its status. */
 type LastEvent = {
   readonly event: ParsedEvent;
-  /** Whether the group's own events or a snapshot show it, and all have one status. */
-  readonly isSettled: boolean;
+  /** Whether the group's own events or a snapshot show it. */
+  readonly isKnown: boolean;
 };
 
 /**
@@ -123,7 +123,7 @@ type LastEvent = {
 export function lastEventOf(group: TieGroup, deciding: SubscriptionState | null): LastEvent {
   const { events } = group;
   const snapshot = events.findLast((event) => isCompleteSnapshot(event, events));
-  if (snapshot !== undefined) return { event: snapshot, isSettled: hasOneStatus(events) };
+  if (snapshot !== undefined) return { event: snapshot, isKnown: true };
   const { orders, isLastKnown } = ordersOf(group);
 
   const isInGroup = events[0]?.subscription.createdSeconds === deciding?.createdSeconds;
@@ -141,7 +141,7 @@ export function lastEventOf(group: TieGroup, deciding: SubscriptionState | null)
   ];
   const [event] = (possible.find(({ length }) => length > 0) ?? events).toSorted(byKey);
   if (event === undefined) throw new RangeError('a tie group has an event');
-  return { event, isSettled: isLastKnown && hasOneStatus(events) };
+  return { event, isKnown: isLastKnown };
 }
 
 function byKey(a: ParsedEvent, b: ParsedEvent): number {
