@@ -665,6 +665,19 @@ insert into instep.leased_jobs (name)
 values ('parked-events');
 `,
   },
+  {
+    version: 25,
+    name: '0025_listed_subscriptions_as_objects',
+    compatibleFrom: 25,
+    sql: `
+-- They are in \`details\`.
+alter table instep.listed_subscriptions
+  drop column product_id,
+  drop column plan_name,
+  drop column began_at,
+  drop column ended_at;
+`,
+  },
 ];
 
 /** The version of the last of these migrations. */
