@@ -63,13 +63,15 @@ export type Reason =
   | { readonly code: 'earlier-events-pruned'; readonly prunedBeforeMs: number };
 
 /** A logged event and what its body says about a subscription. */
-export type ReadableEvent<Event extends LoggedEvent> = {
+export type ParsedLoggedEvent<Event extends LoggedEvent> = {
   readonly event: Event;
   readonly parsed: ParsedEvent;
 };
 
 /** Parses the body of each event once, and drops those that can't be read. */
-export function parseLog<Event extends LoggedEvent>(log: readonly Event[]): ReadableEvent<Event>[] {
+export function parseLog<Event extends LoggedEvent>(
+  log: readonly Event[],
+): ParsedLoggedEvent<Event>[] {
   return log.flatMap((event) => {
     const parsed = parseLogged(event);
     return parsed === null ? [] : [{ event, parsed }];
@@ -99,7 +101,7 @@ export type Explanation = {
 
 /** Returns an explanation of any event of a customer, recomputed from the customer's log. Pure. */
 export function explainLog(
-  log: readonly ReadableEvent<EventRow>[],
+  log: readonly ParsedLoggedEvent<EventRow>[],
   context: LogContext,
 ): (event: EventRow) => Explanation {
   const decided = log.filter(({ event }) => event.outcome !== 'parked');
@@ -140,14 +142,14 @@ type RecomputedDecision = EventDecision & {
  * does is left out. Pure.
  */
 function recomputeDecisions(
-  log: readonly ReadableEvent<LoggedEvent>[],
+  log: readonly ParsedLoggedEvent<LoggedEvent>[],
   planSelection: PlanSelection,
 ): ReadonlyMap<string, RecomputedDecision> {
   const history = new EventHistory();
   const eventOf = new Map<SubscriptionState, LoggedEvent>();
   const decisions = new Map<string, RecomputedDecision>();
   let decidingEvents = NO_DECIDING_EVENTS;
-  let undecided: ReadableEvent<LoggedEvent>[] = [];
+  let undecided: ParsedLoggedEvent<LoggedEvent>[] = [];
   for (const arrival of log) {
     eventOf.set(arrival.parsed.subscription, arrival.event);
     history.add(arrival.parsed);

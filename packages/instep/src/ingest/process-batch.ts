@@ -149,7 +149,7 @@ async function linkTeamsInMetadata(
   const linked: string[] = [];
   const locked: string[] = [];
   for (const [customerId, teamId] of namedTeams) {
-    // The event is stored in any case.
+    // The event is stored in any case: only the link is undone if the app refuses it.
     await unlessRefused(query, async () => {
       const result = await linkAvailableTeam(query, teamId, customerId);
       if (result === 'linked') linked.push(customerId);

@@ -51,10 +51,12 @@ export function createJobs(
   const api = limitRate(services.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
   const clockMs = () => performance.now();
+  /** Lets one instance at a time read what is due, by the lease of this name. */
   const inTurn =
     (name: string, due: Due) =>
     <Result>(work: (run: LeasedRun) => Promise<Result>) =>
       withLease(query, { name, holder, ...due }, work);
+  /** A job that one instance at a time runs. */
   const leased = (
     name: string,
     { intervalMs = 5_000, ...due }: Due & { intervalMs?: number },
@@ -66,6 +68,7 @@ export function createJobs(
       await inTurn(name, due)((run) => work(run, signal));
     },
   });
+  /** A job that deletes what is older than this; none if it is kept forever. */
   const pruned = (
     name: string,
     keptMs: number | null,
@@ -80,6 +83,7 @@ export function createJobs(
       }),
     ];
   };
+  /** A job that makes the rows of the teams that it finds follow their customers and grants. */
   const settling = (name: string, find: FindTeams, due: Due): Job => ({
     name,
     intervalMs: 1_000,

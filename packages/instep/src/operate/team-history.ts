@@ -13,8 +13,8 @@ import {
 import {
   type Explanation,
   explainLog,
+  type ParsedLoggedEvent,
   parseLog,
-  type ReadableEvent,
 } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
 import type { Query } from '../postgres/database.ts';
@@ -110,7 +110,7 @@ export type Neighbors = { readonly previous: number | null; readonly next: numbe
 /** The names of the products of these events. */
 export async function readNames(
   query: Query,
-  log: readonly ReadableEvent<EventRow>[],
+  log: readonly ParsedLoggedEvent<EventRow>[],
 ): Promise<Map<string, string>> {
   const productIds = log.flatMap(({ parsed }) => parsed.subscription.productId ?? []);
   return await readProductNames(query, [...new Set(productIds)]);

@@ -1,4 +1,5 @@
-// The event log, `instep.events`, as processing needs it; people read it through event-log/.
+// The event log, `instep.events`, as processing needs it; people read it through event-log/. `rowsAs` makes rows of
+// parameters, one or many (statement.ts).
 
 import type { KeyRange } from '../../core/event-key-layout.ts';
 import type {

@@ -1,5 +1,5 @@
 // What each subscription's deciding event and latest state are, `instep.subscriptions`. The ingest pipeline and
-// rebuilds read and write it.
+// rebuilds read and write it. `rowsAs` makes rows of parameters, one or many (statement.ts).
 
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { DecidingEvents } from '../../core/plan-selection.ts';

@@ -1,4 +1,6 @@
-// Reads teams and writes their plans, in the app's table. Whatever changes a plan calls `writePlans`.
+// Reads teams and writes their plans, in the app's table. Whatever changes a plan calls `writePlans`. In the SQL,
+// `teams.rows` is the app's table with the contract's names for its columns (tables/application-tables.ts), and `rowsAs`
+// makes rows of the parameters, one or many (statement.ts).
 
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
@@ -170,7 +172,10 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
   ]);
 }
 
-/** The next teams, by id as text, whose plan columns are all empty although a plan of their customer is known, except some. */
+/**
+ * The next teams, by id as text, whose plan columns are all empty although a plan of their customer is known, except some.
+ * `examined` are the next rows of all teams, which `examineTeams` limits.
+ */
 export async function readEmptyTeams(
   query: Query,
   { afterId, limit, exceptIds }: DuePage,
