@@ -232,6 +232,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const context: OperateContext = {
     ...{ ...ingesting, ingest, nameOf, keyMode, now, nonce: randomUUID },
     clockMs: () => performance.now(),
+    // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
   };

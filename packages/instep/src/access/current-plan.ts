@@ -60,7 +60,7 @@ export async function writeCurrentPlan(
   const writer = planWriterOf(plan, decidingEvents, earlierGrant);
   const isReplaced = isGranted ? writer !== 'unknown subscription' : writer === 'instep';
   if (!isReplaced && !isForced) return { isChanged: false, isGranted };
-  // What a comparison found about the plan was about the former row.
+  // An issue that a comparison stored about the plan was about the former row.
   await query({
     name: 'delete_issues_about_plan',
     text: 'delete from instep.findings where team_id = $1 and plan is not null',

@@ -58,8 +58,7 @@ export function latestStateAfter(
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsNeighbors: false };
     }
-    // An older one changes nothing unless it moves the begin of the status: with this status before it, or with another
-    // one after it.
+    // An older one changes nothing if it has the same status and came after the status began, or another one before that.
     const isAfterBegin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < storedSeconds && isAfterBegin === isOfSameStatus) {
       return { state: stored, needsNeighbors: false };

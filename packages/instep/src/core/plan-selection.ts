@@ -24,7 +24,7 @@ export function changedDecidingEvents(decidingEvents: DecidingEvents, stored: De
 }
 
 /**
- * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, rule 5): the one with the
+ * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, ordering rule 5): the one with the
  * newest deciding event, or the best one that grants a plan.
  */
 export type PlanSelection = 'newest' | 'best';

@@ -18,7 +18,7 @@ export type SubscriptionState = {
   readonly status: string;
   readonly productId: string | null;
   readonly planName: string | null;
-  /** Stripe's clock, in whole seconds since 1970; the time of receipt if the event has none. */
+  /** When the event was created, by Stripe's clock, in whole seconds since 1970; the time of receipt if it has no `created`. */
   readonly createdSeconds: number;
 };
 

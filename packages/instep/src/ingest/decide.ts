@@ -66,7 +66,7 @@ export type BatchDecision = {
   /** Only those that have changed, like the latest states. */
   readonly decidingEvents: readonly DecidingEvent[];
   readonly latestStates: readonly LatestState[];
-  /** The customers of which Stripe now charges a subscription more, or one less. */
+  /** The customers with subscriptions that Stripe charges now and did not before, or the reverse. */
   readonly possiblyDoubleBilled: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /**
@@ -218,8 +218,8 @@ function newPlans(
 
 /**
  * The deciding events whose order is not known from their own tie group, before or after the batch; and those of a
- * tie group that now has another last event. That one possibly arrived after an undated event (one without `created`), whose key is outside the
- * group's, so that only the statement that reads the neighbors finds it.
+ * tie group that now has another last event. An event without `created` can have arrived before that one, and only the
+ * statement that reads the neighbors finds it, because its key does not show its second.
  */
 function withUncertainOrder(
   events: readonly ReceivedEvent[],

@@ -228,7 +228,7 @@ function entryOfChange(change: PlanChange): Entry {
 }
 
 /**
- * The item with what it changed. A parked event stands where it was decided, since the log has it there too, and an
+ * The item with what it changed. A parked event stands where it was decided, and an
  * action before the events that it replayed.
  */
 function itemOf({ item, changes }: Entry): TimelineItem {

@@ -113,7 +113,7 @@ select team.team_id,
                    case policy.plan_selection when 'best' then ${RANK} end desc,
                    state.created_at desc nulls last,
                    ${RANK} desc,
-                   -- The plan leaves out the others, so that only their latest events count.
+                   -- Those without a deciding event decide no plan, so only their latest events count.
                    case when state.created_at is not null then subscription_id end
                      collate "C" desc,
                    latest_created_at desc,

@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import { formatEventKey, type KeyRange, tieGroupRangeOf } from '../core/event-key-layout.ts';
 
-/** The identity of an event: its id and its content (docs/contract.md, rule 2). */
+/** The identity of an event: its id and its content (docs/contract.md, section 6, ordering rule 2). */
 type EventIdentity = {
   eventId: string | null;
   type: string;

@@ -33,7 +33,7 @@ export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
 
 export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
 
-/** A signed event after parsing. The ingest pipeline takes the first two kinds. */
+/** What a signed body can be. The ingest pipeline takes the first two kinds; the first is a `ParsedEvent`. */
 export type StripeEvent =
   | ReadableEvent
   | UnreadableEvent

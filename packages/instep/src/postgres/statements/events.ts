@@ -18,7 +18,7 @@ import {
 
 /** An event as it is written to the log. */
 export type LogEntry = {
-  /** The position of an event that was parked when it was decided; `null` assigns the next one. */
+  /** That of an event that is parked in the log; `null` assigns the next one. */
   readonly position: number | null;
   readonly key: string;
   readonly eventId: string | null;
@@ -249,7 +249,7 @@ export async function deleteParkedCopies(
   });
 }
 
-/** SQL for whether an operator or the retention has dismissed this event. */
+/** SQL for whether an operator or the retention has dismissed this event: it is parked, and no issue any more. */
 export function isDismissed(event: string): string {
   return `exists (
                  select

@@ -43,7 +43,10 @@ const lockTeamsText =
        where teams.provider_customer_id = any ($1::text[])
        order by teams.id`;
 
-/** Where nothing waits, a row below a view is tried once more, because only its own table knows its policies. */
+/**
+ * If the teams are a view, only the table below it knows its policies. Where no lock is waited for, the row is then tried
+ * once more.
+ */
 const canBeHidden = (name: string, ifLocked: IfLocked) =>
   `row_security_active(${regclass(name)})${
     ifLocked === 'skip locked'
