@@ -17,6 +17,9 @@ type Clock = {
   nowMs: number;
 };
 
+/** A call takes a moment, so that an answer is dated a second earlier (`lastShownSecond`). */
+const TOOK_MS = 1;
+
 /** Makes every response seem to arrive a while after the last event. */
 const CLOCK_MARGIN_SECONDS = 10;
 
@@ -58,7 +61,7 @@ export class SimulatedApi {
     return {
       body,
       answeredSeconds: Math.floor(clock.nowMs / 1_000) + CLOCK_MARGIN_SECONDS,
-      tookMs: 0,
+      tookMs: TOOK_MS,
     };
   };
 
@@ -76,7 +79,7 @@ export class SimulatedApi {
           customer: customerId,
           subscription,
         };
-        return { body, answeredSeconds: Math.floor(atMs / 1_000), tookMs: 0 };
+        return { body, answeredSeconds: Math.floor(atMs / 1_000), tookMs: TOOK_MS };
       },
     };
   }
@@ -130,5 +133,10 @@ function pageOf(
   const parameters = new URLSearchParams({ ...filter, ...page });
   const { body } = listObjects(new ApiCollection(objects), kind, parameters);
   const { data, has_more } = body as { data: Json[]; has_more: boolean };
-  return { objects: data, hasMore: has_more, answeredSeconds: END_OF_TIME_MS / 1_000, tookMs: 0 };
+  return {
+    objects: data,
+    hasMore: has_more,
+    answeredSeconds: END_OF_TIME_MS / 1_000,
+    tookMs: TOOK_MS,
+  };
 }
