@@ -58,7 +58,8 @@ export function latestStateAfter(
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
       return { state, needsNeighbors: false };
     }
-    // An older one changes nothing if it has the same status and came after the status began, or another one before that.
+    // An older one changes nothing if it has the same status and came after the status began, or has another one and came
+    // before that.
     const isAfterBegin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < storedSeconds && isAfterBegin === isOfSameStatus) {
       return { state: stored, needsNeighbors: false };

@@ -24,8 +24,8 @@ export function changedDecidingEvents(decidingEvents: DecidingEvents, stored: De
 }
 
 /**
- * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, ordering rule 5): the one with the
- * newest deciding event, or the best one that grants a plan.
+ * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, ordering rule 5): the one with
+ * the newest deciding event, or the best one that grants a plan.
  */
 export type PlanSelection = 'newest' | 'best';
 

@@ -18,7 +18,9 @@ export type SubscriptionState = {
   readonly status: string;
   readonly productId: string | null;
   readonly planName: string | null;
-  /** When the event was created, by Stripe's clock, in whole seconds since 1970; the time of receipt if it has no `created`. */
+  /**
+   * When the event was created, by Stripe's clock, in whole seconds since 1970; the time of receipt if it has no `created`.
+   */
   readonly createdSeconds: number;
 };
 

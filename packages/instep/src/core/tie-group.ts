@@ -42,8 +42,8 @@ const budgetOf = ({ isGivenUp }: TieGroup['search']): Budget => ({
 const isUsedUp = ({ steps }: Budget) => steps <= 0;
 
 /**
- * Puts the events of a tie group in order (docs/contract.md, section 6, ordering rule 3) and returns the last one with an effect; `null`:
- * none has one.
+ * Puts the events of a tie group in order (docs/contract.md, section 6, ordering rule 3) and returns the last one with an
+ * effect; `null`: none has one.
  * An event comes after the one whose values it replaced. If several orders are possible and differ for the
  * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
  * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.

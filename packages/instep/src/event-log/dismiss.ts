@@ -1,4 +1,4 @@
-// Dismisses parked events, restores them, and deletes those that nobody restored. Actions of operators call it, and
+// Dismisses parked events, restores them, and deletes those that are not restored. Actions of operators call it, and
 // the jobs of maintenance.
 
 import type { Query } from '../postgres/database.ts';

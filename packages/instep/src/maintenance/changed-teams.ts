@@ -19,7 +19,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
 import { storeWritten } from './first-subscriptions.ts';
-import { type LeasedRun, sweep } from './lease.ts';
+import { sweep, type Turn } from './lease.ts';
 
 type ChangedTeamsOptions = {
   readonly query: Query;
@@ -35,7 +35,7 @@ const PAGE = 500;
  * subscriptions that nothing is known of.
  */
 export async function findChangedTeams(
-  run: Pick<LeasedRun, 'progress' | 'complete'>,
+  run: Turn,
   { query, planSelection, clockMs }: ChangedTeamsOptions,
 ): Promise<void> {
   async function examine(afterId: ApplicationId | null): Promise<Examined<FoundIssue>> {
@@ -58,7 +58,7 @@ export async function findChangedTeams(
     return { found, examinedTo };
   }
 
-  await sweep(run, examine, clockMs === undefined ? {} : { clockMs });
+  await sweep(run, examine, { clockMs });
 }
 
 /**

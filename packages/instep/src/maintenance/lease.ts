@@ -183,12 +183,13 @@ const progressShape = v.object({ after: v.nullable(v.union([v.number(), v.string
 type Key = number | string;
 
 /**
- * Lets one instance at a time read what is due: whoever repairs it then needs no lease. Returns `null` when it is another
+ * Lets one instance at a time read what is due: the repairs then need no lease. Returns `null` when it is another
  * instance's turn, or too early.
  */
 export type InTurn = (read: (run: Turn) => Promise<string[]>) => Promise<string[] | null>;
 
-type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
+/** What a sweep needs of a run. */
+export type Turn = Pick<LeasedRun, 'progress' | 'complete'>;
 
 /** A run examines rows for this long. */
 const BUDGET_MS = 100;
@@ -196,7 +197,7 @@ const BUDGET_MS = 100;
 type SweepOptions = {
   /** A run also ends once it has found this many. It can have left out some of the rows that it examined last. */
   readonly limit?: number;
-  readonly clockMs?: () => number;
+  readonly clockMs?: (() => number) | undefined;
 };
 
 /**

@@ -52,11 +52,14 @@ export function createParkedEventsJob({
         const events = eventsOf.get(customerId) ?? [];
         eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
       }
-      const decided = await Promise.all(
-        [...eventsOf].map(([id, events]) => repairs.attempt(id, () => decide(events))),
+      if (eventsOf.size === 0) return;
+      const failed = new Set<string>();
+      await Promise.all(
+        [...eventsOf].map(async ([id, events]) => {
+          if (!(await repairs.attempt(id, () => decide(events)))) failed.add(id);
+        }),
       );
-      const failed = new Set([...eventsOf.keys()].filter((_id, index) => !decided[index]));
-      customerIds = eventsOf.size === 0 ? [] : customerIds.filter((id) => !failed.has(id));
+      customerIds = customerIds.filter((id) => !failed.has(id));
     }
   };
 }

@@ -23,8 +23,8 @@ type EventSearch = Search<EventRow, PageOfEvents, PageStart<number>> & {
 };
 
 /**
- * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it takes several calls: it
- * continues at `next`. All rows are in the given order, without those that arrive meanwhile.
+ * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it
+ * takes several calls: it continues at `next`. All rows are in the given order, without those that arrive meanwhile.
  *
  * @example
  * ```ts

@@ -213,15 +213,15 @@ export async function readLinkedMs(
 export type ActionFilter = {
   /** Only those of this operator. */
   readonly operator?: string | undefined;
-  /** Only those of one call of `act`, or of one bulk action; none for anything but a `formId`. */
+  /** Only those of one call of `perform`, or of one bulk action; none for anything but a `formId`. */
   readonly formId?: string | undefined;
 };
 
 const EXPORT_PAGE = 500;
 
 /**
- * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it, a bulk action is one of them; those that failed for
- * it are found by its `formId`. All rows have each one of a bulk action too.
+ * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it,
+ * a bulk action is one row; those of its actions that failed are found by its `formId`. All rows have each of them too.
  *
  * @example
  * ```ts

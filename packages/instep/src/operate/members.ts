@@ -40,11 +40,11 @@ export const teamIdsOfEmail = (tables: ApplicationTables, parameter: string) => 
                 where person.email in (${parameter}, lower(${parameter}))
              )`;
 
-const NOBODY = 'select $1::text[], $2::bigint where false';
+const NO_PEOPLE = 'select $1::text[], $2::bigint where false';
 
 const READ_PEOPLE = (tables: ApplicationTables) =>
   tables.members === null
-    ? NOBODY
+    ? NO_PEOPLE
     : `
       select asked.id as "teamId",
              array(

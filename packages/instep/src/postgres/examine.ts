@@ -1,3 +1,6 @@
+// Reads a table in parts, so that no statement takes longer the larger the table is: for the sweeps of maintenance, and for
+// the pages of the operators' lists.
+
 import type { ApplicationId } from '../core/application.ts';
 import type { Query } from './database.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
@@ -12,7 +15,10 @@ export type Examined<Found, Key = ApplicationId> = {
 
 type Examination = {
   readonly name: string;
-  /** SQL for the rows to examine, in the order of a key, and not many more than `limit`. It is a part of the text, so that the planner knows. */
+  /**
+   * SQL for the rows to examine, in the order of a key, and not many more than `limit`. That is a part of the text, so that
+   * the planner knows it.
+   */
   readonly examined: (tables: ApplicationTables) => string;
   readonly key: string;
   readonly limit: number;
