@@ -103,6 +103,22 @@ const resultsIn = (html: string) =>
 
 const EMPTY = 'No team needs attention';
 
+test('the list of second customers continues behind a page without any', async () => {
+  const taken = await newTeam('Taken', 'cus_first');
+  await parkNaming('cus_free', await newTeam('Free'));
+  await query(`
+    insert into instep.events (key, type, customer_id, created_at, received_at, deliveries, outcome, body)
+    select gen_random_uuid(), type, 'cus_free_' || number, created_at, received_at, 1, outcome, body
+      from instep.events, generate_series(1, 600) as number`);
+  await parkNaming('cus_second', taken);
+  const first = await pages.get('/attention?issue=second-customer');
+  const [, more = ''] = /href="([^"]*after=[^"]*)"/.exec(first.html) ?? [];
+  expect(first.html).not.toContain('value="customer:');
+  expect((await pages.get(more.replaceAll('&amp;', '&'))).html).toContain(
+    'value="customer:cus_second"',
+  );
+});
+
 test('the team that the metadata names is suggested, and one click links it', async () => {
   const teamId = await newTeam('Acme');
   await parkNaming('cus_named', teamId);

@@ -145,6 +145,23 @@ describe('a second customer', () => {
     expect(rest).toMatchObject({ issues: [{ customerId: 'cus_c' }], next: null });
   });
 
+  test('is found behind any number of customers that are none', async () => {
+    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
+    const free = String(await addTeam(query, { name: 'Free', customerId: null }));
+    await parkNaming('cus_free', free);
+    await query(`
+      insert into instep.events (key, type, customer_id, created_at, received_at, deliveries, outcome, body)
+      select gen_random_uuid(), type, 'cus_free_' || number, created_at, received_at, 1, outcome, body
+        from instep.events, generate_series(1, 1200) as number`);
+    await parkNaming('cus_second', taken);
+    const search = findIssues(context, 'second-customer');
+    const first = await search.page();
+    expect(first).toMatchObject({ issues: [], next: { after: expect.any(String) } });
+    expect((await findIssues(context).count())['second-customer']).toMatchObject({ isMore: true });
+    const all = await collect(search.all());
+    expect(all.map(({ customerId }) => customerId)).toEqual(['cus_second']);
+  });
+
   test('is resolved by replacing the other one, or by dismissing it', async () => {
     const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
     await parkNaming('cus_second', String(taken));

@@ -69,7 +69,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
         <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
         <Codes counts={counts} current={code} />
         {page.issues.length === 0 ? (
-          <NoIssues isFiltered={code !== null || cursor !== null} />
+          <NoIssues isFiltered={code !== null || cursor !== null} {...{ page, code }} />
         ) : (
           <>
             <ExportLinks url={issuesUrl(code)} />
@@ -154,7 +154,16 @@ function Codes({ counts, current }: CodesProps) {
   );
 }
 
-function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
+type NoIssuesProps = Pick<IssueFormProps, 'page' | 'code'> & { readonly isFiltered: boolean };
+
+function NoIssues({ page: { next }, code, isFiltered }: NoIssuesProps) {
+  if (next !== null) {
+    return (
+      <Notice kind="empty" title="None among the first events">
+        <a href={issuesUrl(code, cursorParameters(next))}>Examine more events</a>
+      </Notice>
+    );
+  }
   return (
     <Notice kind="empty" title={isFiltered ? 'No more issues here' : 'No team needs attention'}>
       {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events

@@ -113,7 +113,9 @@ export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssu
 export type IssueCursor = { readonly source: number; readonly after: string };
 
 export type PageOfIssues = {
+  /** Possibly none although there are more: a page examines a limited number of events for second customers. */
   readonly issues: readonly OpenIssue[];
+  /** `null` on the last page. */
   readonly next: IssueCursor | null;
 };
 
@@ -185,7 +187,6 @@ const readCompared =
 const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadIssues>> = {
   ...byCode(COMPARISON_ISSUES, readCompared),
   async 'parked-events'(query, page) {
-    if (page.code === 'second-customer') return (await readSecondCustomers(query, page)).issues;
     const { after: afterCustomerId, limit } = page;
     const customers = await readParkedCustomers(query, { afterCustomerId, limit });
     return await parkedIssues(query, customers, page);
@@ -218,11 +219,9 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
 };
 
 /** The most severe first. Each has an index in which a page begins. */
-const SOURCES = SUBJECT_ISSUES.flatMap((code) => {
-  if (code === 'second-customer') return [];
-  const codes: SubjectIssueCode[] = code === 'parked-events' ? [code, 'second-customer'] : [code];
-  return { codes, read: READERS[code] };
-});
+const SOURCES = SUBJECT_ISSUES.flatMap((code) =>
+  code === 'second-customer' ? [] : [{ code, read: READERS[code] }],
+);
 
 /** The teams that customers name instead of their own, by customer. */
 async function readOtherTeams(
@@ -270,33 +269,29 @@ async function parkedIssues(
   });
 }
 
-/** The largest number of customers whose events are parsed to find second customers. */
-const MAX_EXAMINED = 500;
-
-/** Parsing all of them would take too long for a page, if the first ones are enough. */
-const EXAMINED_AT_ONCE = 100;
-
-type SecondCustomers = {
-  readonly issues: OpenIssue[];
-  /** Whether there can be more. */
-  readonly isMore: boolean;
-};
+/** A page, or a count, leaves the rest after as many statements, or once it has parsed events of as many customers. */
+const MAX_STATEMENTS = 20;
+const MAX_PARSED = 500;
 
 /** The customers without a team whose metadata names a team that has another customer. */
 async function readSecondCustomers(
   query: Query,
-  { teamKey, after: afterCustomerId, limit }: Omit<SourcePage, 'code'>,
-): Promise<SecondCustomers> {
-  const page = { afterCustomerId, limit: MAX_EXAMINED };
-  const customers = await readParkedCustomersNaming(query, teamKey, page);
-  const issues: OpenIssue[] = [];
-  for (let first = 0; first < customers.length; first += EXAMINED_AT_ONCE) {
-    const examined = customers.slice(first, first + EXAMINED_AT_ONCE);
-    const found = await parkedIssues(query, examined, { teamKey, code: 'second-customer' });
-    issues.push(...found.filter(({ code }) => code === 'second-customer'));
-    if (issues.length >= limit) return { issues: issues.slice(0, limit), isMore: true };
+  { teamKey, after, limit }: Omit<SourcePage, 'code'>,
+): Promise<PageOfIssues> {
+  const found: OpenIssue[] = [];
+  let examinedTo: string | null = after;
+  let parsed = 0;
+  for (let calls = 0; calls < MAX_STATEMENTS && parsed < MAX_PARSED; calls += 1) {
+    if (examinedTo === null || found.length > limit) break;
+    const part = await readParkedCustomersNaming(query, teamKey, examinedTo);
+    const issues = await parkedIssues(query, part.found, { teamKey, code: 'second-customer' });
+    found.push(...issues.filter(({ code }) => code === 'second-customer'));
+    parsed += part.found.length;
+    examinedTo = part.examinedTo;
   }
-  return { issues, isMore: customers.length === MAX_EXAMINED };
+  const issues = found.slice(0, limit);
+  const end = found.length > limit ? (issues.at(-1)?.customerId ?? null) : examinedTo;
+  return { issues, next: end === null ? null : { source: 0, after: end } };
 }
 
 /** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
@@ -370,10 +365,13 @@ async function readPageOfIssues(
   query: Query,
   { teamKey, code, start, limit }: IssuesPage,
 ): Promise<PageOfIssues> {
+  if (code === 'second-customer') {
+    return await readSecondCustomers(query, { teamKey, after: start?.after ?? '', limit });
+  }
   const issues: OpenIssue[] = [];
   for (const [index, source] of SOURCES.entries()) {
     if (index < (start?.source ?? 0)) continue;
-    if (code !== null && !source.codes.includes(code)) continue;
+    if (code !== null && source.code !== code) continue;
     const after = index === start?.source ? start.after : '';
     const room = limit - issues.length;
     const page = await source.read(query, { teamKey, code, after, limit: room });
@@ -396,7 +394,7 @@ export async function countOpenIssues(
   const [countOf, listed, secondCustomers] = await Promise.all([
     countStoredIssues(query),
     countListedIssues(query),
-    parkedEvents === 0 ? { issues: [], isMore: false } : readSecondCustomers(query, first),
+    parkedEvents === 0 ? { issues: [], next: null } : readSecondCustomers(query, first),
   ]);
   const total = [...countOf.values()].reduce((sum, count) => sum + count, 0);
   const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
@@ -414,7 +412,7 @@ export async function countOpenIssues(
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
     'second-customer': {
       count: secondCustomers.issues.length,
-      isMore: secondCustomers.isMore,
+      isMore: secondCustomers.next !== null,
       charged: secondCustomers.issues.filter(isChargedTwice).length,
     },
   };

@@ -2,9 +2,9 @@
 // customers that Stripe charges twice. Those of `instep.findings` are in postgres/statements/issues.ts. find-issues.ts
 // makes issues of the rows.
 
-import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
+import { type Examined, examine } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { FROM_DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
@@ -84,27 +84,28 @@ export async function readParkedCustomers(
   });
 }
 
-/**
- * Those of them whose newest parked event contains a key of metadata. It examines the same number of events as
- * the health, and their bodies stay in the database.
- */
+/** How many parked events one statement examines, without those of the same customer as the last one. */
+const EXAMINED = 500;
+
+/** Those of the next customers whose newest parked event contains a key of metadata. The bodies stay in the database. */
 export async function readParkedCustomersNaming(
   query: Query,
   key: string,
-  { afterCustomerId, limit }: CustomerPage,
-): Promise<ParkedCustomer[]> {
-  return await query<ParkedCustomer>({
+  afterCustomerId: string,
+): Promise<Examined<ParkedCustomer, string>> {
+  return await examine(query, {
     name: 'read_parked_customers_naming',
-    text: `
-      with examined as materialized (
+    examined: () => `
         select customer_id, position, ctid as place
           from instep.events as event
          where outcome = 'parked'
            and customer_id > $1
            and not ${isDismissed('event')}
          order by customer_id
-         limit ${MAX_COUNTED_PARKED}
-      ), newest as materialized (
+         fetch first ${EXAMINED} rows with ties`,
+    key: 'customer_id',
+    limit: EXAMINED,
+    found: () => `newest as materialized (
         select distinct on (customer_id) customer_id, place
           from examined
          order by customer_id, position desc
@@ -114,11 +115,9 @@ export async function readParkedCustomersNaming(
           -- No index has to find what was just read.
           join instep.events as event on event.ctid = newest.place
          where position($2 in event.body) > 0
-         order by newest.customer_id
-         limit $3
-      )
-      ${PARKED_OF_PAGE}`,
-    values: [afterCustomerId, Buffer.from(JSON.stringify(key)), limit],
+      ), found as (${PARKED_OF_PAGE}
+      )`,
+    values: [afterCustomerId, Buffer.from(JSON.stringify(key))],
   });
 }
 
