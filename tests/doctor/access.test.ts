@@ -1,5 +1,5 @@
 import { storePolicy } from 'instep/src/access/team-access.ts';
-import { storeRun } from 'instep/src/maintenance/runs.ts';
+import { storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
 import { expect, test } from 'vitest';
 import { openExaminedAccount } from '../support/stripe/examined-account.ts';
 
@@ -37,7 +37,7 @@ test('warns of another policy than that of the environment', async () => {
 test('warns of two instances with different policies', async () => {
   const { database, checkOf } = await openAccount();
   for (const accessPolicy of ['one', 'another']) {
-    await storeRun(database.query, { runId: null, version: '1.0.0', accessPolicy });
+    await storeInstanceRun(database.query, { runId: null, version: '1.0.0', accessPolicy });
   }
   expect(await checkOf({}, 'different policies')).toMatchObject({
     ...{ state: 'warning', code: 'different-policies' },

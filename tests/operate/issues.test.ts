@@ -9,7 +9,7 @@ import {
   readTeam,
 } from 'instep/operate';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { storeRun } from 'instep/src/maintenance/runs.ts';
+import { storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -267,7 +267,7 @@ test('a catch-up that has been running for hours is an issue', async () => {
 
 test('two instances with different access policies are an issue while both are running', async () => {
   const run = (accessPolicy: string) =>
-    storeRun(query, { runId: null, version: '1.0.0', accessPolicy });
+    storeInstanceRun(query, { runId: null, version: '1.0.0', accessPolicy });
   await run('one');
   await run('one');
   expect(await codes()).toEqual([]);

@@ -14,6 +14,7 @@ import { checkedTables } from './config/database.ts';
 import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
+import { createInstanceRunsJob } from './maintenance/instance-runs.ts';
 import {
   type Feed,
   type FeedOptions,
@@ -21,7 +22,6 @@ import {
   type PlanChangeHandler,
 } from './maintenance/plan-change-feed.ts';
 import { createResponsesJob, ResponseCounts } from './maintenance/responses.ts';
-import { createRunsJob } from './maintenance/runs.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
@@ -245,7 +245,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
     if (mode === 'off') return [responsesJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
     const accessPolicy = mode === 'background' ? config.accessPolicy : null;
-    const jobs = [...createJobs(context, config), responsesJob, createRunsJob(query, accessPolicy)];
+    const jobs = [
+      ...createJobs(context, config),
+      responsesJob,
+      createInstanceRunsJob(query, accessPolicy),
+    ];
     if (config.alerts !== null) {
       const { createAlertsJob } = await import('./operate/alerts.ts');
       const readIssues = async () => (await readHealth()).issues;

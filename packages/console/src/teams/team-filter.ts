@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { TEAM_ISSUES, type TeamFilter, type TeamOrder, type TeamSort } from 'instep/operate';
+import { TEAM_ISSUES, TEAM_SORTS, type TeamFilter, type TeamOrder } from 'instep/operate';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 
 /** The filters of the list; a team must have one of the values of each. */
@@ -44,14 +44,11 @@ export function teamFilterOf(fields: TeamFields, nowMs: number): TeamFilter {
   };
 }
 
-/** By what the list can be sorted. */
-export const SORTS: readonly TeamSort[] = ['id', 'name', 'status', 'plan', 'customer', 'due'];
-
 /** The order that `plan` or `-plan` stands for; by id by default. */
 export function teamOrderOf({ sort }: TeamFields): TeamOrder {
   const isDescending = sort.startsWith('-');
   const name = isDescending ? sort.slice(1) : sort;
-  return { sort: SORTS.find((one) => one === name) ?? 'id', isDescending };
+  return { sort: TEAM_SORTS.find((one) => one === name) ?? 'id', isDescending };
 }
 
 /** The text of an order. */

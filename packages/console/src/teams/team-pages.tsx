@@ -8,6 +8,7 @@ import {
   type OperateContext,
   type PageStart,
   readTeamCounts,
+  TEAM_SORTS,
   type TeamSort,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -20,7 +21,6 @@ import { queryText } from '../query-parameters.ts';
 import { FilterLinks, groupsMatching } from './filter-links.tsx';
 import {
   readTeamFields,
-  SORTS,
   type TeamFields,
   teamFilterOf,
   teamOrderOf,
@@ -107,10 +107,10 @@ export function teamPages(options: OperateContext): Hono {
     matching: number,
     all: number,
   ): Promise<readonly TeamSort[]> {
-    if (matching <= MAX_SORTED && all <= MAX_READ) return SORTS;
+    if (matching <= MAX_SORTED && all <= MAX_READ) return TEAM_SORTS;
     if (dueBeforeMs === undefined) return ['id'];
     const due = await countDue(options, dueBeforeMs, MAX_DUE + 1);
-    return due <= MAX_DUE ? SORTS : ['id', 'due'];
+    return due <= MAX_DUE ? TEAM_SORTS : ['id', 'due'];
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Child } from 'hono/jsx';
 import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
@@ -6,14 +7,30 @@ import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
 
-const COLUMNS = [
-  { name: 'Team', sort: 'name' },
-  { name: 'Id', class: 'end', sort: 'id' },
-  { name: 'Status', sort: 'status' },
-  { name: 'Plan', sort: 'plan' },
-  { name: 'Customer', sort: 'customer' },
-  { name: 'Due since', sort: 'due' },
-] as const;
+type Column = { name: string; sort: TeamSort; class?: 'end'; cell: (team: NamedTeam) => Child };
+
+const COLUMNS: readonly Column[] = [
+  { name: 'Team', sort: 'name', cell: TeamLink },
+  { name: 'Id', class: 'end', sort: 'id', cell: ({ id }) => id },
+  {
+    name: 'Status',
+    sort: 'status',
+    cell: ({ plan }) => <StatusBadge status={plan.subscriptionStatus} />,
+  },
+  { name: 'Plan', sort: 'plan', cell: PlanText },
+  {
+    name: 'Customer',
+    sort: 'customer',
+    cell: ({ customerId }) => (customerId === null ? '–' : <Id text={customerId} />),
+  },
+];
+
+/** Shown where a team is due, or the list is sorted by it. */
+const DUE_SINCE: Column = {
+  name: 'Due since',
+  sort: 'due',
+  cell: ({ dueSinceMs }) => (dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />),
+};
 
 type Sorted = {
   readonly fields: TeamFields;
@@ -30,18 +47,13 @@ type TeamTableProps = {
 
 export function TeamTable({ teams, sorted }: TeamTableProps) {
   const isDue = sorted?.order.sort === 'due' || teams.some(({ dueSinceMs }) => dueSinceMs !== null);
-  const end = isDue ? COLUMNS.length : -1;
-  const columns = COLUMNS.slice(0, end).map(({ sort, ...column }) => ({
+  const shown = isDue ? [...COLUMNS, DUE_SINCE] : COLUMNS;
+  const columns = shown.map(({ sort, ...column }) => ({
     ...column,
     sort: sorted?.sorts.includes(sort) ? sortBy(sort, sorted) : undefined,
   }));
-  return (
-    <Table
-      label="Teams"
-      columns={columns}
-      rows={teams.map((team) => teamCells(team).slice(0, end))}
-    />
-  );
+  const rows = teams.map((team) => shown.map(({ cell }) => cell(team)));
+  return <Table label="Teams" columns={columns} rows={rows} />;
 }
 
 function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
@@ -54,18 +66,16 @@ function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
   };
 }
 
-function teamCells(team: NamedTeam) {
-  const { id, customerId, plan, lostPlan, dueSinceMs } = team;
-  return [
-    <a href={teamUrl(id)}>
+function TeamLink(team: NamedTeam) {
+  return (
+    <a href={teamUrl(team.id)}>
       <UntrustedText text={teamName(team)} maxLength={80} />
-    </a>,
-    id,
-    <StatusBadge status={plan.subscriptionStatus} />,
-    lostPlan === null ? <OptionalText text={plan.planName} /> : <LostPlanText {...lostPlan} />,
-    customerId === null ? '–' : <Id text={customerId} />,
-    dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />,
-  ];
+    </a>
+  );
+}
+
+function PlanText({ plan, lostPlan }: NamedTeam) {
+  return lostPlan === null ? <OptionalText text={plan.planName} /> : <LostPlanText {...lostPlan} />;
 }
 
 /** The plan that a team had. */

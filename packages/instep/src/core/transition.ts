@@ -35,8 +35,8 @@ export function isSamePlan(a: TeamPlan | null, b: TeamPlan | null): boolean {
 
 /** Whether a team has a plan now; a team whose plan was cleared has only a status. */
 export function hasPlan({ subscriptionStatus, ...fields }: TeamPlan): boolean {
-  const isGranted = effectOf(subscriptionStatus) === 'grants';
-  return isGranted || Object.values(fields).some((field) => field !== null);
+  const grantsPlan = effectOf(subscriptionStatus) === 'grants';
+  return grantsPlan || Object.values(fields).some((field) => field !== null);
 }
 
 /**
@@ -49,11 +49,11 @@ export function planAfter(
 ): TeamPlan | null {
   const effect = effectOf(subscription.status);
   if (effect === 'none') return null;
-  const grants = effect === 'grants';
+  const grantsPlan = effect === 'grants';
   return {
-    providerSubscriptionId: grants ? subscription.subscriptionId : null,
-    providerProductId: grants ? subscription.productId : null,
-    planName: grants ? planName : null,
+    providerSubscriptionId: grantsPlan ? subscription.subscriptionId : null,
+    providerProductId: grantsPlan ? subscription.productId : null,
+    planName: grantsPlan ? planName : null,
     subscriptionStatus: subscription.status,
   };
 }

@@ -345,8 +345,8 @@ const MAX_REFUSED_PLANS = 1_000;
 const REFUSED_PLANS_PAUSE_MS = 1_000;
 
 /**
- * Stores the plans that the database refused for the operators, with at most one statement per second, so
- * that a constraint that refuses every plan does not slow down the events of other teams.
+ * Stores issues about plans that the app's database refused, with at most one statement per second, so that a constraint
+ * that refuses every plan does not slow down the events of other teams.
  */
 export class RefusedPlans {
   #batcher: Batcher<FoundIssue, undefined>;

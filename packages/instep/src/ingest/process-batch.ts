@@ -197,6 +197,7 @@ async function readStored(
   return { log: log.map(parseRow), subscriptions };
 }
 
+/** Sends with the commit (`atCommit`) what is to be written. */
 async function decideAndWrite(
   teams: readonly LinkedTeam[],
   stored: StoredRows,
@@ -205,15 +206,15 @@ async function decideAndWrite(
   { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
-  const { events, copies, grants } = decision;
+  const { events, parkedCopies, grants } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
   const plans = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(plans);
   const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
   if (entries.length > 0) atCommit(logEvents(query, entries));
-  if (copies.size > 0) {
+  if (parkedCopies.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
-    atCommit(deleteParkedCopies(query, copies, lockedCustomerIds));
+    atCommit(deleteParkedCopies(query, parkedCopies, lockedCustomerIds));
   }
   if (decision.decidingEvents.length > 0 || decision.latestStates.length > 0) {
     const { decidingEvents, latestStates } =
@@ -239,11 +240,11 @@ async function decideWithEvidence(
   planSelection: PlanSelection,
 ) {
   function decideWith(rows: readonly LoggedRow[], grants = NO_GRANTS) {
-    const copies = findParkedCopies(rows);
+    const parkedCopies = findParkedCopies(rows);
     const events = recognize(received, rows);
-    const logged = rows.filter(({ key }) => !copies.has(key));
+    const logged = rows.filter(({ key }) => !parkedCopies.has(key));
     const stored = { ...subscriptions, teams, logged, grants };
-    return { copies, events, grants, ...decide(events, stored, planSelection) };
+    return { parkedCopies, events, grants, ...decide(events, stored, planSelection) };
   }
 
   let rows: readonly LoggedRow[] = log;

@@ -39,12 +39,12 @@ export function recognize<Event extends ReceivedEvent>(
  */
 export function findParkedCopies(logged: readonly LoggedEvent[]): ReadonlyMap<string, string> {
   const keyOf = createKeyLookup();
-  const copies = new Map<string, string>();
+  const parkedCopies = new Map<string, string>();
   for (const event of decidedFirst(logged)) {
     const key = keyOf(event);
-    if (isParked(event) && key !== event.key) copies.set(event.key, key);
+    if (isParked(event) && key !== event.key) parkedCopies.set(event.key, key);
   }
-  return copies;
+  return parkedCopies;
 }
 
 /** An event that was decided comes first, then the first parked one. */

@@ -33,6 +33,7 @@ type Settings = Pick<
   'catchUpIntervalMs' | 'reconcileIntervalMs' | 'eventRetentionMs' | 'planHistoryRetentionMs'
 >;
 
+/** As in a lease: when a job is due, and for which share of the time it may run. */
 type Due = { dueAfterMs: number; share?: number; leaseMs?: number };
 
 const HOUR_MS = 60 * 60 * 1_000;

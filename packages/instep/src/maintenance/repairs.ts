@@ -20,6 +20,7 @@ type RepairsOptions = {
 
 const BATCH = 200;
 
+/** Also when it is due earlier: the interval of a job is that of its searches. */
 const AGAIN_AFTER_MS = 10_000;
 
 const AT_ONCE: InTurn = (read) => read({ progress: null, complete: async () => undefined });

@@ -210,17 +210,20 @@ export type TeamFilter = {
   readonly email?: string | undefined;
 };
 
-/** The sort keys of a list, as SQL that is never null. Teams with the same value are ordered by id. */
-const SORTS = {
+/** By what a list of teams can be sorted. Teams with the same value are ordered by id. */
+export const TEAM_SORTS = ['id', 'name', 'status', 'plan', 'customer', 'due'] as const;
+
+export type TeamSort = (typeof TEAM_SORTS)[number];
+
+/** As SQL that is never null. */
+const SORT_KEYS: Readonly<Record<Exclude<TeamSort, 'id'>, string>> = {
   name: "lower(coalesce(teams.name::text, ''))",
   status: "coalesce(teams.subscription_status::text, '')",
   plan: `lower(coalesce(${FILTER_VALUES.plan}, ''))`,
   customer: "coalesce(teams.provider_customer_id::text, '')",
   /** Teams that are not due come last. */
   due: `coalesce(${DUE_SINCE}, 'infinity')`,
-} as const;
-
-export type TeamSort = keyof typeof SORTS | 'id';
+};
 
 export type TeamOrder = { readonly sort: TeamSort; readonly isDescending: boolean };
 
@@ -313,7 +316,7 @@ function textOf(
   const beyond = isDescending ? '<' : '>';
   const isFromDue = dueBefore !== null && sort !== 'id';
   const hasIndex = sort === 'id' || (sort === 'due' && isFromDue);
-  const sortKeys = sort === 'id' ? [] : [SORTS[sort]];
+  const sortKeys = sort === 'id' ? [] : [SORT_KEYS[sort]];
   // The teams of due payments have the date in a column.
   const keys = [...(isFromDue && sort === 'due' ? ['teams.due_since'] : sortKeys), 'teams.id'];
   const orderBy = keys.map((key) => `${key} ${direction}`).join(', ');

@@ -4,8 +4,8 @@
 import type { ApplicationId } from '../core/application.ts';
 import { firstKeySince } from '../core/event-key-layout.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
+import { type InstanceRun, MAX_UNSEEN_MS, readInstanceRuns } from '../maintenance/instance-runs.ts';
 import { type ResponsesRow, readResponses } from '../maintenance/responses.ts';
-import { MAX_UNSEEN_MS, type Run, readRuns } from '../maintenance/runs.ts';
 import {
   DELAY_BOUNDS_SECONDS,
   NO_DELAY,
@@ -85,7 +85,7 @@ export async function readStatistics(
     // In a transaction, plans prefer indexes: the planner does not know how few rows are not summed yet.
     database.transaction((query) => readLogStatistics(query, { slotSeconds, sinceMs })),
     readResponses(database.query, { slotSeconds, sinceMs }),
-    readRuns(database.query),
+    readInstanceRuns(database.query),
   ]);
   return {
     slots: slotsOf(rows, request, nowMs, responses),
@@ -165,11 +165,11 @@ function percentile(rows: readonly StatisticsRow[], share: number): number | nul
 }
 
 /** The starts, deploys and outages that follow from all runs, by time. Pure. */
-export function interruptionsOf(runs: readonly Run[], nowMs: number): Interruption[] {
+export function interruptionsOf(runs: readonly InstanceRun[], nowMs: number): Interruption[] {
   const found: Interruption[] = [];
   const outage = (atMs: number, untilMs: number) =>
     found.push({ kind: 'outage', atMs, untilMs, version: null });
-  const start = (kind: 'start' | 'deploy', { startedAtMs, version }: Run) =>
+  const start = (kind: 'start' | 'deploy', { startedAtMs, version }: InstanceRun) =>
     found.push({ kind, atMs: startedAtMs, untilMs: startedAtMs, version });
   let version: string | null = null;
   let seenMs = runs[0]?.startedAtMs ?? nowMs;
@@ -258,7 +258,7 @@ export async function readIncident(
   const { query } = context.database;
   const [responses, runs, late, teams] = await Promise.all([
     readResponses(query, { slotSeconds: 60, ...period }),
-    readRuns(query),
+    readInstanceRuns(query),
     countLateEvents(query, period),
     query<AffectedTeam>({
       name: 'find_affected_teams',

@@ -1,5 +1,5 @@
 import { readRunningPolicies } from 'instep/src/access/team-access.ts';
-import { readRuns, storeRun } from 'instep/src/maintenance/runs.ts';
+import { readInstanceRuns, storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -7,7 +7,7 @@ import { useDatabase } from '../support/service/ingest-service.ts';
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const note = (runId: string | null, version = '1.0.0') =>
-    storeRun(store.database.query, { runId, version, accessPolicy: 'one' });
+    storeInstanceRun(store.database.query, { runId, version, accessPolicy: 'one' });
   const age = (interval: string) =>
     store.database.query(
       `update instep.runs
@@ -15,7 +15,8 @@ describe.each(postgresServers)('$name', (server) => {
               seen_at    = seen_at - $1::interval`,
       [interval],
     );
-  const versions = async () => (await readRuns(store.database.query)).map(({ version }) => version);
+  const versions = async () =>
+    (await readInstanceRuns(store.database.query)).map(({ version }) => version);
 
   beforeEach(async () => {
     await store.database.query('truncate instep.runs');
@@ -25,7 +26,7 @@ describe.each(postgresServers)('$name', (server) => {
     const runId = await note(null);
     await age('30 seconds');
     expect(await note(runId)).toBe(runId);
-    const [run] = await readRuns(store.database.query);
+    const [run] = await readInstanceRuns(store.database.query);
     expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThanOrEqual(30_000);
   });
 
@@ -38,11 +39,11 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('on demand, the processes of a version have one run, which lasts until now', async () => {
     const noteOnDemand = () =>
-      storeRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
+      storeInstanceRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
     await noteOnDemand();
     await age('2 days');
     await noteOnDemand();
-    const [run, ...others] = await readRuns(store.database.query);
+    const [run, ...others] = await readInstanceRuns(store.database.query);
     expect(others).toEqual([]);
     expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThan(2 * 86_400_000 - 1_000);
     expect((run?.seenAtMs ?? 0) - Date.now()).toBeLessThan(1_000);

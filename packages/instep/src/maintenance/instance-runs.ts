@@ -7,7 +7,7 @@ import { VERSION } from '../runtime/packages.ts';
 import type { Job } from './worker.ts';
 
 /** A period in which an instance was running and could reach the database, in milliseconds since 1970. */
-export type Run = {
+export type InstanceRun = {
   readonly version: string;
   readonly startedAtMs: number;
   /** When it was last seen running. An app in which Instep works on demand counts as running until now. */
@@ -38,7 +38,7 @@ type StoredRun = {
  * Records that the instance of this run is running, and returns the run: a new one if there is none yet, or
  * if the instance could not reach the database for too long.
  */
-export async function storeRun(query: Query, run: StoredRun): Promise<string | null> {
+export async function storeInstanceRun(query: Query, run: StoredRun): Promise<string | null> {
   const [row] = await query<{ runId: string }>({
     name: 'store_run',
     text: `
@@ -73,8 +73,8 @@ export async function storeRun(query: Query, run: StoredRun): Promise<string | n
 }
 
 /** The newest runs, the oldest of them first. */
-export async function readRuns(query: Query): Promise<Run[]> {
-  return await query<Run>({
+export async function readInstanceRuns(query: Query): Promise<InstanceRun[]> {
+  return await query<InstanceRun>({
     name: 'read_runs',
     text: `
       select version,
@@ -97,14 +97,14 @@ const INTERVAL_MS = 20_000;
  * Records when this instance was running, so that the charts show starts, deploys and outages. `null`: it works on
  * demand.
  */
-export function createRunsJob(query: Query, policy: AccessPolicy | null): Job {
+export function createInstanceRunsJob(query: Query, policy: AccessPolicy | null): Job {
   const accessPolicy = policy === null ? null : policyText(policy);
   let runId: string | null = null;
   return {
     name: 'runs',
     intervalMs: INTERVAL_MS,
     run: async () => {
-      runId = await storeRun(query, { runId, version: VERSION, accessPolicy });
+      runId = await storeInstanceRun(query, { runId, version: VERSION, accessPolicy });
     },
   };
 }
