@@ -67,6 +67,8 @@ test('what matches on all pages is dismissed in the background, and is one line 
   const formId = idOf(started);
   const counts = { issue: 'parked-events', total: CUSTOMERS, failed: 0, skipped: 0 };
   expect(await ended(formId)).toMatchObject({ ...counts, state: 'done', done: CUSTOMERS });
+  const each = await findActions(context, { formId }).page({ limit: CUSTOMERS + 1 });
+  expect(each).toHaveLength(CUSTOMERS + 1);
   expect(await waiting()).toContain('No more issues');
   expect((await pages.get(started.url)).text).toContain(`${CUSTOMERS} of ${CUSTOMERS} done.`);
   expect(await findActions(context).page()).toMatchObject([

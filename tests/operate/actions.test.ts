@@ -251,7 +251,12 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   expect(skipped).toBe(1);
   expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
   // One row for each action of a form on a subject.
-  expect(await findActions(context, { formId }).page()).toHaveLength(2);
+  const ofForm = findActions(context, { formId });
+  const recorded = await ofForm.page();
+  expect(recorded).toHaveLength(2);
+  const first = await ofForm.page({ limit: 1 });
+  const start = first[0]?.actedAtMicroseconds ?? null;
+  expect([...first, ...(await ofForm.page({ start }))]).toEqual(recorded);
   expect(await findActions(context, { formId: randomUUID() }).page()).toEqual([]);
   expect(await findActions(context, { formId: 'x' }).page()).toEqual([]);
 });

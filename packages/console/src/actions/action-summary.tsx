@@ -1,9 +1,31 @@
-import { type ActionChange, counted, parseSubject, type RecordedAction } from 'instep/operate';
+import {
+  type ActionChange,
+  counted,
+  findActions,
+  type OperateContext,
+  parseSubject,
+  type RecordedAction,
+} from 'instep/operate';
 import { Badge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
+import { queryText } from '../query-parameters.ts';
 import { SubjectLink } from './subject-link.tsx';
 import { resultText } from './words.ts';
+
+/** More than the body of a form can name. */
+const MAX_OF_FORM = 5_000;
+
+/** The actions of a form; none without its id. */
+export async function actionsOf(
+  context: OperateContext,
+  formId: unknown,
+): Promise<RecordedAction[]> {
+  const ofForm = findActions(context, { formId: queryText(formId) });
+  return (await ofForm.page({ limit: MAX_OF_FORM })).sort((a, b) =>
+    a.subject < b.subject ? -1 : 1,
+  );
+}
 
 /** How many changes of an action are shown. */
 const MAX_CHANGES = 5;

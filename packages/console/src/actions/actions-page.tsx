@@ -18,7 +18,7 @@ import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
 import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { failedWord, recordedText, Undo } from './action-summary.tsx';
+import { actionsOf, failedWord, recordedText, Undo } from './action-summary.tsx';
 import { bulkPages, bulkUrl } from './bulk-page.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
@@ -42,7 +42,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
 
   app.post('/undo', async (context) => {
     const { form, page, subject } = await context.req.parseBody();
-    const actions = await findActions(options, { formId: queryText(form) }).page();
+    const actions = await actionsOf(options, form);
     const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
     const requests = chosen.flatMap(({ undo }) => undo ?? []);
     if (requests.length === 0) throw badRequest('These actions can no longer be undone.');

@@ -2,7 +2,6 @@ import { Hono } from 'hono';
 import {
   ACTIONS,
   type BulkRuns,
-  findActions,
   findIssues,
   type IssueCounts,
   type IssueCursor,
@@ -13,7 +12,7 @@ import {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep/operate';
-import { ActionSummary } from '../actions/action-summary.tsx';
+import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { bulkUrl } from '../actions/bulk-page.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { ExportLinks } from '../components/export-links.tsx';
@@ -51,7 +50,7 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const [page, counts, acted] = await Promise.all([
       findIssues(services, code).page({ start: cursor, limit: LIMIT }),
       findIssues(services).count(),
-      findActions(services, { formId: queryText(req.query('done')) }).page(),
+      actionsOf(services, req.query('done')),
     ]);
     const areAllMatching = req.query('select') === 'matching';
     const areSelected = areAllMatching || req.query('select') === 'all';

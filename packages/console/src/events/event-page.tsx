@@ -6,13 +6,12 @@ import {
   type ExplainedEvent,
   eventsNamed,
   explainEvent,
-  findActions,
   type OperateContext,
   perform,
   type RecordedAction,
   redactedBody,
 } from 'instep/operate';
-import { ActionSummary } from '../actions/action-summary.tsx';
+import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -59,9 +58,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = queryText(context.req.query('team')) || null;
     const explained = await explainEvent(options, event, team);
     context.set('mode', explained.mode ?? options.keyMode);
-    const acted = await findActions(options, {
-      formId: queryText(context.req.query('done')),
-    }).page();
+    const acted = await actionsOf(options, context.req.query('done'));
     const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
     return context.render(<EventPage {...{ event, explained, acted, body }} />);
   });

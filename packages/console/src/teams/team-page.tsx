@@ -5,7 +5,6 @@ import {
   countText,
   type ExplainedTeam,
   explainTeam,
-  findActions,
   findCustomers,
   findEvents,
   type NamedTeam,
@@ -17,7 +16,7 @@ import {
   type TeamSubscription,
   type TimelinePart,
 } from 'instep/operate';
-import { ActionSummary, recordedText } from '../actions/action-summary.tsx';
+import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { readUntil } from '../attention/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
@@ -91,7 +90,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const page = { part, limit: PAGE_ITEMS };
     const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
     const { team, issue } = explained;
-    const acted = await findActions(options, { formId: queryText(req.query('done')) }).page();
+    const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));

@@ -8,7 +8,7 @@ import { retry } from '../runtime/retry.ts';
 import type { ActionRequest, PerformOptions } from './actions.ts';
 import { type Action, BULK, type BulkProgress, recordActions, subjectText } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
-import { findActions, type RecordedAction } from './find-actions.ts';
+import { findActions, type RecordedAction, readBulkRecords } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';
 import { perform } from './perform.ts';
 
@@ -148,7 +148,7 @@ export class BulkRuns {
 
   /** How far a bulk action is, whichever process runs it; `null` if there is none with this id. */
   async read(formId: string): Promise<Bulk | null> {
-    const [record, ...failures] = await findActions(this.#context, { formId }).page();
+    const [record, ...failures] = await readBulkRecords(this.#context.database.query, formId);
     if (record?.result.code !== 'bulk') return null;
     const { code: _, ...progress } = record.result;
     const silentMs = this.#context.now() - progress.atMs;

@@ -113,28 +113,33 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
 
-/** SQL for whether a record is one of the many of a bulk action, which has a record of its own. */
-const IS_PART = `
-         (subject <> '${BULK}' and exists (
-           select from instep.operator_actions as bulk where bulk.form_id = acted.form_id and bulk.subject = '${BULK}'
-         ))`;
+/** The first failures are enough for a page. */
+const MAX_FAILURES = 500;
 
-const READ_ACTIONS_OF = (tables: ApplicationTables) => `
+/** The record of a bulk action, and then those of its actions that failed; nothing if there is none with this id. */
+export async function readBulkRecords(query: Query, formId: string): Promise<RecordedAction[]> {
+  if (!isFormId(formId)) return [];
+  return await readRecorded(query, {
+    name: 'read_bulk_records',
+    text: (tables) => `
       ${SELECT_ACTIONS(tables)}
        where form_id = $1
-         and (not is_done or not ${IS_PART})
+         and (subject = '${BULK}' or not is_done)
        order by subject <> '${BULK}', subject
-       limit $2`;
-
-/** More than a form without a bulk action has. */
-const MAX_OF_FORM = 500;
+       limit ${MAX_FAILURES + 1}`,
+    values: [formId],
+  });
+}
 
 const READ_ACTIONS = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
        where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
          and ($3::text is null or operator = $3)
          and ($4::uuid is null or form_id = $4)
-         and ($5 or not ${IS_PART})
+         -- One of the many of a bulk action, which has a record of its own.
+         and ($5 or subject = '${BULK}' or not exists (
+           select from instep.operator_actions as bulk where bulk.form_id = acted.form_id and bulk.subject = '${BULK}'
+         ))
        order by acted_at desc
        fetch first $2 rows with ties`;
 
@@ -221,7 +226,7 @@ const EXPORT_PAGE = 500;
 
 /**
  * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it,
- * a bulk action is one row; those of its actions that failed are found by its `formId`. All rows have each of them too.
+ * a bulk action is one row, unless its `formId` is given. All rows have each of its actions too.
  *
  * @example
  * ```ts
@@ -246,10 +251,7 @@ export function findActions(
     });
   return {
     async page({ start = null, limit = 50 } = {}) {
-      if (isNone) return [];
-      if (formId === undefined) return await read(start, limit, false);
-      const values = [formId, MAX_OF_FORM];
-      return await readRecorded(query, { name: 'read_actions_of', text: READ_ACTIONS_OF, values });
+      return isNone ? [] : await read(start, limit, formId !== undefined);
     },
     async *all() {
       for (let before: number | null = null; !isNone; ) {
