@@ -1,7 +1,7 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
 import { startInstep } from '../support/process/instep-process.ts';
 import { useService } from '../support/service/contract-service.ts';
@@ -13,16 +13,8 @@ const nowSeconds = Math.floor(Date.now() / 1_000);
 const eventOf = (customerId: string) =>
   JSON.parse(eventBody({ customerId, createdSeconds: nowSeconds }));
 
-const paths: string[] = [];
 const events = new ApiCollection([eventOf('cus_missed_before')]);
-const api = await startFakeStripeApi({
-  productNames: {},
-  events,
-  onCall: (path) => {
-    paths.push(path);
-    return undefined;
-  },
-});
+const api = await startFakeStripeApi({ productNames: {}, events });
 afterAll(() => api.close());
 
 let proxy: TcpProxy;
@@ -41,33 +33,41 @@ async function eventuallyActive(teamId: ApplicationId): Promise<void> {
   await vi.waitFor(look, { timeout: 50_000, interval: 200 });
 }
 
-const teamOf = (customerId: string) =>
-  addTeam(service.database.query, { name: 'Team', customerId });
-
-test('missed events are found at the start', async () => {
-  await eventuallyActive(await teamOf('cus_missed_before'));
+let missedBefore: ApplicationId;
+beforeAll(async () => {
+  const customerId = 'cus_missed_before';
+  missedBefore = await addTeam(service.database.query, { name: 'Team', customerId });
 });
 
+test('missed events are found at the start', () => eventuallyActive(missedBefore));
+
 test('missed events are found after an outage of the database', async () => {
-  const teamId = await teamOf('cus_missed_meanwhile');
+  const { teamId, customerId } = await service.addTeam();
   await proxy.become('refuse');
-  events.set(eventOf('cus_missed_meanwhile'));
+  events.set(eventOf(customerId));
   await service.process.logged({ job: 'catch-up', msg: 'maintenance job failed' });
   await proxy.become('forward');
   await eventuallyActive(teamId);
 });
 
 test('missed events are not requested when CATCH_UP_INTERVAL is off', async () => {
-  const before = paths.length;
+  const paths: string[] = [];
+  const onCall = (path: string) => {
+    paths.push(path);
+    return undefined;
+  };
+  const watchedApi = await startFakeStripeApi({ productNames: {}, events, onCall });
   const off = await startInstep({
     DATABASE_URL: service.databaseUrl,
-    STRIPE_API_BASE: api.url,
+    STRIPE_API_BASE: watchedApi.url,
     CATCH_UP_INTERVAL: 'off',
   });
   const teamId = await addTeam(service.database.query, { name: 'Late', customerId: null });
-  await service.postSigned(eventBody({ customerId: 'cus_parked' }));
-  await service.database.query(LINK, [teamId, 'cus_parked']);
+  const customerId = `cus_parked_${teamId}`;
+  await service.postSigned(eventBody({ customerId }));
+  await service.database.query(LINK, [teamId, customerId]);
   await eventuallyActive(teamId);
   expect(await off.stop()).toBe(0);
-  expect(paths.slice(before).filter((path) => path.startsWith('/v1/events'))).toEqual([]);
+  await watchedApi.close();
+  expect(paths.filter((path) => path.startsWith('/v1/events'))).toEqual([]);
 });
