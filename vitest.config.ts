@@ -35,8 +35,6 @@ export default defineConfig({
     globalSetup: 'tests/support/global-setup.ts',
     setupFiles: ['tests/support/setup.ts'],
     expect: { poll: { timeout: 20_000 } },
-    // A busy machine must not hold up a change. The report names what passed only the second time.
-    retry: process.env.CI === undefined ? 0 : 1,
     testTimeout: 60_000,
     hookTimeout: 60_000,
     // Each worker imports the sources once: importing them for each file took a sixth of the time.
