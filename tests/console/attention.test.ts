@@ -94,8 +94,8 @@ async function send(fields: readonly (readonly [string, string])[]): Promise<Sho
 
 /** Presses *Undo* on a page that shows results. */
 async function undo({ html }: Shown): Promise<Shown> {
-  const form = /name="form" value="([^"]*)"/.exec(html)?.[1] ?? '';
-  return await pages.post('/actions/undo', { form, page: '/attention' });
+  const call = /name="call" value="([^"]*)"/.exec(html)?.[1] ?? '';
+  return await pages.post('/actions/undo', { call, page: '/attention' });
 }
 
 /** The codes of the results that a page shows. */
@@ -105,7 +105,7 @@ const resultsIn = (html: string) =>
 const EMPTY = 'No team needs attention';
 
 test('the summary of a form has all of its actions', async () => {
-  const form = { formId: randomUUID(), operator: { name: 'user:7', how: 'application' } } as const;
+  const call = { callId: randomUUID(), operator: { name: 'user:7', how: 'application' } } as const;
   const noted = (_: unknown, number: number) =>
     ({
       subject: `team:${number}`,
@@ -113,8 +113,8 @@ test('the summary of a form has all of its actions', async () => {
       isDone: true,
       result: { code: 'noted' },
     }) as const;
-  await recordActions(query, form, Array.from({ length: 600 }, noted));
-  const { text } = await pages.get(`/attention?done=${form.formId}`);
+  await recordActions(query, call, Array.from({ length: 600 }, noted));
+  const { text } = await pages.get(`/attention?done=${call.callId}`);
   expect(text).toContain('600 done');
 });
 

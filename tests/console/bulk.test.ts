@@ -47,12 +47,12 @@ beforeEach(async () => {
 const ALL = { issue: 'parked-events', all: 'matching' };
 const idOf = ({ url }: Shown) => url.replace('/actions/bulk/', '').replace(/\?.*/, '');
 const reader = new BulkRuns(context);
-const progressOf = async (formId: string) => await reader.read(formId);
+const progressOf = async (callId: string) => await reader.read(callId);
 
 /** Waits until a bulk action has ended. */
-async function ended(formId: string): Promise<BulkProgress> {
-  await expect.poll(async () => (await progressOf(formId))?.state).not.toBe('running');
-  return (await progressOf(formId)) as BulkProgress;
+async function ended(callId: string): Promise<BulkProgress> {
+  await expect.poll(async () => (await progressOf(callId))?.state).not.toBe('running');
+  return (await progressOf(callId)) as BulkProgress;
 }
 
 const waiting = async () => (await pages.get('/attention?issue=parked-events')).html;
@@ -64,17 +64,17 @@ test('what matches on all pages is dismissed in the background, and is one line 
   expect(html).not.toMatch(/name="action" value="link"/);
   const fields = { ...ALL, action: 'dismiss', note: 'Import of 2025', until: '2099-01-01' };
   const started = await pages.post('/attention', fields);
-  const formId = idOf(started);
+  const callId = idOf(started);
   const counts = { issue: 'parked-events', total: CUSTOMERS, failed: 0, skipped: 0 };
-  expect(await ended(formId)).toMatchObject({ ...counts, state: 'done', done: CUSTOMERS });
-  const each = await findActions(context, { formId }).page({ limit: CUSTOMERS + 1 });
+  expect(await ended(callId)).toMatchObject({ ...counts, state: 'done', done: CUSTOMERS });
+  const each = await findActions(context, { callId }).page({ limit: CUSTOMERS + 1 });
   expect(each).toHaveLength(CUSTOMERS + 1);
   expect(await waiting()).toContain('No more issues');
   expect((await pages.get(started.url)).text).toContain(`${CUSTOMERS} of ${CUSTOMERS} done.`);
   expect(await findActions(context).page()).toMatchObject([
-    { subject: 'issues:all', action: 'dismiss', isDone: true, note: 'Import of 2025', formId },
+    { subject: 'issues:all', action: 'dismiss', isDone: true, note: 'Import of 2025', callId },
   ]);
-  expect((await pages.get('/actions')).html).toContain(`href="/actions/bulk/${formId}"`);
+  expect((await pages.get('/actions')).html).toContain(`href="/actions/bulk/${callId}"`);
   const rows = (await pages.get('/actions?format=csv')).html.trim().split('\r\n');
   expect(rows).toHaveLength(CUSTOMERS + 2);
   expect(rows.filter((row) => row.includes('customer:cus_'))).toHaveLength(CUSTOMERS);
@@ -140,12 +140,12 @@ test('a team that has got another customer meanwhile keeps it, and so does one t
     },
   });
   const request = { action: 'link-suggested', code: 'parked-events' } as const;
-  const formId = await runs.start(OPERATOR, request);
-  await expect.poll(async () => (await progressOf(formId))?.total).toBe(4);
+  const callId = await runs.start(OPERATOR, request);
+  await expect.poll(async () => (await progressOf(callId))?.total).toBe(4);
   await query('update teams set provider_customer_id = $2 where id = $1', [teamIds[1], 'cus_x']);
   gate.abort();
-  expect(await ended(formId)).toMatchObject({ state: 'done', done: 3, failed: 1 });
-  expect((await progressOf(formId))?.failures).toMatchObject([
+  expect(await ended(callId)).toMatchObject({ state: 'done', done: 3, failed: 1 });
+  expect((await progressOf(callId))?.failures).toMatchObject([
     { subject: 'customer:cus_020', result: { code: 'has-another-customer' } },
   ]);
   expect((await customersOf(teamIds))[1]).toBe('cus_x');
@@ -180,8 +180,8 @@ test('chosen rows are linked to the teams that are suggested, after a question, 
   expect(asked.text).not.toContain('cus_030');
   const linked = await pages.post('/attention', [...chosen, ['confirmed', 'yes']]);
   expect(await customersOf(teamIds)).toEqual(['cus_010', 'cus_020', null]);
-  const formId = new URL(linked.url, 'http://x').searchParams.get('done') ?? '';
-  await pages.post('/actions/undo', { form: formId, page: '/attention' });
+  const callId = new URL(linked.url, 'http://x').searchParams.get('done') ?? '';
+  await pages.post('/actions/undo', { call: callId, page: '/attention' });
   expect(await customersOf(teamIds)).toEqual([null, null, null]);
 });
 
@@ -190,8 +190,8 @@ test('what fails is listed below the summary, and fails no other', async () => {
   await query(`alter table teams add constraint no_plan check (subscription_status is null)`);
   try {
     const started = await pages.post('/attention', { ...ALL, action: 'replay' });
-    const formId = idOf(started);
-    const all = await ended(formId);
+    const callId = idOf(started);
+    const all = await ended(callId);
     expect(all).toMatchObject({ state: 'done', total: CUSTOMERS, done: 0, failed: CUSTOMERS });
     const { html } = await pages.get(started.url);
     expect(html).toContain('customer=cus_003');
@@ -212,41 +212,41 @@ async function startGated() {
       return await context.ingest(events);
     },
   });
-  const formId = await runs.start(OPERATOR, { action: 'replay', code: 'parked-events' });
-  await expect.poll(async () => (await progressOf(formId))?.total).toBe(CUSTOMERS);
-  return { runs, formId, openGate: () => gate.abort() };
+  const callId = await runs.start(OPERATOR, { action: 'replay', code: 'parked-events' });
+  await expect.poll(async () => (await progressOf(callId))?.total).toBe(CUSTOMERS);
+  return { runs, callId, openGate: () => gate.abort() };
 }
 
 test('it is cancelled from another process, and what is done stays', async () => {
-  const { runs, formId, openGate } = await startGated();
-  await pages.post(`/actions/bulk/${formId}`, { cancel: 'yes' });
+  const { runs, callId, openGate } = await startGated();
+  await pages.post(`/actions/bulk/${callId}`, { cancel: 'yes' });
   openGate();
-  const { state, failed, cancelledBy } = await ended(formId);
+  const { state, failed, cancelledBy } = await ended(callId);
   expect({ state, cancelledBy }).toEqual({ state: 'cancelled', cancelledBy: expect.any(String) });
   expect(failed).toBeLessThan(CUSTOMERS);
   await runs.stop();
 });
 
 test('when the process is stopped, the page says so, and that the rest is unchanged', async () => {
-  const { runs, formId, openGate } = await startGated();
+  const { runs, callId, openGate } = await startGated();
   const stopped = runs.stop();
   openGate();
   await stopped;
-  const progress = await progressOf(formId);
+  const progress = await progressOf(callId);
   expect(progress).toMatchObject({ state: 'interrupted' });
   expect(progress?.failed).toBeLessThan(CUSTOMERS);
-  const { text } = await pages.get(`/actions/bulk/${formId}`);
+  const { text } = await pages.get(`/actions/bulk/${callId}`);
   expect(text).toContain('The server was stopped meanwhile. The rest is unchanged.');
 });
 
 test('when the process is killed, the page says so after a minute', async () => {
   const runs = new BulkRuns(context);
-  const formId = await runs.start(OPERATOR, { action: 'dismiss', code: 'parked-events' });
+  const callId = await runs.start(OPERATOR, { action: 'dismiss', code: 'parked-events' });
   await runs.stop();
   const running = { state: 'running', atMs: Date.now() - 61_000 };
   await query(
     `update instep.operator_actions set outcome = outcome || $1 where subject = 'issues:all'`,
     [JSON.stringify(running)],
   );
-  expect(await progressOf(formId)).toMatchObject({ state: 'interrupted' });
+  expect(await progressOf(callId)).toMatchObject({ state: 'interrupted' });
 });

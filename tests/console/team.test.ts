@@ -307,8 +307,8 @@ describe('a grant', () => {
       planName: 'Partner',
       providerProductId: 'prod_partner',
     });
-    const form = /name="form" value="([^"]*)"/.exec(granted.html)?.[1] ?? '';
-    const undone = await pages.post('/actions/undo', { form, page: path });
+    const call = /name="call" value="([^"]*)"/.exec(granted.html)?.[1] ?? '';
+    const undone = await pages.post('/actions/undo', { call, page: path });
     expect(undone.html).toContain('data-result="grant-revoked"');
     expect((await account.planOf(teamId))?.plan.planName).toBeNull();
   });
@@ -391,8 +391,8 @@ describe('the comparison with Stripe', () => {
 
 describe("a team's customer", () => {
   const undo = async (html: string, page: string) => {
-    const form = /name="form" value="([^"]*)"/.exec(html)?.[1] ?? '';
-    return await pages.post('/actions/undo', { form, page });
+    const call = /name="call" value="([^"]*)"/.exec(html)?.[1] ?? '';
+    return await pages.post('/actions/undo', { call, page });
   };
 
   test('is unlinked after a question that shows the effects, and linked again by an undo', async () => {

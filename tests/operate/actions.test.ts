@@ -188,7 +188,7 @@ test('writes notes about a team, which stay until they are removed', async () =>
   const writeNote = (note: string) =>
     perform(context, operator, [{ action: 'note', subject: team(id) }], { note });
   await writeNote('paid by invoice');
-  const { formId } = await writeNote('asked for a refund\0');
+  const { callId } = await writeNote('asked for a refund\0');
   expect((await writeNote(' ')).results).toEqual([]);
   await query(
     "update instep.operator_actions set acted_at = now() - interval '2 years' where note = 'paid by invoice'",
@@ -196,17 +196,17 @@ test('writes notes about a team, which stay until they are removed', async () =>
   const notes = async () => (await explainTeam(context, id))?.operatorNotes;
   const first = { operator: 'user:7', note: 'paid by invoice' };
   expect(await notes()).toMatchObject([{ operator: 'user:7', note: 'asked for a refund' }, first]);
-  const remove = { action: 'remove-note', subject: team(id), noteId: formId } as const;
+  const remove = { action: 'remove-note', subject: team(id), noteId: callId } as const;
   expect(await actOn(remove)).toMatchObject({ isDone: true, result: { code: 'note-removed' } });
   expect(await actOn(remove)).toMatchObject({ isDone: false, result: { code: 'no-such-note' } });
   expect(await notes()).toMatchObject([first]);
   const other = {
     ...remove,
     subject: team(await newTeam('Other')),
-    noteId: String((await notes())?.[0]?.formId),
+    noteId: String((await notes())?.[0]?.callId),
   };
   expect(await actOn(other)).toMatchObject({ isDone: false });
-  expect(await findActions(context, { formId }).page()).toMatchObject([
+  expect(await findActions(context, { callId }).page()).toMatchObject([
     { action: 'note', note: null },
   ]);
 });
@@ -243,7 +243,7 @@ test.each([
 
 test("what fails doesn't stop the others, and what doesn't apply is counted", async () => {
   const teamId = String(await newTeam('Acme', 'cus_1'));
-  const { formId, results, skipped } = await perform(context, operator, [
+  const { callId, results, skipped } = await perform(context, operator, [
     { action: 'link', subject: { kind: 'team', id: teamId }, linkTo: 'acct_1' },
     { action: 'link', subject: { kind: 'event', id: '1' } },
     { action: 'dismiss', subject: { kind: 'team', id: teamId } },
@@ -251,14 +251,14 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   expect(skipped).toBe(1);
   expect(results.map(({ result }) => result.code)).toEqual(['not-a-customer', 'dismissed']);
   // One row for each action of a form on a subject.
-  const ofForm = findActions(context, { formId });
+  const ofForm = findActions(context, { callId });
   const recorded = await ofForm.page();
   expect(recorded).toHaveLength(2);
   const first = await ofForm.page({ limit: 1 });
   const start = first[0]?.actedAtMicroseconds ?? null;
   expect([...first, ...(await ofForm.page({ start }))]).toEqual(recorded);
-  expect(await findActions(context, { formId: randomUUID() }).page()).toEqual([]);
-  expect(await findActions(context, { formId: 'x' }).page()).toEqual([]);
+  expect(await findActions(context, { callId: randomUUID() }).page()).toEqual([]);
+  expect(await findActions(context, { callId: 'x' }).page()).toEqual([]);
 });
 
 test('replays the parked events of a customer, or one event', async () => {

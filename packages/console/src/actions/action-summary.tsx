@@ -13,18 +13,14 @@ import { queryText } from '../query-parameters.ts';
 import { SubjectLink } from './subject-link.tsx';
 import { resultText } from './words.ts';
 
-/** More than the body of a form can name. */
-const MAX_OF_FORM = 5_000;
+/** More than the body of a form can ask for. */
+const MAX_OF_CALL = 5_000;
 
-/** The actions of a form; none without its id. */
-export async function actionsOf(
-  context: OperateContext,
-  formId: unknown,
-): Promise<RecordedAction[]> {
-  const ofForm = findActions(context, { formId: queryText(formId) });
-  return (await ofForm.page({ limit: MAX_OF_FORM })).sort((a, b) =>
-    a.subject < b.subject ? -1 : 1,
-  );
+/** The actions of a call, such as those that a form asked for; none without its id. */
+export async function actionsOf(context: OperateContext, callId: unknown) {
+  const ofCall = findActions(context, { callId: queryText(callId) });
+  const actions = await ofCall.page({ limit: MAX_OF_CALL });
+  return actions.sort((a, b) => a.subject.localeCompare(b.subject));
 }
 
 /** How many changes of an action are shown. */
@@ -98,18 +94,18 @@ export function ActionSummary({ actions, skipped = 0, page = '/attention' }: Act
 
 type UndoProps = Pick<ActionSummaryProps, 'actions'> & {
   readonly page: string;
-  /** Only this one of the form's actions; all by default. */
+  /** Only this one of the call's actions; all by default. */
   readonly subject?: string;
 };
 
-/** Takes back what a form did, as far as that is possible. */
+/** Takes back what a call did, as far as that is possible. */
 export function Undo({ actions, page, subject }: UndoProps) {
   const [first] = actions;
   const count = actions.filter(({ undo }) => undo !== null).length;
   if (first === undefined || count === 0) return null;
   return (
     <PostForm action="/actions/undo">
-      <input type="hidden" name="form" value={first.formId} />
+      <input type="hidden" name="call" value={first.callId} />
       <input type="hidden" name="page" value={page} />
       {subject !== undefined && <input type="hidden" name="subject" value={subject} />}
       <Button>{count === 1 ? 'Undo' : `Undo ${count} actions`}</Button>

@@ -41,14 +41,14 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
   const app = new Hono<ConsoleEnv>();
 
   app.post('/undo', async (context) => {
-    const { form, page, subject } = await context.req.parseBody();
-    const actions = await actionsOf(options, form);
+    const { call, page, subject } = await context.req.parseBody();
+    const actions = await actionsOf(options, call);
     const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
     const requests = chosen.flatMap(({ undo }) => undo ?? []);
     if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
-    const { formId } = await perform(options, operatorOf(context.var), requests);
+    const { callId } = await perform(options, operatorOf(context.var), requests);
     const back = PAGES.test(queryText(page)) ? queryText(page) : '/attention';
-    return context.redirect(`${back}?done=${formId}`, 303);
+    return context.redirect(`${back}?done=${callId}`, 303);
   });
 
   app.get('/', async (context) => {
@@ -114,7 +114,7 @@ function actionCells(recorded: RecordedAction) {
     </>,
     action,
     recorded.result.code === 'bulk' ? (
-      <a href={bulkUrl(recorded.formId)}>
+      <a href={bulkUrl(recorded.callId)}>
         {recorded.result.issue === null
           ? 'all issues'
           : `all: ${ISSUE_NAMES[recorded.result.issue]}`}

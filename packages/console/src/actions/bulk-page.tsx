@@ -14,17 +14,17 @@ import { SubjectLink } from './subject-link.tsx';
 import { BUTTONS, bulkText } from './words.ts';
 
 /** The page of a bulk action. */
-export const bulkUrl = (formId: string) => `/actions/bulk/${formId}`;
+export const bulkUrl = (callId: string) => `/actions/bulk/${callId}`;
 
 /** `/actions/bulk/…`: how far an action on all matching issues is, and its exceptions. */
 export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
-  app.get('/:form', async ({ req, render }) => {
-    const bulk = await runs.read(req.param('form'));
+  app.get('/:call', async ({ req, render }) => {
+    const bulk = await runs.read(req.param('call'));
     if (bulk === null) throw notFound();
     const { record, issue, state } = bulk;
-    const url = bulkUrl(record.formId);
+    const url = bulkUrl(record.callId);
     const isRunning = state === 'running';
     const action = capitalized(BUTTONS[record.action as keyof typeof BUTTONS]);
     return render(
@@ -56,15 +56,15 @@ export function bulkPages(options: OperateContext, runs: BulkRuns): Hono<Console
     );
   });
 
-  app.post('/:form', async (context) => {
-    const formId = context.req.param('form');
+  app.post('/:call', async (context) => {
+    const callId = context.req.param('call');
     const { cancel } = await context.req.parseBody();
     const operator = operatorOf(context.var);
     if (cancel !== undefined) {
-      await runs.cancel(operator, formId);
-      return context.redirect(bulkUrl(formId), 303);
+      await runs.cancel(operator, callId);
+      return context.redirect(bulkUrl(callId), 303);
     }
-    const undoing = await runs.undo(operator, formId);
+    const undoing = await runs.undo(operator, callId);
     if (undoing === null) throw badRequest('This action can not be undone.');
     return context.redirect(bulkUrl(undoing), 303);
   });
@@ -91,7 +91,7 @@ function Running(bulk: Bulk) {
         It continues without this page. If the server is stopped, what is done stays, and the rest
         is unchanged.
       </p>
-      <PostForm action={bulkUrl(record.formId)}>
+      <PostForm action={bulkUrl(record.callId)}>
         <p>
           <Button name="cancel" value="yes">
             Cancel
@@ -111,7 +111,7 @@ function Ended(bulk: Bulk) {
         {bulkText(bulk)}
       </Notice>
       {bulk.canUndo && (
-        <PostForm action={bulkUrl(record.formId)}>
+        <PostForm action={bulkUrl(record.callId)}>
           <Button>Undo {counted(bulk.done, 'action')}</Button>
         </PostForm>
       )}

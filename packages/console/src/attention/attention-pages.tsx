@@ -110,13 +110,13 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
       return context.redirect(bulkUrl(started), 303);
     }
     const acted = await perform(services, operator, requests, { note, until });
-    const { formId, skipped, results } = acted;
+    const { callId, skipped, results } = acted;
     const here = cursorParameters(cursor);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(subject);
     }
-    const shown = { done: formId, skipped: skipped === 0 ? '' : String(skipped) };
+    const shown = { done: callId, skipped: skipped === 0 ? '' : String(skipped) };
     return context.redirect(issuesUrl(code, { ...here, ...shown, ...textParameters(texts) }), 303);
   });
 

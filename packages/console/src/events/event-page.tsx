@@ -83,8 +83,8 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const action = EVENT_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
     const subject = { kind: 'event', id: String(position) } as const;
-    const { formId } = await perform(options, operatorOf(context.var), [{ action, subject }]);
-    return context.redirect(`${eventUrl(position)}?done=${formId}`, 303);
+    const { callId } = await perform(options, operatorOf(context.var), [{ action, subject }]);
+    return context.redirect(`${eventUrl(position)}?done=${callId}`, 303);
   });
 
   return app;

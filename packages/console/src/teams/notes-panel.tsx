@@ -12,7 +12,7 @@ export function NotesPanel({ team: { id }, operatorNotes: notes }: NotesPanelPro
   if (notes.length === 0 && !canAct()) return null;
   return (
     <Panel title="Notes" id="notes">
-      {notes.map(({ formId, note, operator, actedAtMicroseconds }) => (
+      {notes.map(({ callId, note, operator, actedAtMicroseconds }) => (
         <div class="row">
           <p>
             <UntrustedText text={note ?? ''} maxLength={1_000} />{' '}
@@ -22,7 +22,7 @@ export function NotesPanel({ team: { id }, operatorNotes: notes }: NotesPanelPro
             </span>
           </p>
           <PostForm action={`${teamUrl(id)}/remove-note`}>
-            <input type="hidden" name="noteId" value={formId} />
+            <input type="hidden" name="noteId" value={callId} />
             <Button>Remove</Button>
           </PostForm>
         </div>

@@ -144,8 +144,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const others = { grant, noteId: queryText(noteId), ...link };
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
     const requests = [{ action, subject, ...others }];
-    const { formId } = await perform(options, operatorOf(context.var), requests, why);
-    const parameters = new URLSearchParams({ done: formId });
+    const { callId } = await perform(options, operatorOf(context.var), requests, why);
+    const parameters = new URLSearchParams({ done: callId });
     if (action === 'link') parameters.set('customer', linkTo);
     return context.redirect(`${teamUrl(team.id)}?${parameters}`, 303);
   });

@@ -64,7 +64,7 @@ export type PerformOptions = {
   /** The reason, for the audit and for grants; or the note itself. */
   readonly note?: string | null;
   /** To add to the actions of an earlier call: its id. */
-  readonly formId?: string;
+  readonly callId?: string;
 };
 
 const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;

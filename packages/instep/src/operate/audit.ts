@@ -135,7 +135,7 @@ export type ActionResult =
   | { readonly code: 'consumer-removed'; readonly position: number }
   /** A team or a user was added by a command. */
   | { readonly code: 'added' }
-  /** What a bulk action has done so far: its form has a record for each subject too. */
+  /** What a bulk action has done so far: its call has a record for each subject too. */
   | ({ readonly code: 'bulk' } & BulkProgress)
   | { readonly code: 'failed'; readonly error: InstepErrorCode };
 
@@ -225,8 +225,8 @@ export type OperatorAction = {
 };
 
 /** What the actions of one call of `perform` have in common, such as those that a page's form asks for. */
-export type Form = {
-  readonly formId: string;
+export type Call = {
+  readonly callId: string;
   readonly operator: Operator;
   readonly note?: string | null;
   /** When dismissals end; `null`: when the issue changes. */
@@ -319,12 +319,12 @@ const RECORD_ACTIONS = (tables: ApplicationTables) => `
           or excluded.outcome ->> 'code' not in ('begun', 'failed')`;
 
 /**
- * Records the actions of one form with the changes of plans that they made, in place of what was recorded when they
+ * Records the actions of one call with the changes of plans that they made, in place of what was recorded when they
  * began. What was done stays recorded if a later part of the action fails. Deletes those older than a year, except notes.
  */
 export async function recordActions(
   query: Query,
-  { formId, operator, note, until, afterChange = null }: Form,
+  { callId, operator, note, until, afterChange = null }: Call,
   actions: readonly OperatorAction[],
 ): Promise<void> {
   // Such as a dry run's.
@@ -334,7 +334,7 @@ export async function recordActions(
     name: 'record_actions',
     text: RECORD_ACTIONS,
     values: [
-      ...[formId, operator.name, operator.how, reason === null ? null : storable(reason)],
+      ...[callId, operator.name, operator.how, reason === null ? null : storable(reason)],
       JSON.stringify(actions, (_, value) => (typeof value === 'string' ? storable(value) : value)),
       ...[isValid(until) ? until : null, afterChange],
     ],
@@ -345,19 +345,19 @@ const isValid = (time?: Date | null) => Number.isFinite(time?.getTime());
 
 /**
  * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
- * Returns the form to record their results with.
+ * Returns the call to record their results with.
  */
 export async function beginActions(
   query: Query,
-  given: Form,
+  given: Call,
   actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
-): Promise<Form> {
-  const form = { ...given, afterChange: await readNewestChange(query) };
+): Promise<Call> {
+  const call = { ...given, afterChange: await readNewestChange(query) };
   const begun = actions.map(
     (action) => ({ ...action, isDone: false, result: { code: 'begun' } }) as const,
   );
-  await recordActions(query, form, begun);
-  return form;
+  await recordActions(query, call, begun);
+  return call;
 }
 
 /** What became of an action. */
@@ -399,8 +399,8 @@ export async function concluded(
 const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
 
 /** Empties a note. That it was written, and by whom, stays in the audit. Returns whether there was one. */
-export async function emptyNote(query: Query, subject: string, formId: string): Promise<boolean> {
-  if (!isFormId(formId)) return false;
+export async function emptyNote(query: Query, subject: string, callId: string): Promise<boolean> {
+  if (!isCallId(callId)) return false;
   const rows = await query({
     name: 'empty_note',
     text: `
@@ -411,11 +411,11 @@ export async function emptyNote(query: Query, subject: string, formId: string): 
          and action = 'note'
          and note is not null
       returning form_id`,
-    values: [formId, subject],
+    values: [callId, subject],
   });
   return rows.length > 0;
 }
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 
-export const isFormId = (text: string) => UUID.test(text);
+export const isCallId = (text: string) => UUID.test(text);

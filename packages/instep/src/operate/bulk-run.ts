@@ -39,7 +39,7 @@ async function findRequests(
   const requests = new Map<string, ActionRequest>();
   let skipped = 0;
   if (undoes !== undefined) {
-    for await (const { subject, undo } of findActions(context, { formId: undoes }).all()) {
+    for await (const { subject, undo } of findActions(context, { callId: undoes }).all()) {
       signal.throwIfAborted();
       if (undo !== null) requests.set(subject, undo);
     }
@@ -69,7 +69,7 @@ const SILENT_MS = 60_000;
 /** Adds to the record of a bulk action. Returns who has cancelled it. */
 async function writeProgress(
   query: Query,
-  formId: string,
+  callId: string,
   progress: Partial<BulkProgress>,
 ): Promise<string | null> {
   const [row] = await query<{ cancelledBy: string | null }>({
@@ -81,7 +81,7 @@ async function writeProgress(
        where form_id = $1
          and subject = '${BULK}'
       returning outcome ->> 'cancelledBy' as "cancelledBy"`,
-    values: [formId, JSON.stringify(progress), isDone(progress)],
+    values: [callId, JSON.stringify(progress), isDone(progress)],
   });
   return row?.cancelledBy ?? null;
 }
@@ -109,9 +109,9 @@ const RETRY = {
  * @example
  * ```ts
  * const runs = new BulkRuns(context);
- * const formId = await runs.start(operator, { action: 'dismiss', code: 'payment-due' });
+ * const callId = await runs.start(operator, { action: 'dismiss', code: 'payment-due' });
  * await runs.stop();
- * console.log((await runs.read(formId))?.done); // 0
+ * console.log((await runs.read(callId))?.done); // 0
  * ```
  */
 export class BulkRuns {
@@ -127,28 +127,28 @@ export class BulkRuns {
   async start(operator: Operator, request: BulkRequest): Promise<string> {
     const { database, nonce, now } = this.#context;
     const { action, code: issue, note = null } = request;
-    const formId = nonce();
+    const callId = nonce();
     const counts = { total: null, done: 0, failed: 0, skipped: 0 };
     const begun: BulkProgress = { issue, state: 'running', ...counts, atMs: now() };
     const result = { code: 'bulk', ...begun } as const;
     const record = { subject: BULK, action, isDone: false, result };
-    await recordActions(database.query, { formId, operator, note }, [record]);
-    const running = this.#run(operator, { ...request, formId }, begun);
+    await recordActions(database.query, { callId, operator, note }, [record]);
+    const running = this.#run(operator, { ...request, callId }, begun);
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
-    return formId;
+    return callId;
   }
 
   /** Starts to take back what a bulk action did. Returns the id of this one; `null` if that is not possible. */
-  async undo(operator: Operator, formId: string): Promise<string | null> {
-    const bulk = await this.read(formId);
+  async undo(operator: Operator, callId: string): Promise<string | null> {
+    const bulk = await this.read(callId);
     const action = bulk?.canUndo && UNDOING[bulk.record.action];
-    return action ? await this.start(operator, { action, code: bulk.issue, undoes: formId }) : null;
+    return action ? await this.start(operator, { action, code: bulk.issue, undoes: callId }) : null;
   }
 
   /** How far a bulk action is, whichever process runs it; `null` if there is none with this id. */
-  async read(formId: string): Promise<Bulk | null> {
-    const [record, ...failures] = await readBulkRecords(this.#context.database.query, formId);
+  async read(callId: string): Promise<Bulk | null> {
+    const [record, ...failures] = await readBulkRecords(this.#context.database.query, callId);
     if (record?.result.code !== 'bulk') return null;
     const { code: _, ...progress } = record.result;
     const silentMs = this.#context.now() - progress.atMs;
@@ -160,9 +160,9 @@ export class BulkRuns {
   }
 
   /** Ends a bulk action after the actions that are on their way, whichever process runs it. What was done stays. */
-  async cancel({ name: cancelledBy }: Operator, formId: string): Promise<void> {
-    if ((await this.read(formId))?.state !== 'running') return;
-    await writeProgress(this.#context.database.query, formId, { cancelledBy });
+  async cancel({ name: cancelledBy }: Operator, callId: string): Promise<void> {
+    if ((await this.read(callId))?.state !== 'running') return;
+    await writeProgress(this.#context.database.query, callId, { cancelledBy });
   }
 
   /** Ends the bulk actions of this process after the actions that are on their way. */
@@ -173,16 +173,16 @@ export class BulkRuns {
 
   async #run(
     operator: Operator,
-    request: BulkRequest & { readonly formId: string },
+    request: BulkRequest & { readonly callId: string },
     begun: BulkProgress,
   ): Promise<void> {
     const { database, logger, now } = this.#context;
     const { signal } = this.#stopping;
-    const { action, formId } = request;
+    const { action, callId } = request;
     let progress = begun;
     const write = async (change: Partial<BulkProgress>) => {
       progress = { ...progress, ...change, atMs: now() };
-      return await retry(() => writeProgress(database.query, formId, progress), RETRY);
+      return await retry(() => writeProgress(database.query, callId, progress), RETRY);
     };
     try {
       const { requests, skipped } = await findRequests(this.#context, request, signal);
@@ -204,13 +204,13 @@ export class BulkRuns {
       }
       const ended = cancelledBy === null ? 'interrupted' : 'cancelled';
       await write({ state: next < requests.length ? ended : 'done' });
-      logger.info({ action, formId, ...progress }, 'bulk action ended');
+      logger.info({ action, callId, ...progress }, 'bulk action ended');
     } catch (err) {
-      logger.warn({ err, action, formId }, 'bulk action failed');
+      logger.warn({ err, action, callId }, 'bulk action failed');
       const error = err instanceof InstepError ? { error: err.code } : {};
       const state = signal.aborted ? 'interrupted' : 'failed';
       // Without the database, readers see that it writes no more.
-      await write({ state, ...error }).catch((err) => logger.warn({ err, formId }, 'not recorded'));
+      await write({ state, ...error }).catch((err) => logger.warn({ err, callId }, 'not recorded'));
     }
   }
 }

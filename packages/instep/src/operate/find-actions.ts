@@ -7,7 +7,7 @@ import type { NamedStatement } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { ActionRequest } from './actions.ts';
-import { BULK, CHANGES_OF, isFormId, type OperatorAction, parseSubject } from './audit.ts';
+import { BULK, CHANGES_OF, isCallId, type OperatorAction, parseSubject } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
@@ -19,8 +19,8 @@ export type ActionChange = {
 
 /** An action in the audit. */
 export type RecordedAction = OperatorAction & {
-  /** The same for all actions of one form. */
-  readonly formId: string;
+  /** The same for all actions of one call of `perform`, or of one bulk action. */
+  readonly callId: string;
   readonly note: string | null;
   /** Who acted, and through which program. */
   readonly operator: string;
@@ -43,7 +43,7 @@ async function readRecorded(query: Query, statement: NamedStatement): Promise<Re
   return stored.map((action) => ({ ...action, undo: undoOf(action) }));
 }
 
-function undoOf({ formId, action, subject: text, result }: Stored): ActionRequest | null {
+function undoOf({ callId, action, subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {
@@ -58,7 +58,7 @@ function undoOf({ formId, action, subject: text, result }: Stored): ActionReques
     case 'unlinked':
       return { action: 'link', subject, linkTo: result.customerId };
     case 'noted':
-      return { action: 'remove-note', subject, noteId: formId };
+      return { action: 'remove-note', subject, noteId: callId };
     case 'dismissed':
       return { action: 'restore', subject };
     case 'granted':
@@ -87,7 +87,7 @@ const UNFINISHED = {
 
 /** SQL that selects recorded actions. Conditions on `acted`, the stored rows, follow it. */
 const SELECT_ACTIONS = (tables: ApplicationTables) => `
-      select form_id as "formId", subject, action, is_done as "isDone", note, operator, operator_how as how,
+      select form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
              acted.outcome - '{changes,afterChange}'::text[] as result,
              coalesce(
                acted.outcome -> 'changes',
@@ -117,8 +117,8 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
 const MAX_FAILURES = 500;
 
 /** The record of a bulk action, and then those of its actions that failed; nothing if there is none with this id. */
-export async function readBulkRecords(query: Query, formId: string): Promise<RecordedAction[]> {
-  if (!isFormId(formId)) return [];
+export async function readBulkRecords(query: Query, callId: string): Promise<RecordedAction[]> {
+  if (!isCallId(callId)) return [];
   return await readRecorded(query, {
     name: 'read_bulk_records',
     text: (tables) => `
@@ -127,7 +127,7 @@ export async function readBulkRecords(query: Query, formId: string): Promise<Rec
          and (subject = '${BULK}' or not is_done)
        order by subject <> '${BULK}', subject
        limit ${MAX_FAILURES + 1}`,
-    values: [formId],
+    values: [callId],
   });
 }
 
@@ -218,15 +218,15 @@ export async function readLinkedMs(
 export type ActionFilter = {
   /** Only those of this operator. */
   readonly operator?: string | undefined;
-  /** Only those of one call of `perform`, or of one bulk action; none for anything but a `formId`. */
-  readonly formId?: string | undefined;
+  /** Only those of one call of `perform`, or of one bulk action; none for anything but a `callId`. */
+  readonly callId?: string | undefined;
 };
 
 const EXPORT_PAGE = 500;
 
 /**
  * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it,
- * a bulk action is one row, unless its `formId` is given. All rows have each of its actions too.
+ * a bulk action is one row, unless its `callId` is given. All rows have each of its actions too.
  *
  * @example
  * ```ts
@@ -240,18 +240,18 @@ const EXPORT_PAGE = 500;
  */
 export function findActions(
   { database: { query } }: OperateContext,
-  { formId, operator }: ActionFilter = {},
+  { callId, operator }: ActionFilter = {},
 ): Search<RecordedAction, RecordedAction[], number> {
-  const isNone = formId !== undefined && !isFormId(formId);
+  const isNone = callId !== undefined && !isCallId(callId);
   const read = (before: number | null, limit: number, areParts: boolean) =>
     readRecorded(query, {
       name: 'read_actions',
       text: READ_ACTIONS,
-      values: [before, limit, operator ?? null, formId ?? null, areParts],
+      values: [before, limit, operator ?? null, callId ?? null, areParts],
     });
   return {
     async page({ start = null, limit = 50 } = {}) {
-      return isNone ? [] : await read(start, limit, formId !== undefined);
+      return isNone ? [] : await read(start, limit, callId !== undefined);
     },
     async *all() {
       for (let before: number | null = null; !isNone; ) {

@@ -119,7 +119,7 @@ export type PerformedAction = OperatorAction & {
 
 export type Performed = {
   /** `findActions` finds the results under this id. */
-  readonly formId: string;
+  readonly callId: string;
   readonly results: readonly PerformedAction[];
   /** The number of requests whose action does not apply to their subject. */
   readonly skipped: number;
@@ -152,7 +152,7 @@ export async function perform(
   requests: readonly (ActionRequest | Task)[],
   options: PerformOptions = {},
 ): Promise<Performed> {
-  const { formId = context.nonce(), note = null, until = null } = options;
+  const { callId = context.nonce(), note = null, until = null } = options;
   const { database, logger } = context;
   const { name } = operator;
   const ingest: Ingest = (events) =>
@@ -164,14 +164,14 @@ export async function perform(
     const about = { action: request.action, subject: subjectOf(request) };
     return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
   });
-  const form = await beginActions(
+  const call = await beginActions(
     database.query,
-    { formId, operator, note, until },
+    { callId, operator, note, until },
     begun.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : [])),
   );
   const results = begun.map(async ({ request, about, isRecorded }) => {
     const record = async (query: Query, { isDone, result }: Outcome) => {
-      if (isRecorded) await recordActions(query, form, [{ ...about, isDone, result }]);
+      if (isRecorded) await recordActions(query, call, [{ ...about, isDone, result }]);
     };
     const outcome = await concluded(database, record, (inTransaction) => {
       const acting = { ...context, ingest, operator: name, inTransaction };
@@ -183,7 +183,7 @@ export async function perform(
     return { ...about, ...outcome };
   });
   return {
-    formId,
+    callId,
     results: await Promise.all(results),
     skipped: requests.length - applicable.length,
   };
@@ -362,7 +362,7 @@ export async function addRecorded<Added extends { readonly id: ApplicationId }>(
     const added = await add(query);
     const subject = `${kind}:${added.id}`;
     const record = { subject, action: 'add', isDone: true, result: { code: 'added' } } as const;
-    await recordActions(query, { formId: nonce(), operator }, [record]);
+    await recordActions(query, { callId: nonce(), operator }, [record]);
     return added;
   });
 }
