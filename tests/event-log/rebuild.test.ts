@@ -47,6 +47,23 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
   });
 });
 
+test('a team gets its plan without a name that the app refuses', async () => {
+  const { query } = store.database;
+  await query('drop trigger if exists refuse on teams');
+  const { teamId, customerId } = await store.addTeam();
+  await query(`insert into instep.products (product_id, name) values ('prod_long', 'Premium')`);
+  await openPipeline(store.database)([receivedEvent({ customerId, productId: 'prod_long' })]);
+  const plan = await store.planOf(teamId);
+  await query(`
+    update teams set plan_name = null, subscription_status = null, provider_product_id = null,
+                     provider_subscription_id = null;
+    alter table teams alter plan_name type varchar(3)`);
+  await collect(rebuild(store.database, { ...options, teamId }));
+  expect(plan).toMatchObject({ subscriptionStatus: 'active', planName: 'Premium' });
+  expect(await store.planOf(teamId)).toEqual({ ...plan, planName: null });
+  await query('alter table teams alter plan_name type text');
+});
+
 test('the begin of a status is repaired, unless the log was pruned', async () => {
   const { query } = store.database;
   await query('drop trigger if exists refuse on teams');

@@ -10,7 +10,7 @@ import {
   teamPlan,
 } from '../core/plan-selection.ts';
 import { isSamePlan, NO_PLAN } from '../core/transition.ts';
-import { type Database, type Query, unlessRefused } from '../postgres/database.ts';
+import type { Database, Query } from '../postgres/database.ts';
 import { closeGrant, readOpenGrant } from '../postgres/statements/grants.ts';
 import {
   lockAvailableTeam,
@@ -22,7 +22,7 @@ import {
 import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type Team, writePlans } from '../postgres/statements/teams.ts';
+import { type Team, writePlans, writePossiblePlans } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -73,11 +73,7 @@ export async function writeCurrentPlan(
   const ofCustomer = decidingEvents.size === 0 ? (formerCustomerId ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
   const write = { team, shouldBe, changedBy: { cause, operator } } as const;
-  if (isGranted || shouldBe.planName === null) await writePlans(query, [write]);
-  else if (!(await unlessRefused(query, () => writePlans(query, [write])))) {
-    // The application's column may be too short for the name.
-    await writePlans(query, [{ ...write, shouldBe: { ...shouldBe, planName: null } }]);
-  }
+  await (isGranted ? writePlans : writePossiblePlans)(query, [write]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await storeNamelessProducts(query, [providerProductId]);

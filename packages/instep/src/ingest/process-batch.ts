@@ -34,7 +34,12 @@ import {
   type StoredSubscriptions,
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
-import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
+import {
+  type LinkedTeam,
+  type PlanWrite,
+  withoutName,
+  writePlans,
+} from '../postgres/statements/teams.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type BatchDecision, decide, type ParsedRow } from './decide.ts';
@@ -338,10 +343,6 @@ function changedByEvents(
     changedBy.set(customerId, { cause, eventId, eventCreatedSeconds, operator });
   }
   return changedBy;
-}
-
-function withoutName({ shouldBe, ...write }: PlanWrite<LinkedTeam>): PlanWrite<LinkedTeam> {
-  return { ...write, shouldBe: { ...shouldBe, planName: null } };
 }
 
 function productsWithoutName(plans: Plans): string[] {

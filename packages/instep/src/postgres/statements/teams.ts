@@ -4,7 +4,7 @@
 
 import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
-import type { Query } from '../database.ts';
+import { type Query, unlessRefused } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import { onlyRow, parametersOf, type RowCount, rowsAs, textsByRowCount } from '../statement.ts';
 import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
@@ -40,6 +40,11 @@ export type PlanWrite<OfTeam extends Team = Team> = {
   readonly shouldBe: TeamPlan;
   readonly changedBy: ChangedBy;
 };
+
+export const withoutName = ({ shouldBe, ...write }: PlanWrite): PlanWrite => ({
+  ...write,
+  shouldBe: { ...shouldBe, planName: null },
+});
 
 /** The parameters of `writePlans`: the plan that a team gets, the one that it has (`…_before`), and why it changes. */
 const WRITE_COLUMNS = {
@@ -170,6 +175,15 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
     query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
     query({ name: 'record_plans', text: RECORD_PLANS[count], values }),
   ]);
+}
+
+/** The same; without names if the application refuses the plans, because its column can be too short for one. */
+export async function writePossiblePlans(
+  query: Query,
+  writes: readonly PlanWrite[],
+): Promise<void> {
+  if (await unlessRefused(query, () => writePlans(query, writes))) return;
+  await writePlans(query, writes.map(withoutName));
 }
 
 /**
