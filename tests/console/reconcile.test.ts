@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApplicationId } from 'instep/src/core/application.ts';
+import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const BEGIN_SECONDS = 1_790_000_000;
@@ -135,6 +137,16 @@ describe('an interruption is explained', () => {
     await pages.post('/reconcile');
     expect((await settled(pages)).text).toContain(
       'Reconciliation failed STRIPE_SECRET_KEY lacks permission',
+    );
+  });
+
+  test('when an error was not expected: by the log', async () => {
+    const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL('http://127.0.0.1:9') });
+    const listSubscriptions = () => Promise.reject(new TypeError('not expected'));
+    const { pages } = await arrange({ api: { ...api, listSubscriptions } });
+    await pages.post('/reconcile');
+    expect((await settled(pages)).text).toContain(
+      'Reconciliation failed The server log has the reason.',
     );
   });
 

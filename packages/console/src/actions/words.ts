@@ -165,15 +165,16 @@ export function bulkText({ state, total, done, failed, skipped, ...why }: BulkPr
     failed > 0 && `${countText(failed)} failed.`,
     skipped > 0 && `${counted(skipped, 'issue')} skipped: the action does not apply.`,
     state === 'cancelled' && `Cancelled by ${why.cancelledBy}.`,
-    state === 'failed' && failureText(why.error ?? ''),
+    state === 'failed' && failureText(why.error ?? 'other'),
     state === 'interrupted' && 'The server was stopped meanwhile.',
     !['running', 'done'].includes(state) && 'The rest is unchanged. To continue, select all again.',
   ];
   return texts.filter((text) => text !== false).join(' ');
 }
 
-/** Why an action failed. */
+/** Why an action failed; `other`: with an unexpected error. */
 export function failureText(code: string): string {
+  if (code === 'other') return 'The server log has the reason.';
   if (code === 'STRIPE_KEY_FORBIDDEN') {
     return 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.';
   }

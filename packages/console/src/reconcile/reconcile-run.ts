@@ -9,8 +9,8 @@ export class ReconcileRun {
   #stopping = new AbortController();
   #running: Promise<void> | null = null;
 
-  /** The code of the error of the last one, if it failed; `null`: an error without a code. */
-  error: string | null | undefined;
+  /** The code of the error of the last one, `other` for an unexpected one; `null`: it has not failed. */
+  error: string | null = null;
 
   constructor(context: OperateContext) {
     this.#context = context;
@@ -37,14 +37,14 @@ export class ReconcileRun {
     const { logger } = this.#context;
     const signal = AbortSignal.any([this.#stopping.signal, AbortSignal.timeout(DEADLINE_MS)]);
     const task = { action: 'reconcile', isDryRun: true, signal } as const;
-    this.error = undefined;
+    this.error = null;
     try {
       const [run] = (await perform(this.#context, operator, [task])).results;
       if (run?.error !== undefined) throw run.error;
       logger.info({ isDryRun: true, ...run?.result }, 'reconciled');
     } catch (err) {
       logger.warn({ isDryRun: true, err }, 'reconciliation failed');
-      const code = err instanceof InstepError ? err.code : null;
+      const code = err instanceof InstepError ? err.code : 'other';
       this.error = this.#stopping.signal.aborted ? 'SHUTTING_DOWN' : code;
     }
   }

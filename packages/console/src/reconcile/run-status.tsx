@@ -39,9 +39,9 @@ export function RunStatus({ run, last, counts, nowMs }: RunStatusProps) {
           </Button>
         </PostForm>
       </div>
-      {run.error !== undefined && (
+      {run.error !== null && (
         <Notice kind="error" title="Reconciliation failed">
-          {run.error === null ? 'The server log has the reason.' : failureText(run.error)}
+          {failureText(run.error)}
         </Notice>
       )}
       {isRunning ? (
