@@ -56,6 +56,7 @@ export async function leaveSearchPath({ query, transaction }: Database): Promise
   return `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`;
 }
 
+/** If this pattern missed one of ours, the doctor would name it: a test examines a migrated database. */
 const OWN = MIGRATIONS.flatMap(({ sql }) =>
   [...sql.matchAll(/^create (?:or replace )?(?:table|view) instep\.(\w+)/gm)].map(
     ([, name]) => name,
