@@ -22,7 +22,7 @@ import {
 import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type Team, writePlans, writePossiblePlans } from '../postgres/statements/teams.ts';
+import { type Team, writePlans, writePlansThatFit } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -73,7 +73,7 @@ export async function writeCurrentPlan(
   const ofCustomer = decidingEvents.size === 0 ? (formerCustomerId ?? customerId) : customerId;
   const team = { id, customerId: ofCustomer, plan };
   const write = { team, shouldBe, changedBy: { cause, operator } } as const;
-  await (isGranted ? writePlans : writePossiblePlans)(query, [write]);
+  await (isGranted ? writePlans : writePlansThatFit)(query, [write]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await storeNamelessProducts(query, [providerProductId]);

@@ -37,7 +37,7 @@ import {
   readLinkedTeams,
   readTeam,
   type Team,
-  writePossiblePlans,
+  writePlansThatFit,
 } from '../postgres/statements/teams.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './explain.ts';
@@ -156,7 +156,7 @@ async function rebuildCustomer(
       const shouldBe = planOf(team);
       return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, changedBy }];
     });
-    if (writes.length > 0) await writePossiblePlans(query, writes);
+    if (writes.length > 0) await writePlansThatFit(query, writes);
   }
   return differences;
 }

@@ -34,12 +34,7 @@ import {
   type StoredSubscriptions,
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
-import {
-  type LinkedTeam,
-  type PlanWrite,
-  withoutName,
-  writePlans,
-} from '../postgres/statements/teams.ts';
+import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type BatchDecision, decide, type ParsedRow } from './decide.ts';
@@ -230,7 +225,7 @@ async function decideAndWrite(
     atCommit(storeDoubleBilled(query, decision.possiblyDoubleBilled));
   }
   if (writes.length > 0) {
-    atCommit(writePlans(query, namesWritten === 'everywhere' ? writes : writes.map(withoutName)));
+    atCommit(writePlans(query, writes, namesWritten === 'everywhere'));
   }
   if (nameless.length > 0) atCommit(storeNamelessProducts(query, nameless));
   return { decision, writes };

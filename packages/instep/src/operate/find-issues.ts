@@ -187,8 +187,7 @@ const readCompared =
 const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadIssues>> = {
   ...byCode(COMPARISON_ISSUES, readCompared),
   async 'parked-events'(query, page) {
-    const { after: afterCustomerId, limit } = page;
-    const customers = await readParkedCustomers(query, { afterCustomerId, limit });
+    const customers = await readParkedCustomers(query, { ...page, afterCustomerId: page.after });
     return await parkedIssues(query, customers, page);
   },
   'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...found }, [team = null]) => {

@@ -41,11 +41,6 @@ export type PlanWrite<OfTeam extends Team = Team> = {
   readonly changedBy: ChangedBy;
 };
 
-export const withoutName = ({ shouldBe, ...write }: PlanWrite): PlanWrite => ({
-  ...write,
-  shouldBe: { ...shouldBe, planName: null },
-});
-
 /** The parameters of `writePlans`: the plan that a team gets, the one that it has (`…_before`), and why it changes. */
 const WRITE_COLUMNS = {
   team_id: 'text',
@@ -64,17 +59,15 @@ const WRITE_COLUMNS = {
   operator: 'text',
 };
 
-function rowOf({
-  team,
-  shouldBe,
-  changedBy,
-}: PlanWrite): Record<keyof typeof WRITE_COLUMNS, unknown> {
+type WriteRow = Record<keyof typeof WRITE_COLUMNS, unknown>;
+
+function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean): WriteRow {
   return {
     team_id: team.id,
     customer_id: team.customerId,
     subscription_status: shouldBe.subscriptionStatus,
     subscription_status_before: team.plan.subscriptionStatus,
-    plan_name: shouldBe.planName,
+    plan_name: isNamed ? shouldBe.planName : null,
     plan_name_before: team.plan.planName,
     provider_product_id: shouldBe.providerProductId,
     provider_product_id_before: team.plan.providerProductId,
@@ -165,12 +158,17 @@ const RECORD_PLANS = textsByRowCount((count) => (tables: ApplicationTables) => {
 });
 
 /**
- * Writes the plans of teams that are locked, and records what changes. Other columns are the application's.
+ * Writes the plans of teams that are locked, with or without names, and records what changes. Other columns are the app's.
  *
  * @throws DatabaseRefused when the application skips the update of a row, or refuses it
  */
-export async function writePlans(query: Query, writes: readonly PlanWrite[]): Promise<void> {
-  const { count, values } = parametersOf(writes.map(rowOf), WRITE_COLUMNS);
+export async function writePlans(
+  query: Query,
+  writes: readonly PlanWrite[],
+  areNamed = true,
+): Promise<void> {
+  const rows = writes.map((write) => rowOf(write, areNamed));
+  const { count, values } = parametersOf(rows, WRITE_COLUMNS);
   await Promise.all([
     query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
     query({ name: 'record_plans', text: RECORD_PLANS[count], values }),
@@ -178,12 +176,9 @@ export async function writePlans(query: Query, writes: readonly PlanWrite[]): Pr
 }
 
 /** The same; without names if the application refuses the plans, because its column can be too short for one. */
-export async function writePossiblePlans(
-  query: Query,
-  writes: readonly PlanWrite[],
-): Promise<void> {
+export async function writePlansThatFit(query: Query, writes: readonly PlanWrite[]): Promise<void> {
   if (await unlessRefused(query, () => writePlans(query, writes))) return;
-  await writePlans(query, writes.map(withoutName));
+  await writePlans(query, writes, false);
 }
 
 /**
