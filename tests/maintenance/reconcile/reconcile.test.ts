@@ -1,7 +1,7 @@
 import type { Json } from 'instep/src/core/json.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { DatabaseBusy, DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
@@ -106,6 +106,20 @@ test('a team that stays locked delays no others, and is neither repaired nor ref
   });
   expect(await issuesOf(locked.customerId)).toEqual([{ problem: 'never seen' }]);
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('a repair of many teams leaves connections for requests', async () => {
+  const teams = await Promise.all(Array.from({ length: 40 }, () => store.addTeam()));
+  let mostWaiting = 0;
+  const transaction: Database['transaction'] = (work, options) =>
+    store.database.transaction(async (...connection) => {
+      mostWaiting = Math.max(mostWaiting, store.database.poolUse().waiting);
+      return await work(...connection);
+    }, options);
+  const list = async () => page(teams.map(({ customerId }) => subscriptionOf(customerId)));
+  const database = { ...store.database, transaction };
+  expect(await reconcileWith(list, { database })).toMatchObject({ drifts: 40, repaired: 40 });
+  expect(mostWaiting).toBe(0);
 });
 
 test('a dry run keeps the issue that the database refused a plan', async () => {

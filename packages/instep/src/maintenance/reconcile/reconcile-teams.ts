@@ -110,6 +110,9 @@ export async function reconcileSubscribed(
  */
 type RepairResult = 'repaired' | 'refused' | 'failed' | 'gone';
 
+/** Each takes a connection, and requests use the same pool. */
+const REPAIRS_AT_ONCE = 5;
+
 async function repairAll(
   drifts: readonly Drift[],
   listed: readonly ListedSubscription[],
@@ -118,12 +121,13 @@ async function repairAll(
 ): Promise<ReadonlyMap<ApplicationId, RepairResult>> {
   const results = new Map<ApplicationId, RepairResult>();
   if (drifts.length === 0) return results;
-  await Promise.all(
-    drifts.map(async (drift) => {
+  for (let next = 0; next < drifts.length; next += REPAIRS_AT_ONCE) {
+    const repairing = drifts.slice(next, next + REPAIRS_AT_ONCE).map(async (drift) => {
       const isRefused = await repair(drift, options);
       results.set(drift.team.id, isRefused ? 'refused' : 'failed');
-    }),
-  );
+    });
+    await Promise.all(repairing);
+  }
   const teams = await readAgain(options.database.query, drifts);
   const { inSync } = await confirmDrifts(teams, listed, options, signal);
   const teamIds = new Set(teams.map(({ id }) => id));
