@@ -55,8 +55,8 @@ export type HandlerMethods = {
   /** Processes a webhook that another program received, such as the consumer of a queue. */
   readonly ingest: IngestWebhook;
   /**
-   * Runs the maintenance jobs that are due, and resolves when they are done or soon after `budgetMs`. With
-   * `maintenance: 'on-demand'`, call it on a schedule.
+   * With `maintenance: 'on-demand'`, call it on a schedule: it runs the maintenance jobs that are due, and resolves when
+   * they are done or soon after `budgetMs`. Otherwise it does nothing, because what is due runs in the background.
    */
   runMaintenance(budgetMs: number): Promise<void>;
   /**

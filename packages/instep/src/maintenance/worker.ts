@@ -119,7 +119,7 @@ async function runOnce(
 }
 
 export type Maintenance = MaintenanceWorker & {
-  /** Runs the jobs that are due, and resolves when they are done or soon after `budgetMs`. */
+  /** Runs the jobs that are due and that nothing else runs, until they are done or soon after `budgetMs`. */
   runDue(budgetMs: number): Promise<void>;
 };
 
@@ -181,19 +181,13 @@ export type MaintenanceMode = 'background' | 'on-demand' | 'off';
 /** Delays loading the jobs' modules, so that the first requests do not wait for them. */
 const STARTS_AFTER_MS = 500;
 
-/** Runs jobs only on demand, or also for as long as the process lives. */
+/** Runs jobs on demand, or for as long as the process lives: then what is due runs anyway. */
 export function openMaintenance(
   isOnDemand: boolean,
   loadJobs: LoadJobs,
   options: MaintenanceOptions,
 ): Maintenance {
-  const onDemand = createOnDemandMaintenance(loadJobs, options);
-  if (isOnDemand) return onDemand;
+  if (isOnDemand) return createOnDemandMaintenance(loadJobs, options);
   const worker = startMaintenance(loadJobs, { ...options, startAfterMs: STARTS_AFTER_MS });
-  return {
-    runDue: onDemand.runDue,
-    async stop() {
-      await Promise.all([worker.stop(), onDemand.stop()]);
-    },
-  };
+  return { ...worker, runDue: async () => undefined };
 }
