@@ -100,10 +100,11 @@ test('an unreadable event that can be read now is applied once', async () => {
   const again = () => log.events(['replay', String(position)]);
   expect(await again()).toMatchObject({ code: 0, stderr: '1 applied\n' });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
-  expect((await again()).stdout).toMatch(/unreadable → duplicate/);
+  expect((await again()).stdout).toMatch(/applied → duplicate/);
   expect(await countOf(customerId)).toEqual([
-    { event_id: 'evt_u', outcome: 'applied', deliveries: 0 },
+    { event_id: 'evt_u', outcome: 'applied', deliveries: 1 },
   ]);
+  expect(await log.positionOf('evt_u')).toBe(position);
 });
 
 test('--since replays events received since, except snapshots', async () => {

@@ -5,7 +5,7 @@ import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
 import { canOthersSucceed } from '../postgres/errors.ts';
-import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
+import { parseAgain, type ReadableEvent, readableEventOf } from '../stripe/parse-event.ts';
 import { type EventRow, readEvents } from './event-rows.ts';
 import { readEventAt } from './search.ts';
 
@@ -73,7 +73,10 @@ async function replayBatch(
   events: readonly EventRow[],
   options: ReplayOptions,
 ): Promise<Replayed[]> {
-  const batch = events.map((event) => ({ event, received: receivedAgain(event) }));
+  const batch: { event: EventRow; received: ReceivedEvent | null }[] = [];
+  for (const event of events) {
+    batch.push({ event, received: await receivedAgain(event, options.query) });
+  }
   try {
     const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
     return batch.map(({ event, received }) => ({
@@ -113,9 +116,48 @@ function leftOut(event: EventRow): Replayed {
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
-function receivedAgain(event: EventRow): ReceivedEvent | null {
-  const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
+async function receivedAgain(event: EventRow, query: Query): Promise<ReceivedEvent | null> {
+  const isUnreadable = event.outcome === 'unreadable';
+  const again = isUnreadable ? parseAgain(event) : readableEventOf(event);
   if (again === null || again.kind === 'unreadable') return null;
-  const { body, receivedAtMs } = event;
+  const { body, receivedAtMs, position } = event;
+  if (isUnreadable) await parkReadable(query, position, again);
   return { ...again, body, receivedAtMs, source: 'log' };
+}
+
+/**
+ * Gives an unreadable event the key, the customer and the time that can be read now, so that it is decided at its place
+ * in the log, as a parked event is. It is deleted if it has arrived again meanwhile, and was readable.
+ */
+async function parkReadable(
+  query: Query,
+  position: number,
+  { key, subscription }: ReadableEvent,
+): Promise<void> {
+  const { customerId, subscriptionId, createdSeconds } = subscription;
+  await query({
+    name: 'park_readable',
+    text: `
+      with copy as (
+        select
+          from instep.events
+         where key = $2
+           and position <> $1
+      ), deleted as (
+        delete from instep.events
+         where position = $1
+           and outcome = 'unreadable'
+           and exists (select from copy)
+      )
+      update instep.events
+         set key             = $2,
+             customer_id     = $3,
+             subscription_id = $4,
+             created_at      = to_timestamp($5),
+             outcome         = 'parked'
+       where position = $1
+         and outcome = 'unreadable'
+         and not exists (select from copy)`,
+    values: [position, key, customerId, subscriptionId, createdSeconds],
+  });
 }
