@@ -1,4 +1,9 @@
-import { expect, test } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { listen } from 'instep/src/server/listener.ts';
+import { readBody, UnfinishedBodies } from 'instep/src/server/read-body.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import {
   exchange,
   openConnection,
@@ -54,4 +59,56 @@ test('the oldest of many unfinished bodies make room for the others', async () =
   expect((await service.postSigned(eventBody({ customerId }))).status).toBe(200);
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   for (const connection of connections) connection.destroy();
+});
+
+test('a body that makes room is refused at once, so that nothing keeps its bytes', async () => {
+  const bodies: Promise<Uint8Array>[] = [];
+  const server = await listen({
+    host: '127.0.0.1',
+    port: 0,
+    async handle(request) {
+      const body = request.body(MEBIBYTE);
+      bodies.push(body);
+      await body.catch(() => undefined);
+      return { status: 200, headers: {}, body: '' };
+    },
+    logger: createLogger('error'),
+  });
+  onTestFinished(() => server.close(0));
+  // Otherwise the deadline of the body would refuse it, too.
+  vi.useFakeTimers({ toFake: ['setTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const connections = Array.from({ length: THAT_FIT + 1 }, () => openConnection(server.url));
+  for (const connection of connections) {
+    connection.write(head(''));
+    connection.write(' '.repeat(MEBIBYTE - 1));
+  }
+  await connections[0]?.closed();
+  await expect(bodies[0]).rejects.toMatchObject({ status: 408 });
+  for (const connection of connections) connection.destroy();
+});
+
+test('a body over the limit is not kept while its sender stays connected', async () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage: () => void = runInNewContext('gc');
+  let first: WeakRef<Uint8Array> | undefined;
+  const onChunks: ((chunk: Uint8Array) => boolean)[] = [];
+  const source = {
+    declaredLength: null,
+    unfinished: new UnfinishedBodies(),
+    read(onChunk: (chunk: Uint8Array) => boolean) {
+      const chunk = new Uint8Array(10);
+      first = new WeakRef(chunk);
+      onChunks.push(onChunk);
+      onChunk(chunk);
+      onChunk(new Uint8Array(10));
+      return new Promise(() => undefined);
+    },
+    abort: () => undefined,
+  };
+  await expect(readBody(source, 15)).rejects.toMatchObject({ status: 413 });
+  await new Promise(setImmediate);
+  collectGarbage();
+  expect(first?.deref()).toBeUndefined();
+  expect(onChunks[0]?.(new Uint8Array(10))).toBe(false);
 });

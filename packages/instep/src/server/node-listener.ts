@@ -123,7 +123,8 @@ async function readChunks(
   let timer: NodeJS.Timeout | undefined;
   try {
     await new Promise((resolve, reject) => {
-      request.on('data', onChunk).once('end', resolve).once('error', reject);
+      // A request that is destroyed without an error only closes.
+      request.on('data', onChunk).once('end', resolve).once('error', reject).once('close', reject);
       timer = setTimeout(reject, REQUEST_TIMEOUT_MS);
     });
   } finally {

@@ -91,5 +91,7 @@ export async function readBody(source: BodySource, limitBytes: number): Promise<
     return Buffer.concat(received, body.sizeBytes);
   } finally {
     unfinished.end(body);
+    // The source can hold on to `onChunk` until the sender has gone.
+    received.length = 0;
   }
 }
