@@ -202,6 +202,32 @@ describe('a team for support', () => {
     expect(text).toContain(body);
   });
 
+  test('has nothing that operators entered', async () => {
+    const id = await addTeam(database.query, { name: 'Granted', customerId: null });
+    await addTeam(database.query, { name: 'Jane Roe, Inc.', customerId: null });
+    await addTeam(database.query, { name: 'Jane Doe, Inc.', customerId: null });
+    const customerId = 'cus_granted';
+    const event = { eventId: 'evt_granted', customerId, status: 'incomplete' };
+    await openPipeline(database)([receivedEvent(event)]);
+    await pages.post(`/teams/${id}/grant`, { note: 'for John Roe', plan: 'Pro' });
+    await pages.post(`/teams/${id}/note`, { note: 'call Joan Roe' });
+    await pages.post(`/teams/${id}/link`, { customer: 'jim@example.com' });
+    for (const text of ['Jane', String(id)]) {
+      await pages.post('/attention', { action: 'link', [`link customer:${customerId}`]: text });
+    }
+    const entered = ['John Roe', 'Joan Roe', 'jim@example.com', 'Jane'];
+    const audit = await database.query('select note, outcome from instep.operator_actions');
+    for (const text of entered) expect(JSON.stringify(audit).includes(text)).toBe(true);
+    const { text: exported } = await download(`/teams/${id}/export`);
+    for (const text of entered) expect(exported).not.toContain(text);
+    const { status, timeline } = JSON.parse(exported);
+    expect(status).toMatchObject({ kind: 'granted', grant: { planName: 'Pro' } });
+    const results = timeline.flatMap(({ action }: Record<string, { result: { code: string } }>) =>
+      action === undefined ? [] : [action.result.code],
+    );
+    expect(results).toEqual(['linked', 'several-teams', 'not-a-customer', 'noted', 'granted']);
+  });
+
   test('is also exported without a customer', async () => {
     const { text } = await download('/teams/2/export');
     expect(JSON.parse(text)).toMatchObject({ status: { kind: 'unlinked' } });

@@ -29,7 +29,7 @@ export async function* exportTeam(
     ...{ planSelection, team, status, notes },
     subscriptions: subscriptions.map(({ subscription, order }) => ({ ...subscription, order })),
   };
-  yield `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "timeline": `;
+  yield `${JSON.stringify(head, hiding(redactionKey), 2).slice(0, -2)},\n  "timeline": `;
   let separator = '[\n';
   for await (const item of itemsOf(context, team.id, redactionKey)) {
     yield separator + item;
@@ -48,17 +48,18 @@ async function* itemsOf(
     for (const item of timeline?.items ?? []) {
       yield item.kind === 'event'
         ? eventText(item, redactionKey)
-        : JSON.stringify({ at: timeText(item.atMs), ...item }, (name, value) =>
-            redactionKey !== null && FREE_TEXTS.includes(name) ? undefined : value,
-          );
+        : JSON.stringify({ at: timeText(item.atMs), ...item }, hiding(redactionKey));
     }
     if (timeline === null || timeline.next === null) return;
     before = timeline.next;
   }
 }
 
-/** What operators wrote can be about a person. */
-const FREE_TEXTS = ['note', 'reason'];
+/** What operators entered can be about a person, and lead to the names of other teams. */
+const HIDDEN = ['note', 'reason', 'text', 'candidates', 'teamName'];
+
+const hiding = (redactionKey: string | null) => (name: string, value: unknown) =>
+  redactionKey !== null && HIDDEN.includes(name) ? undefined : value;
 
 /** The body is inserted as it is: parsing the JSON would round large numbers. */
 function eventText(
