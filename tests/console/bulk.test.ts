@@ -7,6 +7,7 @@ import {
   perform,
 } from 'instep/operate';
 import { createContext } from 'instep/src/operate/context.ts';
+import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeEach, expect, test } from 'vitest';
@@ -149,6 +150,43 @@ test('a team that has got another customer meanwhile keeps it, and so does one t
     { subject: 'customer:cus_020', result: { code: 'has-another-customer' } },
   ]);
   expect((await customersOf(teamIds))[1]).toBe('cus_x');
+  await runs.stop();
+});
+
+test('an outage takes nothing that was done out of the audit', async () => {
+  const customerIds = ['cus_010', 'cus_020'];
+  const teamIds = await suggestTeams(customerIds);
+  const isLinked = async () => {
+    const actions = await findActions(context, { callId }).page();
+    const [first] = actions.filter(({ subject }) => subject === 'customer:cus_010');
+    return first?.result.code === 'linked' && first.result.outcomes !== null;
+  };
+  let outages = 0;
+  const runs = new BulkRuns({
+    ...context,
+    database: {
+      ...database,
+      async query(statement, values) {
+        // The second customer's parked events are replayed already, and the first one's action is over.
+        const text = JSON.stringify(statement);
+        if (outages === 0 && text.includes('cus_020') && text.includes('outcomes')) {
+          await expect.poll(isLinked).toBe(true);
+          outages += 1;
+          throw new DatabaseUnavailable('gone');
+        }
+        return await database.query(statement, values);
+      },
+    },
+  });
+  const callId = await runs.start(OPERATOR, { action: 'link-suggested', code: 'parked-events' });
+  expect(await ended(callId)).toMatchObject({ state: 'done', done: 2, failed: 0 });
+  expect(outages).toBe(1);
+  const each = await findActions(context, { callId }).page();
+  expect(each.filter(({ subject }) => subject.startsWith('customer:'))).toMatchObject(
+    customerIds.map(() => ({ result: { code: 'linked', former: null } })),
+  );
+  await ended(String(await runs.undo(OPERATOR, callId)));
+  expect(await customersOf(teamIds)).toEqual([null, null]);
   await runs.stop();
 });
 

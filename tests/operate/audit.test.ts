@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   compareTeam,
   findActions,
@@ -138,6 +139,22 @@ test('the changes of an action that was interrupted are in the audit', async () 
   const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
   await perform(context, operator, [unlink, replay]);
   expect((await findActions(context).page()).at(-1)).toMatchObject(begun);
+});
+
+test('a call that is repeated keeps what it has changed, and repeats no result', async () => {
+  const id = await insertTeam(query, { name: 'Linked', customerId: 'cus_1' });
+  const callId = randomUUID();
+  const replay = { action: 'replay', subject: customer } as const;
+  const repeat = () => perform(context, operator, [replay], { callId });
+  await refuseAudit('update');
+  await expect(repeat()).rejects.toThrow();
+  await query('drop trigger refuse on instep.operator_actions');
+  const concluded = { subject: 'customer:cus_1', isDone: true, result: { code: 'replayed' } };
+  const { results } = await repeat();
+  expect(results).toMatchObject([concluded]);
+  expect((await repeat()).results).toEqual(results);
+  const recorded = await findActions(context, { callId }).page();
+  expect(recorded).toMatchObject([{ ...concluded, changes: [{ teamId: id }] }]);
 });
 
 test('an action is in the audit once, as far as its texts can be stored', async () => {

@@ -63,7 +63,7 @@ export type PerformOptions = {
   readonly until?: Date | null;
   /** The reason, for the audit and for grants; or the note itself. */
   readonly note?: string | null;
-  /** To add to the actions of an earlier call: its id. */
+  /** To add to the actions of an earlier call, or to repeat it: its id. What has a result is not done again. */
   readonly callId?: string;
 };
 

@@ -6,8 +6,9 @@ import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
+import { onlyRow } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
-import { PLAN_CHANGE_COLUMNS, readNewestChange } from '../postgres/statements/plan-changes.ts';
+import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
@@ -343,21 +344,51 @@ export async function recordActions(
 
 const isValid = (time?: Date | null) => Number.isFinite(time?.getTime());
 
+type Attempt = {
+  /** The newest change of a plan before the first attempt. */
+  readonly afterChange: number;
+  /** What earlier attempts did; what they began, or failed to do, is done again. */
+  readonly concluded: readonly OperatorAction[];
+};
+
+const READ_ATTEMPT = `
+      select coalesce(
+               min((outcome ->> 'afterChange')::bigint),
+               (select max(id) from instep.plan_changes),
+               0
+             ) as "afterChange",
+             coalesce(
+               jsonb_agg(jsonb_build_object(
+                 'subject', subject, 'action', action, 'isDone', is_done,
+                 'result', outcome - '{changes,afterChange}'::text[]
+               )) filter (where outcome ->> 'code' not in ('begun', 'failed')),
+               '[]'
+             ) as concluded
+        from instep.operator_actions
+       where form_id = $1
+         and subject = any ($2::text[])`;
+
 /**
  * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
- * Returns the call to record their results with.
+ * Returns the call to record their results with, and what earlier attempts at the same call did.
  */
 export async function beginActions(
   query: Query,
   given: Call,
   actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
-): Promise<Call> {
-  const call = { ...given, afterChange: await readNewestChange(query) };
+): Promise<{ call: Call; concluded: Attempt['concluded'] }> {
+  const subjects = actions.map(({ subject }) => storable(subject));
+  const { concluded, afterChange } = await onlyRow<Attempt>(query, {
+    name: 'read_attempt',
+    text: READ_ATTEMPT,
+    values: [given.callId, subjects],
+  });
+  const call = { ...given, afterChange };
   const begun = actions.map(
     (action) => ({ ...action, isDone: false, result: { code: 'begun' } }) as const,
   );
   await recordActions(query, call, begun);
-  return call;
+  return { call, concluded };
 }
 
 /** What became of an action. */

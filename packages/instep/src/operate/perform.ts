@@ -164,12 +164,16 @@ export async function perform(
     const about = { action: request.action, subject: subjectOf(request) };
     return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
   });
-  const call = await beginActions(
+  const { call, concluded: earlier } = await beginActions(
     database.query,
     { callId, operator, note, until },
     begun.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : [])),
   );
   const results = begun.map(async ({ request, about, isRecorded }) => {
+    const concludedBefore = earlier.find(
+      ({ action, subject }) => action === about.action && subject === about.subject,
+    );
+    if (concludedBefore !== undefined) return concludedBefore;
     const record = async (query: Query, { isDone, result }: Outcome) => {
       if (isRecorded) await recordActions(query, call, [{ ...about, isDone, result }]);
     };
@@ -182,6 +186,8 @@ export async function perform(
     if (outcome.error && !isShown) logger.warn({ err: outcome.error, ...about }, 'action failed');
     return { ...about, ...outcome };
   });
+  // None goes on after the call has ended.
+  await Promise.allSettled(results);
   return {
     callId,
     results: await Promise.all(results),
