@@ -1,4 +1,4 @@
-import { createOnDemandMaintenance } from 'instep/src/maintenance/worker.ts';
+import { createOnDemandMaintenance, startMaintenance } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -40,4 +40,17 @@ test('a job whose key lacks a permission pauses, and is reported again when it l
   await run();
   expect([calls, lines.length]).toEqual([3, 2]);
   expect(pauses).toEqual([HOUR_MS, HOUR_MS]);
+});
+
+test('jobs that could not be loaded are loaded again', async () => {
+  const lines: { level: string; msg: string }[] = [];
+  const run = vi.fn(async () => undefined);
+  const loadJobs = vi
+    .fn(async () => [{ name: 'job', intervalMs: HOUR_MS, run }])
+    .mockRejectedValueOnce(new Error('EMFILE: too many open files'));
+  const logger = createLogger('info', { write: (line) => lines.push(JSON.parse(line)) });
+  const worker = startMaintenance(loadJobs, { logger, startAfterMs: 1 });
+  await vi.waitFor(() => expect(run).toHaveBeenCalledOnce());
+  await worker.stop();
+  expect(lines).toMatchObject([{ level: 'error', msg: 'maintenance could not be loaded' }]);
 });

@@ -38,6 +38,8 @@ export type MaintenanceOptions = {
 
 const LONGEST_PAUSE_MS = 60_000;
 
+const longerPause = (pauseMs: number) => Math.min(pauseMs * 2 || 1_000, LONGEST_PAUSE_MS);
+
 /** The pause of a job whose key lacks a permission, which a retry does not change. */
 const FORBIDDEN_PAUSE_MS = 60 * 60 * 1_000;
 
@@ -59,7 +61,7 @@ export function startMaintenance(
   async function repeat(job: Job): Promise<void> {
     let failedPauseMs = job.intervalMs;
     while (!signal.aborted) {
-      failedPauseMs = Math.min(failedPauseMs * 2, LONGEST_PAUSE_MS);
+      failedPauseMs = longerPause(failedPauseMs);
       const pauseMs = await runOnce(job, failedPauseMs, signal, options);
       if (pauseMs === null) failedPauseMs = job.intervalMs;
       await pause(pauseMs ?? job.intervalMs, pausing);
@@ -67,8 +69,17 @@ export function startMaintenance(
   }
 
   async function repeatAll(): Promise<void> {
-    await pause(startAfterMs, pausing);
-    if (!signal.aborted) await Promise.all((await loadJobs()).map(repeat));
+    let jobs: readonly Job[] | undefined;
+    for (let pauseMs = startAfterMs; jobs === undefined; pauseMs = longerPause(pauseMs)) {
+      await pause(pauseMs, pausing);
+      if (signal.aborted) return;
+      try {
+        jobs = await loadJobs();
+      } catch (err) {
+        options.logger.error({ err }, 'maintenance could not be loaded');
+      }
+    }
+    await Promise.all(jobs.map(repeat));
   }
 
   const loops = repeatAll();
