@@ -144,6 +144,11 @@ test('a new consumer starts with later changes, or with the oldest', async () =>
   expect(await add(newName(), 'beginning')).toBe(0);
 });
 
+test('a name that no consumer can have is refused at once', () => {
+  const refused = expect.objectContaining({ code: 'CONSUMER_NAME_INVALID' });
+  expect(() => openConsumer(() => undefined, { name: 'not a name' })).toThrow(refused);
+});
+
 test('a consumer that is stopped on demand ends after the call in progress', async () => {
   const passed: number[] = [];
   let isBlocked = false;

@@ -9,6 +9,7 @@ import { withDeadline } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
 import {
   addConsumer,
+  checkConsumerName,
   DUE,
   type FeedStart,
   jobOf,
@@ -106,8 +107,13 @@ export class PlanChangeConsumers {
     this.#options = options;
   }
 
-  /** Starts a consumer, in place of one with the same name in this process. */
+  /**
+   * Starts a consumer, in place of one with the same name in this process.
+   *
+   * @throws ConsumerRefused: `CONSUMER_NAME_INVALID`
+   */
   start(name: string, handler: PlanChangeHandler, { from = 'now' }: FeedOptions = {}): Feed {
+    checkConsumerName(name);
     const { isOnDemand, logger } = this.#options;
     const predecessor = this.#feeds.get(name)?.stop();
     let isStopped = false;
