@@ -8,7 +8,7 @@ import { reportHealth } from 'instep/src/operate/health.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import type { PlanChange } from 'instep/src/postgres/statements/plan-changes.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { CrashPlan } from '../faults/crash-plan.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -176,6 +176,24 @@ test('a consumer that is stopped on demand ends after the call in progress', asy
   await stopping;
   await running;
   expect(passed).toEqual([row?.id]);
+});
+
+test('on demand, a call that takes longer than 10 seconds has failed', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const handler = vi.fn(() => new Promise(() => undefined));
+  const { name, run } = openConsumer(handler);
+  await store.database.query('truncate instep.plan_changes cascade');
+  await write([1]);
+  const running = run();
+  await vi.waitFor(() => expect(handler).toHaveBeenCalledOnce());
+  vi.advanceTimersByTime(10_000);
+  await running;
+  const [waiting] = await store.database.query(
+    'select failures, error from instep.waiting_plan_changes where consumer = $1',
+    [name],
+  );
+  expect(waiting).toEqual({ failures: 1, error: 'not done within 10000 ms' });
 });
 
 test('a new consumer is not added while a transaction that changes plans stays open', async () => {

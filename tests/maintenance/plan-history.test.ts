@@ -1,3 +1,4 @@
+import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeEach, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -7,11 +8,16 @@ const store = useDatabase(embeddedServer);
 const DAY_MS = 86_400_000;
 
 /** Runs the job that deletes old changes; returns whether there is one. */
-async function prune({ now = Date.now, retentionMs = (730 * DAY_MS) as number | null } = {}) {
-  const services = { database: store.database, now };
+async function prune({
+  now = Date.now,
+  retentionMs = (730 * DAY_MS) as number | null,
+  database = store.database,
+  signal = new AbortController().signal,
+} = {}) {
+  const services = { database, now };
   const jobs = createJobsWithoutStripe(services, { planHistoryRetentionMs: retentionMs });
   const job = jobs.find(({ name }) => name === 'plan-history');
-  await job?.run(new AbortController().signal);
+  await job?.run(signal);
   return job !== undefined;
 }
 
@@ -49,4 +55,16 @@ test('a clock that is ahead of the database deletes nothing before', async () =>
 test('without a retention, nothing is deleted', async () => {
   expect(await prune({ retentionMs: null })).toBe(false);
   expect(await teams()).toEqual(['kept', 'old']);
+});
+
+test('when it is stopped, it deletes no more, and continues later', async () => {
+  const stopping = new AbortController();
+  const query: Query = async (statement, values) => {
+    if (typeof statement !== 'string' && statement.name === 'prune_changes') stopping.abort();
+    return await store.database.query(statement, values);
+  };
+  await prune({ database: { ...store.database, query }, signal: stopping.signal });
+  expect(await store.database.query('select from instep.plan_changes')).toHaveLength(1_501);
+  await prune();
+  expect(await teams()).toEqual(['kept']);
 });

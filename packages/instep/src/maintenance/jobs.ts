@@ -137,7 +137,9 @@ export function createJobs(
       const parked = await dismissParkedEvents(query, expired, signal);
       if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
     }),
-    ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs) => pruneChanges(query, cutoffMs)),
+    ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs, signal) =>
+      pruneChanges(query, cutoffMs, signal),
+    ),
   ];
   const reconcile = { ...services, api };
   if (reconcileIntervalMs !== null) {

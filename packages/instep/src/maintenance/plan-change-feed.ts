@@ -38,8 +38,9 @@ const POLL_INTERVAL_MS = 1_000;
 /** Another process takes over after this time and a poll. */
 const LEASE_MS = 8_000;
 
-/** A handler that takes longer has failed, and is called again. */
+/** A handler that takes longer has failed, and is called again. On demand, the platform waits for all jobs together. */
 const HANDLER_DEADLINE_MS = 5 * 60_000;
+const ON_DEMAND_HANDLER_DEADLINE_MS = 10_000;
 
 const MAX_ERROR_LENGTH = 500;
 
@@ -185,10 +186,11 @@ export class PlanChangeConsumers {
   /** Returns whether the handler has handled it. */
   async #pass(run: LeasedRun, { name, handler }: Consumer, change: PlanChange): Promise<boolean> {
     const values = [name, change.id];
+    const { isOnDemand, logger } = this.#options;
+    const deadlineMs = isOnDemand ? ON_DEMAND_HANDLER_DEADLINE_MS : HANDLER_DEADLINE_MS;
     try {
-      await withDeadline((async () => handler(change))(), HANDLER_DEADLINE_MS);
+      await withDeadline((async () => handler(change))(), deadlineMs);
     } catch (err) {
-      const { logger } = this.#options;
       const line = { consumer: name, changeId: change.id, teamId: change.teamId, err };
       logger.warn(line, 'change of a plan not handled');
       const message = err instanceof Error ? err.message : String(err);

@@ -180,9 +180,13 @@ export async function recordApplicationChanges(
 
 const PRUNE_BATCH = 1_000;
 
-/** Deletes the changes before this time, in milliseconds since 1970, some at a time. */
-export async function pruneChanges(query: Query, cutoffMs: number): Promise<void> {
-  for (let deleted = PRUNE_BATCH; deleted === PRUNE_BATCH; ) {
+/** Deletes the changes before this time, in milliseconds since 1970, some at a time, until the signal is aborted. */
+export async function pruneChanges(
+  query: Query,
+  cutoffMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let deleted = PRUNE_BATCH; deleted === PRUNE_BATCH && !signal.aborted; ) {
     const rows = await query({
       name: 'prune_changes',
       text: `
