@@ -47,6 +47,8 @@ const HTMX_CONFIG = JSON.stringify({
   includeIndicatorStyles: false,
   historyCacheSize: 0,
   refreshOnHistoryMiss: true,
+  // A part of another page does not bring its title.
+  ignoreTitle: true,
   timeout: 15_000,
   responseHandling: [
     { code: '204', swap: false },
