@@ -32,7 +32,6 @@ export default {
     'OutOfSync',
     'ParkedEvidence',
     'SLOTS_SECONDS',
-    'SORTS',
     'SUBJECT_KINDS',
     'SignatureProblem',
     'SyncState',
