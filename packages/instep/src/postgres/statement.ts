@@ -155,7 +155,10 @@ export function rowsAs(name: string, columns: Columns, count: RowCount): string 
   return `${count === 'one' ? `(values (${list}))` : `unnest(${list})`} as ${name} (${names.join(', ')})`;
 }
 
-/** The parameters of a statement that takes these rows, one for each column. A missing property is null. */
+/**
+ * The parameters of a statement that takes these rows, one for each column. A missing property is null. So is a column
+ * without any value: `unnest` fills it up with nulls, and there is no array to write and to parse.
+ */
 export function parametersOf<Column extends string>(
   rows: readonly { readonly [Name in Column]?: unknown }[],
   columns: Readonly<Record<Column, string>>,
@@ -164,7 +167,8 @@ export function parametersOf<Column extends string>(
   const isOne = rows.length === 1;
   const values: unknown[] = [];
   for (const column in columns) {
-    values.push(isOne ? first?.[column] : rows.map((row) => row[column]));
+    const hasValue = rows.some((row) => (row[column] ?? null) !== null);
+    values.push(isOne || !hasValue ? first?.[column] : rows.map((row) => row[column]));
   }
   return { count: isOne ? 'one' : 'many', values };
 }
