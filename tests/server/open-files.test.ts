@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { connectionsWithin, readOpenFilesLimit } from 'instep/src/server/listener.ts';
-import { expect, test } from 'vitest';
+import { Server } from 'node:http';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { connectionsWithin, openListener, readOpenFilesLimit } from 'instep/src/server/listener.ts';
+import { expect, onTestFinished, test } from 'vitest';
 
 test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {
   // Node raises it to the hard limit.
@@ -14,4 +16,26 @@ test('leaves files for the database and for modules, and at least 8 for connecti
   expect(connectionsWithin(1_024, 50)).toBe(854);
   expect(connectionsWithin(16)).toBe(8);
   expect(connectionsWithin(Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);
+});
+
+test('connections that can not be accepted are logged, and the server goes on', async () => {
+  const lines: string[] = [];
+  const listener = await openListener({
+    host: '127.0.0.1',
+    port: 0,
+    portVariable: 'PORT',
+    maxConnections: 10,
+    onRequest({ socket }, response) {
+      if (!('server' in socket && socket.server instanceof Server))
+        throw new TypeError('no server');
+      socket.server.emit('error', new Error('accept EMFILE'));
+      response.end('ok');
+    },
+    logger: createLogger('info', { write: (line) => lines.push(line) }),
+  });
+  onTestFinished(() => listener.close(0));
+  for (let time = 0; time < 3; time += 1) {
+    expect(await (await fetch(listener.url)).text()).toBe('ok');
+  }
+  expect(lines.filter((line) => line.includes('accept EMFILE'))).toHaveLength(3);
 });

@@ -1,9 +1,12 @@
-import { connect } from 'node:net';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { type Handler, jsonResponse } from 'instep/src/server/http-message.ts';
 import { listen } from 'instep/src/server/listener.ts';
+import { limitPipelining } from 'instep/src/server/pipelining.ts';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
+import { exchange, openConnection, statusesIn } from '../support/network/raw-connection.ts';
 
 const GET = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
 const CLOSE = 'GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
@@ -107,4 +110,21 @@ test('answers a client that sends everything before it reads anything', async ()
   let received = 0;
   for await (const bytes of socket) received += (bytes as Uint8Array).byteLength;
   expect(received).toBeGreaterThan(COUNT * large.length);
+});
+
+test('serves without the limit, and says so once, where Node hides its parser', async () => {
+  const server = createServer((_, response) => response.end('ok'));
+  // As if Node no longer listened for data itself.
+  server.on('connection', (connection) => connection.on('data', () => undefined));
+  const warn = vi.fn();
+  limitPipelining(server, { warn });
+  server.listen(0, '127.0.0.1');
+  onTestFinished(() => void server.close());
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const last = 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+  for (let time = 0; time < 2; time += 1) {
+    expect(statusesIn(await exchange(`http://127.0.0.1:${port}`, last))).toEqual([200]);
+  }
+  expect(warn).toHaveBeenCalledOnce();
 });

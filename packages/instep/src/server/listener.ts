@@ -57,7 +57,7 @@ const BACKLOG = 4_096;
 export async function openListener(options: ListenerOptions): Promise<RunningServer> {
   const { host, port, portVariable, maxConnections, onRequest, logger } = options;
   const server = createServer(SERVER_OPTIONS, onRequest);
-  limitPipelining(server);
+  limitPipelining(server, logger);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = isPortTaken(cause)
@@ -67,6 +67,9 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
     });
     server.listen({ port, host, backlog: BACKLOG }, resolve);
   });
+  // For example, no file is left for another connection.
+  const warnOfFailure = limitLines((members) => logger.warn(members, 'connection not accepted'));
+  server.on('error', (err) => warnOfFailure({ err }));
   const warn = limitLines((members) => logger.warn(members, 'too many connections'));
   const onCrowded = () => warn({ maxConnections });
   const connections = limitConnections(server, { maxConnections, onCrowded });

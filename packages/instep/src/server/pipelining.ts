@@ -3,6 +3,7 @@
 
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from '../runtime/logging.ts';
 
 /** The most that the parser gets with the end of a body. */
 const PIECE_BYTES = 256;
@@ -24,21 +25,28 @@ const readers = new WeakMap<Socket, Reader>();
  *
  * Until then, Node passes on the bytes in native code, because doing it here takes a tenth of an event's time. So only
  * the first client that does this can have all that it sent together answered at once.
+ *
+ * Nothing is limited where Node hides its parser, which is not part of its API.
  */
-export function limitPipelining(server: Server): void {
+export function limitPipelining(server: Server, logger: Pick<Logger, 'warn'>): void {
   // Bun reads connections in native code, where nothing can be held back.
   if ('bun' in process.versions) return;
   /** Connections whose next request has arrived. */
   const queue = new ReadQueue();
   const unlimited = new Set<Reader>();
   let isLimited = false;
+  let hasParsers = true;
   function limitAll(): void {
     isLimited = true;
     for (const reader of unlimited) reader.limit();
     unlimited.clear();
   }
   server.on('connection', (connection: Socket) => {
-    if (connection.listenerCount('data') !== 1) throw new TypeError('no parser was found');
+    if (connection.listenerCount('data') !== 1) {
+      if (hasParsers) logger.warn('requests that a client sends together are not limited');
+      hasParsers = false;
+      return;
+    }
     const reader = new Reader(connection, queue, limitAll);
     readers.set(connection, reader);
     if (isLimited) return reader.limit();
