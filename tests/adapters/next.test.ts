@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import * as instep from 'instep/next';
 import { createNextHandlers, type NextHandlers } from 'instep/next';
 import type { Database } from 'instep/src/postgres/database.ts';
@@ -10,9 +11,16 @@ import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 // The tests of examples/ use the real Next.js.
-const next = vi.hoisted(() => ({ tasks: [] as (() => Promise<void>)[], connected: 0 }));
+const next = vi.hoisted(() => ({
+  tasks: [] as (() => Promise<void>)[],
+  connected: 0,
+  isOutsideOfRequest: false,
+}));
 vi.mock('next/server.js', () => ({
-  after: (task: () => Promise<void>) => next.tasks.push(task),
+  after(task: () => Promise<void>) {
+    if (next.isOutsideOfRequest) throw new Error('`after` was called outside a request scope');
+    next.tasks.push(task);
+  },
   connection: async () => {
     next.connected += 1;
   },
@@ -63,6 +71,16 @@ test('POST runs maintenance after the response', async () => {
   expect(next.tasks).toHaveLength(1);
   await next.tasks[0]?.();
   expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
+});
+
+test('POST answers 200 for a stored event whose maintenance can not be scheduled', async () => {
+  const warned = once(process, 'warning');
+  next.isOutsideOfRequest = true;
+  onTestFinished(() => {
+    next.isOutsideOfRequest = false;
+  });
+  expect((await post(eventBody({ customerId: 'cus_unscheduled' }))).status).toBe(200);
+  expect(String(await warned)).toContain('outside a request scope');
 });
 
 test('a forged webhook runs no maintenance', async () => {

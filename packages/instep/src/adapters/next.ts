@@ -56,8 +56,13 @@ export function createNextHandlers(options: NextOptions = {}): NextHandlers {
     async POST(request) {
       const response = await answerWebhook(request);
       if (maintenance === 'on-demand' && response.ok) {
-        const { after } = await import('next/server.js');
-        after(() => methods.runMaintenance(MAINTENANCE_BUDGET_MS));
+        try {
+          const { after } = await import('next/server.js');
+          after(() => methods.runMaintenance(MAINTENANCE_BUDGET_MS));
+        } catch (cause) {
+          // `after` is of Next.js 15.1, and throws outside of a request. The event is stored.
+          process.emitWarning(`Instep's maintenance was not scheduled: ${cause}`);
+        }
       }
       return response;
     },
