@@ -142,6 +142,22 @@ describe('the start', () => {
     expect((await handler(userRequest())).status).toBe(200);
   });
 
+  test('leaves no connection after a close that fails', async () => {
+    const warn = () => {
+      throw new Error('planted');
+    };
+    const handler = create({ logger: { ...logger, warn } });
+    // At the same time, on a connection each. A statement that fails can close its own.
+    const cookie = await sessionCookie(1);
+    await Promise.all([handler(userRequest(cookie)), handler.access(1)]);
+    await untilConnected(2);
+    await database.query('alter table instep.session_cookies rename to moved');
+    await handler(userRequest(cookie));
+    await expect(handler.close()).rejects.toThrow('planted');
+    await database.query('alter table instep.moved rename to session_cookies');
+    await untilConnected(0);
+  });
+
   test('that fails because of its configuration is answered with 503, and the log says what to set', async () => {
     const { AUTH_SECRET = '', ...incomplete } = environment;
     const handler = create({ environment: incomplete });

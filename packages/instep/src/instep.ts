@@ -316,12 +316,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
 
   let closed: Promise<void> | undefined;
   async function closeAll(): Promise<void> {
-    await Promise.all([maintenance.stop(), consumers.stopAll()]);
-    await withDeadline(responses.store(query), STORE_RESPONSES_MS).catch((err) =>
-      logger.warn({ err }, 'the responses of the last minute were not counted'),
-    );
-    await database.close();
-    await server.release();
+    try {
+      await Promise.all([maintenance.stop(), consumers.stopAll()]);
+      await withDeadline(responses.store(query), STORE_RESPONSES_MS).catch((err) =>
+        logger.warn({ err }, 'the responses of the last minute were not counted'),
+      );
+    } finally {
+      await database.close().finally(() => server.release());
+    }
   }
 
   return {
