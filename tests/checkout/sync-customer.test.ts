@@ -1,5 +1,7 @@
 import { createHandler } from 'instep/src/adapters/handler.ts';
+import { syncCustomer } from 'instep/src/checkout/checkout.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
@@ -18,7 +20,9 @@ afterAll(() => handler.close());
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
+  await query(
+    'truncate teams, instep.events, instep.subscriptions, instep.findings, instep.new_customers',
+  );
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -105,6 +109,29 @@ test('a customer can be synced only if a team has it and Stripe knows it', async
   expect(await codeOf(handler.syncCustomer('\0'))).toBe('CUSTOMER_WITHOUT_TEAM');
   account.fault = () => ({ status: 503 });
   expect(await codeOf(handler.syncCustomer('cus_gone'))).toBe('STRIPE_UNAVAILABLE');
+});
+
+test('Stripe is not blamed for a database that is slow, only for what it does not list', async () => {
+  await account.addTeam('cus_1');
+  await account.happen({ ...trial, createdSeconds: nowSeconds() - 60 }, 'missed');
+  const context = await handler.operateContext();
+  const ingest = async () => {
+    throw new DeadlineExceeded(1);
+  };
+  expect(await codeOf(syncCustomer({ ...context, ingest }, 'cus_1'))).toBe('DEADLINE_EXCEEDED');
+  // A subscription that is not listed lets Stripe be asked again.
+  await query(
+    `update teams set subscription_status = 'active', provider_subscription_id = 'sub_0'`,
+  );
+  let lists = 0;
+  account.fault = (path) => {
+    lists += path.startsWith('/v1/subscriptions') ? 1 : 0;
+    return lists > 1 ? { status: 401 } : undefined;
+  };
+  expect(await codeOf(syncCustomer(context, 'cus_1'))).toBe('STRIPE_UNAVAILABLE');
+  expect(await query('select customer_id from instep.new_customers')).toEqual([
+    { customer_id: 'cus_1' },
+  ]);
 });
 
 test('a handler completes a checkout on its own connections', async () => {

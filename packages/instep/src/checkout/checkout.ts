@@ -9,6 +9,7 @@ import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
 import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
+import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileSubscribed, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
@@ -36,7 +37,10 @@ export type SyncFailedCode =
   | 'STRIPE_UNAVAILABLE'
   | 'TEAM_HAS_ANOTHER_CUSTOMER';
 
-/** A checkout was not completed, or a customer not synced. Nothing was changed. */
+/**
+ * A checkout was not completed, or a customer not synced. Nothing was changed, except that `syncCustomer` can have stored
+ * a part before `STRIPE_UNAVAILABLE`.
+ */
 export class SyncFailed extends CodedError<SyncFailedCode> {}
 
 /** What `completeCheckout` and `syncCustomer` work with. */
@@ -123,14 +127,21 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
   }
   const onIssue = (issue: ReconciliationIssue) => services.logger.info(issue, 'customer synced');
   const options = { ...services, isDryRun: false, onIssue };
+  const customerOf = async () => customerId;
   const listed = await askStripe(
-    (signal) => reconcileSubscribed(customerId, options, signal),
+    (signal) => listCustomer(customerId, options, signal),
     services,
-    async () => customerId,
+    customerOf,
   );
   if (listed === null) {
     throw new SyncFailed('CUSTOMER_UNKNOWN', `Stripe does not know the customer ${customerId}`);
   }
+  await abortAfter(DEADLINE_MS, undefined, (signal) =>
+    reconcileSubscribed(customerId, listed.subscriptions, options, signal),
+  ).catch(async (error: unknown) => {
+    // A team whose subscription was not listed is asked about again.
+    throw error instanceof StripeApiFailed ? await unavailable(error, services, customerOf) : error;
+  });
   await decideParkedEvents(services, customerId);
   return await accessOf(team.id, services);
 }
@@ -226,26 +237,29 @@ async function findTeam({ database: { query } }: CheckoutServices, id: Applicati
   return isId(String(id)) ? await readTeam(query, id) : null;
 }
 
-/**
- * Asks Stripe, for a part of the deadline. Without an answer, maintenance asks for the customer's subscriptions as
- * soon as Stripe answers again.
- *
- * @throws SyncFailed
- */
+/** Asks Stripe, for a part of the deadline. @throws SyncFailed */
 async function askStripe<Value>(
   ask: (signal: AbortSignal) => Promise<Value>,
-  { database: { query } }: CheckoutServices,
+  services: CheckoutServices,
   customerOf: () => Promise<string | null>,
 ): Promise<Value> {
   try {
     return await abortAfter(STRIPE_DEADLINE_MS, undefined, ask);
   } catch (cause) {
     if (!(cause instanceof StripeApiFailed || cause instanceof DeadlineExceeded)) throw cause;
-    const customerId = await customerOf();
-    if (customerId !== null) await requestSubscriptions(query, [customerId]);
-    const message = `Stripe's API failed: ${cause.message}`;
-    throw new SyncFailed('STRIPE_UNAVAILABLE', message, { cause });
+    throw await unavailable(cause, services, customerOf);
   }
+}
+
+/** Lets maintenance ask for the customer's subscriptions as soon as Stripe answers again. */
+async function unavailable(
+  cause: Error,
+  { database: { query } }: CheckoutServices,
+  customerOf: () => Promise<string | null>,
+): Promise<SyncFailed> {
+  const customerId = await customerOf();
+  if (customerId !== null) await requestSubscriptions(query, [customerId]);
+  return new SyncFailed('STRIPE_UNAVAILABLE', `Stripe's API failed: ${cause.message}`, { cause });
 }
 
 const REFUSALS: Readonly<Record<LinkRefusal, readonly [SyncFailedCode, string]>> = {

@@ -7,6 +7,7 @@ import type { ApplicationTables } from '../postgres/tables/application-tables.ts
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
+import { listCustomer } from './reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { reconcileSubscribed } from './reconcile/reconcile-teams.ts';
 import type { Job } from './worker.ts';
@@ -29,7 +30,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
   const options = { ...services, isDryRun: false, onIssue };
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
-    await reconcileSubscribed(customerId, options, signal);
+    const { subscriptions = [] } = (await listCustomer(customerId, options, signal)) ?? {};
+    await reconcileSubscribed(customerId, subscriptions, options, signal);
     await query({ name: 'store_answered', text: STORE_ANSWERED, values: [customerId] });
   }
 

@@ -86,21 +86,17 @@ export async function reconcileTeams(
 
 /**
  * The same for the teams of a customer that has subscriptions: without any, only a complete reconciliation clears a plan
- * that the application wrote. `null`: Stripe does not know the customer.
+ * that the application wrote.
  */
 export async function reconcileSubscribed(
   customerId: string,
+  listed: readonly ListedSubscription[],
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<readonly ListedSubscription[] | null> {
-  const listed = await listCustomer(customerId, options, signal);
-  if (listed === null) return null;
-  const { subscriptions } = listed;
-  if (subscriptions.length > 0) {
-    const teams = await readTeamsOf(options.database.query, [customerId]);
-    await reconcileTeams(teams, subscriptions, options, signal);
-  }
-  return subscriptions;
+): Promise<void> {
+  if (listed.length === 0) return;
+  const teams = await readTeamsOf(options.database.query, [customerId]);
+  await reconcileTeams(teams, listed, options, signal);
 }
 
 /**
