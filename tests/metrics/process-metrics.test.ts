@@ -1,8 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readProcessMetrics } from 'instep/src/metrics/process-metrics.ts';
 import { createExposition } from 'instep/src/metrics/series.ts';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { valuesIn } from '../support/service/metrics-service.ts';
+
+const proc = vi.hoisted(() => ({ isReadable: true }));
+vi.mock('node:fs/promises', async (load) => {
+  const actual = await load<typeof import('node:fs/promises')>();
+  const readdir = async (path: string) => {
+    if (!proc.isReadable) throw new Error('EMFILE: too many open files');
+    return await actual.readdir(path);
+  };
+  return { ...actual, readdir };
+});
 
 const { expose } = createExposition(readProcessMetrics);
 
@@ -27,6 +37,16 @@ test.runIf(process.platform === 'linux')('on Linux, they include files', async (
   const value = (name: string) => values.get(name) ?? Number.NaN;
   expect(value('process_open_fds')).toBeGreaterThan(2);
   expect(value('process_open_fds')).toBeLessThan(value('process_max_fds'));
+});
+
+test('where /proc cannot be read, the metrics of files alone are left out', async () => {
+  proc.isReadable = false;
+  onTestFinished(() => {
+    proc.isReadable = true;
+  });
+  const values = valuesIn(await expose());
+  expect(values.has('process_open_fds')).toBe(false);
+  expect(values.has('process_cpu_seconds_total')).toBe(true);
 });
 
 test('a blocked event loop is measured from the first scrape on', async () => {

@@ -50,13 +50,11 @@ function memoryMetrics(): Metric[] {
   ];
 }
 
-/** What only Linux tells, in /proc. */
+/** What only Linux tells, in /proc. Left out where it can't be read, as when too many files are open. */
 async function fileMetrics(): Promise<Metric[]> {
-  if (process.platform !== 'linux') return [];
-  const [limits, files] = await Promise.all([
-    readFile('/proc/self/limits', 'utf8'),
-    readdir('/proc/self/fd'),
-  ]);
+  const reading = [readFile('/proc/self/limits', 'utf8'), readdir('/proc/self/fd')] as const;
+  const [limits, files] = await Promise.all(reading).catch(() => [null, []] as const);
+  if (limits === null) return [];
   const [, max] = /^Max open files\s+(\d+)/m.exec(limits) ?? [];
   return [
     // One of them is the directory that was just read.
