@@ -46,6 +46,15 @@ test('nothing is wrong at first, and nothing was compared', async () => {
   expect(await findIssues(context).page()).toEqual({ issues: [], next: null });
 });
 
+test('an event that something has made unreadable since hides no issue', async () => {
+  await deliver({ customerId: 'cus_1' });
+  await deliver({ customerId: 'cus_2' });
+  await query(
+    `update instep.events set body = 'not JSON', deliveries = 1 where customer_id = 'cus_1'`,
+  );
+  expect(await codes()).toEqual(['parked-events']);
+});
+
 test('parked events are a notice at first, and a warning after ten minutes', async () => {
   await deliver({ customerId: 'cus_1' });
   const [notice] = (await checkHealth(context)).issues;

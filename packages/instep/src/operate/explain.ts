@@ -298,7 +298,7 @@ export async function explainEvent(
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
-  const { mode, initiatedBy } = originOfRow(event);
+  const { mode, initiatedBy } = originOfBody(event.body);
   const askedFor = teamId === null ? null : await readNamedTeam(query, teamId);
   const team = askedFor ?? teams[0] ?? null;
   return {
@@ -307,16 +307,6 @@ export async function explainEvent(
     timelineOf: team,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };
-}
-
-function originOfRow({ body }: EventRow): Pick<EventOrigin, 'mode' | 'initiatedBy'> {
-  try {
-    return originOfBody(body);
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-    // It was JSON on arrival, so something other than Instep has changed it.
-    return { mode: null, initiatedBy: null };
-  }
 }
 
 async function readAround(query: Query, customerId: string, position: number): Promise<EventRow[]> {

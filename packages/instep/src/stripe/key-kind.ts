@@ -32,9 +32,14 @@ export function originOf(event: Json): EventOrigin {
   };
 }
 
-/** The origin of a logged event. Only JSON is logged. */
+/** The origin of a logged event. Only JSON is logged, but something other than Instep can have changed it since. */
 export function originOfBody(body: Uint8Array): EventOrigin {
-  return originOf(JSON.parse(new TextDecoder().decode(body)));
+  try {
+    return originOf(JSON.parse(new TextDecoder().decode(body)));
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    return originOf(null);
+  }
 }
 
 /**
