@@ -127,6 +127,9 @@ test('since when a payment is due is shown, sorted and exported', async () => {
     ...['Hotel', 'Golf', 'Bravo', 'Delta'],
   ]);
   expect(await namesOn('/teams?due=7&plan=Pro')).not.toContain('Hotel');
+  const badge = (tone: string) => new RegExp(`class="badge ${tone}"[^>]*><bdi[^>]*>active`);
+  expect((await pages.get('/teams?search=Hotel')).html).toMatch(badge('warning'));
+  expect((await pages.get('/teams?search=Alpha')).html).toMatch(badge('good'));
   const { html } = await pages.get('/teams?due=2&search=Hotel&format=csv');
   expect(html).toContain(new Date(createdSeconds * 1_000).toISOString());
   // An old subscription that was left unpaid is not the one that decides the plan.

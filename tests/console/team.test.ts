@@ -81,7 +81,7 @@ describe('the reason for the plan', () => {
   test('says when an event arrived that came late', async () => {
     const { deliver, read } = await arrange();
     await deliver(Math.floor(Date.now() / 1_000) - 3_600 - BEGIN_SECONDS);
-    expect(await read()).toMatch(/through subscription sub_\d+ \. Instep received the event on 20/);
+    expect(await read()).toMatch(/through subscription sub_\d+ \. Instep learned of it on 20/);
   });
 
   test('says that the team has no customer, and which customers wait for a team', async () => {

@@ -36,12 +36,19 @@ export const effectOf = (status: string) => RULES.get(status)?.effect ?? 'none';
 
 const EFFECT_TONES = { grants: 'good', clears: 'quiet', none: 'warning' } as const;
 
-/** A subscription's status, also one that Stripe invents later; `null`: never had a subscription. */
-export function StatusBadge({ status }: { readonly status: string | null }) {
+type StatusBadgeProps = {
+  /** Also one that Stripe invents later; `null`: never had a subscription. */
+  readonly status: string | null;
+  /** Whether a payment is due. A plan that is past due stays `active`, which is not as it should be. */
+  readonly isDue?: boolean;
+};
+
+/** A subscription's status. */
+export function StatusBadge({ status, isDue = false }: StatusBadgeProps) {
   if (status === null) return <Badge tone="quiet">no subscription</Badge>;
   return (
     // Unpaid is the only status that clears a plan and can still end well.
-    <Badge tone={status === 'unpaid' ? 'warning' : EFFECT_TONES[effectOf(status)]}>
+    <Badge tone={isDue || status === 'unpaid' ? 'warning' : EFFECT_TONES[effectOf(status)]}>
       <UntrustedText text={status} maxLength={40} />
     </Badge>
   );

@@ -221,7 +221,7 @@ function DelayText({ delay }: Since) {
       {' '}
       {delay.kind === 'linked'
         ? 'An operator linked the customer to this team on'
-        : 'Instep received the event on'}{' '}
+        : 'Instep learned of it on'}{' '}
       <Time ms={delay.untilMs} />.
     </>
   );
@@ -278,10 +278,10 @@ function Id({ of: { subscriptionId } }: { readonly of: SubscriptionState }) {
   return <OptionalText text={subscriptionId} fallback="without an id" />;
 }
 
-function factsOf({ customerId, plan, lostPlan }: NamedTeam): readonly Fact[] {
+function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonly Fact[] {
   return [
     ['Customer', <CustomerFact customerId={customerId} />],
-    ['Status', <StatusBadge status={plan.subscriptionStatus} />],
+    ['Status', <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />],
     [
       'Plan',
       lostPlan === null ? (

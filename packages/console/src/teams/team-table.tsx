@@ -15,7 +15,9 @@ const COLUMNS: readonly Column[] = [
   {
     name: 'Status',
     sort: 'status',
-    cell: ({ plan }) => <StatusBadge status={plan.subscriptionStatus} />,
+    cell: ({ plan, dueSinceMs }) => (
+      <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />
+    ),
   },
   { name: 'Plan', sort: 'plan', cell: PlanText },
   {
