@@ -6,10 +6,10 @@ import { withDeadline } from '../runtime/deadline.ts';
 import { inSpan, outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
-  canOthersSucceed,
   DatabaseBusy,
   DatabaseUnavailable,
   databaseError,
+  isOfServer,
   nextStepAfter,
   sqlState,
   TablesUnknown,
@@ -172,16 +172,14 @@ class PooledDatabase implements Database {
   }
 
   async #withConnection<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
-    let client: pg.PoolClient | undefined;
+    const client = await this.#connect();
     try {
-      client = await this.#connect();
       const result = await work(client);
       client.release();
       return result;
-    } catch (cause) {
-      const error = databaseError(cause);
-      if (canOthersSucceed(error)) client?.release();
-      else if (client !== undefined) void this.#pools.discard(client);
+    } catch (error) {
+      if (isOfServer(error)) void this.#pools.discard(client);
+      else client.release();
       throw error;
     }
   }
@@ -193,7 +191,9 @@ class PooledDatabase implements Database {
     } catch (error) {
       if (ensureRunning === undefined) throw error;
     }
-    await ensureRunning();
+    await ensureRunning().catch((cause: unknown) => {
+      throw databaseError(cause);
+    });
     return await this.#pools.connect();
   }
 
@@ -244,11 +244,20 @@ class PooledDatabase implements Database {
       const ends = await Promise.allSettled(inFlight);
       const failed = ends.find((end) => end.status === 'rejected');
       const isLater = sqlState(cause) === IN_FAILED_TRANSACTION;
-      const error = databaseError(isLater && failed ? failed.reason : cause);
-      if (canOthersSucceed(error)) await this.#send('rollback', client, { text: 'rollback' });
+      const error: unknown = isLater && failed ? failed.reason : cause;
+      if (!isOfServer(error)) await this.#rollBack(client);
       throw error;
     }
     return result;
+  }
+
+  /** @throws DatabaseUnavailable whatever fails, because the connection can still be in the transaction */
+  async #rollBack(client: pg.PoolClient): Promise<void> {
+    try {
+      await this.#send('rollback', client, { text: 'rollback' });
+    } catch (cause) {
+      throw new DatabaseUnavailable('the transaction was not rolled back', { cause });
+    }
   }
 
   /** Sends these at once: prepared, or as one text where others use the session too. */
@@ -338,7 +347,7 @@ class PooledDatabase implements Database {
     return roundTrip;
   }
 
-  #send<Row extends object>(
+  async #send<Row extends object>(
     spanName: string,
     client: pg.PoolClient,
     statement: pg.QueryConfig,
@@ -346,9 +355,13 @@ class PooledDatabase implements Database {
   ): Promise<Answer<Row>> {
     this.#roundTrips.get(client)?.end();
     const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
-    return inStatementSpan(spanName, () =>
-      withDeadline(this.#inOrder(client, start), this.#answerTimeoutMs),
-    );
+    try {
+      return await inStatementSpan(spanName, () =>
+        withDeadline(this.#inOrder(client, start), this.#answerTimeoutMs),
+      );
+    } catch (error) {
+      throw databaseError(error);
+    }
   }
 
   /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
@@ -382,8 +395,7 @@ export async function unlessRefused(query: Query, work: () => Promise<unknown>):
     await work();
     return true;
   } catch (error) {
-    const cause = databaseError(error);
-    if (cause instanceof DatabaseBusy || nextStepAfter(cause) !== 'blame the event') throw error;
+    if (error instanceof DatabaseBusy || nextStepAfter(error) !== 'blame the event') throw error;
     await query('rollback to savepoint before_part');
     return false;
   }

@@ -1,5 +1,6 @@
 // The errors of the database, and what is done after each (docs/ARCHITECTURE.md, "What is retried"). database.ts
-// converts and repeats; code that works on several events or teams asks whether the others can succeed.
+// converts and repeats, and round-trip.ts converts; code that works on several events or teams asks whether the others
+// can succeed.
 
 import type { ApplicationId } from '../core/application.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
@@ -139,7 +140,7 @@ export function databaseError(cause: unknown): InstepError {
   return new (policyFor(cause).kind)(message, { cause });
 }
 
-/** What is done after an error of the database, by its SQLSTATE or, for an error of ours, by its class. */
+/** What is done after an error, which `databaseError` has converted if it is one of the database. */
 export function nextStepAfter(error: unknown): NextStep {
   if (error instanceof DatabaseConflict) return 'repeat';
   if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
@@ -151,10 +152,15 @@ export function nextStepAfter(error: unknown): NextStep {
 export const CHECK_CONNECTION =
   'check that it is running, and check the host, user, password and name in its URL';
 
-/** Whether the server failed or refused access, rather than a statement, and the message does not say what to do. */
+/** Whether the server failed or refused access, rather than a statement, or what we do between two statements. */
+export function isOfServer(error: unknown): error is InstepError {
+  const isOfDatabase = error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable;
+  return isOfDatabase && nextStepAfter(error) === 'give up';
+}
+
+/** Whether `isOfServer`, and the message does not say what to do. */
 export function isOfConnection(error: unknown): error is InstepError {
-  const isOurs = error instanceof DatabaseUnavailable || error instanceof DatabaseUnusable;
-  return isOurs && nextStepAfter(error) === 'give up' && !isUnknownIssuer(error.cause);
+  return isOfServer(error) && !isUnknownIssuer(error.cause);
 }
 
 /** Whether the server works after this error, so that other events and teams can succeed: one can be its cause. */
@@ -198,11 +204,12 @@ function messageOf(cause: unknown): string {
 
 /** Whether the database's encoding lacks a character of a value: it is not UTF-8. */
 export function isUntranslatable(error: unknown): boolean {
-  return error instanceof DatabaseRefused && sqlState(error.cause) === '22P05';
+  return error instanceof DatabaseRefused && sqlState(error) === '22P05';
 }
 
-/** The five characters of an error's SQLSTATE; empty when it did not come from PostgreSQL. */
+/** The five characters of an error's SQLSTATE, or of its cause's; empty when it did not come from PostgreSQL. */
 export function sqlState(error: unknown): string {
+  if (error instanceof InstepError) return sqlState(error.cause);
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : '';
 }

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
+import { databaseError } from './errors.ts';
 import { columnValues } from './session-settings.ts';
 
 /** A single command. If it has a name, each connection prepares it once. */
@@ -86,7 +87,7 @@ export class RoundTrip extends pg.Query {
     process.nextTick(() => this.end());
   }
 
-  /** @throws DeadlineExceeded or an error of `pg` */
+  /** @throws the errors of `errors.ts` */
   add<Row extends object>({ name, text, values }: PreparedStatement): Promise<Answer<Row>> {
     const rows: unknown[] = [];
     return new Promise((resolve, reject) => {
@@ -173,7 +174,8 @@ export class RoundTrip extends pg.Query {
     this.#fail(error);
   }
 
-  #fail(error: Error): void {
+  #fail(cause: Error): void {
+    const error = databaseError(cause);
     for (const { reject } of this.#sent.slice(this.#answered)) reject(error);
   }
 
