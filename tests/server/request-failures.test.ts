@@ -105,3 +105,16 @@ test('the log line of a webhook that a constraint refuses names the teams', asyn
     expect.objectContaining({ msg: 'request failed', eventId: 'evt_1', teamIds: [7] }),
   ]);
 });
+
+test('a bug is a 500 that says nothing of it, and its log line has the stack', async () => {
+  const { lines, send } = serve(new TypeError('a bug'));
+  const body = eventBody({ eventId: 'evt_1' });
+  const header = { 'stripe-signature': signWebhook(body, SECRET, Date.now()) };
+  const response = await send('POST', '/api/stripe/webhook', header, body);
+  expect(response.status).toBe(500);
+  expect(String(response.body)).not.toContain('a bug');
+  const stack = expect.stringMatching(/^TypeError: a bug\n +at /);
+  expect(lines).toEqual([
+    expect.objectContaining({ eventId: 'evt_1', err: expect.objectContaining({ stack }) }),
+  ]);
+});

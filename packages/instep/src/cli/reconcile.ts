@@ -12,6 +12,7 @@ import {
   type StepProgress,
 } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/amounts.ts';
+import { codeOf } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, performTask } from './with-context.ts';
@@ -155,8 +156,9 @@ async function rebuild({ team, dryRun = false, json }: RebuildOptions): Promise<
     onDifference(difference: Difference) {
       print(json ? JSON.stringify(difference) : describeDifference(difference));
     },
-    onFailure({ customerId, error: { code, message } }: RebuildFailure) {
-      const data = { customerId, error: { code, message } };
+    onFailure({ customerId, error }: RebuildFailure) {
+      const { message } = error;
+      const data = { customerId, error: { code: codeOf(error), message } };
       print(json ? JSON.stringify(data) : `customer ${customerId}: not rebuilt: ${message}`);
     },
   } as const;

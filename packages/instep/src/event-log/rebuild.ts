@@ -39,7 +39,6 @@ import {
   type Team,
   writePlansThatFit,
 } from '../postgres/statements/teams.ts';
-import type { InstepError } from '../runtime/errors.ts';
 import { parseLog } from './explain.ts';
 import { readPrunedBefore } from './prune.ts';
 
@@ -52,8 +51,8 @@ type RebuildOptions = {
   onFailure?: (failure: RebuildFailure) => void;
 };
 
-/** The database refused a plan, or another transaction has locked a team. */
-export type RebuildFailure = { readonly customerId: string; readonly error: InstepError };
+/** The database refused a plan, or another transaction has locked a team, or one has events that hit a bug. */
+export type RebuildFailure = { readonly customerId: string; readonly error: Error };
 
 /** What a team has and what its events yield, or stored states that differ from the events. */
 export type Difference = {

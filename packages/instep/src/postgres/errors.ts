@@ -163,9 +163,13 @@ export function isOfConnection(error: unknown): error is InstepError {
   return isOfServer(error) && !isUnknownIssuer(error.cause);
 }
 
-/** Whether the server works after this error, so that other events and teams can succeed: one can be its cause. */
-export function canOthersSucceed(error: unknown): error is InstepError {
-  return nextStepAfter(error) !== 'give up';
+/**
+ * Whether other events and teams can succeed after this error, because one can be its cause: the server works, and it
+ * is no `Stopped` or `QueueFull`. An error that is not ours is a bug, which not all events need meet.
+ */
+export function canOthersSucceed(error: unknown): error is Error {
+  if (error instanceof InstepError) return nextStepAfter(error) !== 'give up';
+  return error instanceof Error;
 }
 
 /** The error when no server accepts a connection. It is permanent only if each server's error is. */

@@ -1,0 +1,60 @@
+import { describe, expect, test, vi } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
+
+type Decide = typeof import('instep/src/ingest/decide.ts');
+
+const BUG = new TypeError('a bug');
+
+/** Decides as always, except for the events of one subscription. */
+vi.mock('instep/src/ingest/decide.ts', async (importOriginal) => {
+  const { decide, ...others } = await importOriginal<Decide>();
+  const withBug: Decide['decide'] = (events, ...rest) => {
+    const isBad = events.some(
+      (event) => event.kind !== 'unreadable' && event.subscription.subscriptionId === 'sub_bug',
+    );
+    if (isBad) throw BUG;
+    return decide(events, ...rest);
+  };
+  return { ...others, decide: withBug };
+});
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+
+  test('an event that hits a bug fails alone, with the error of the bug, and leaves nothing behind', async () => {
+    const ingest = openPipeline(store.database);
+    const [before, bad, after] = [
+      await store.addTeam(),
+      await store.addTeam(),
+      await store.addTeam(),
+    ];
+    const backends = `select array_agg(pid order by pid) as pids from pg_stat_activity where datname = current_database()`;
+    const connected = await store.database.query(backends);
+    // The first one arrives alone, so the others form one batch.
+    const settled = await Promise.allSettled(
+      [
+        receivedEvent({ customerId: store.newCustomer() }),
+        receivedEvent({ customerId: before.customerId }),
+        receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bug' }),
+        receivedEvent({ customerId: after.customerId }),
+      ].map((event) => ingest([event])),
+    );
+    expect(settled.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ]);
+    expect(settled[2]).toMatchObject({ reason: BUG });
+    for (const { teamId } of [before, after]) {
+      expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+    }
+    expect(await store.planOf(bad.teamId)).toEqual(NO_PLAN);
+    expect(await store.logOf(bad.customerId)).toEqual([]);
+    expect(await store.database.query(backends)).toEqual(connected);
+  });
+});
