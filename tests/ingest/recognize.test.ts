@@ -110,3 +110,21 @@ test('an unreadable event keeps its key when it is listed again', () => {
     listed(JSON.stringify({ ...event, data: null, pending_webhooks }));
   expect(outcomesOf([unreadable(1), unreadable(0)])).toEqual(['new', 'known']);
 });
+
+test('events with one id are compared however deeply they are nested', () => {
+  const nested = (depth: number, count: number) => {
+    const { data, ...event } = JSON.parse(eventBody(ONE));
+    const body = JSON.stringify({
+      ...event,
+      data: { object: { ...data.object, deep: 'here', count } },
+    });
+    return received(body.replace('"here"', '['.repeat(depth) + ']'.repeat(depth)));
+  };
+  const kinds = new Set<string>();
+  for (let depth = 500; depth <= 8_000; depth += 500) {
+    const events = [nested(depth, 1), nested(depth, 2)];
+    for (const { kind } of events) kinds.add(kind);
+    expect(recognize(events, [])).toEqual(events);
+  }
+  expect(kinds).toEqual(new Set(['readable', 'unreadable']));
+});

@@ -115,12 +115,17 @@ type Content = {
   data: string;
 };
 
-/** Reads the content of a signed event. The body must be JSON. */
-function contentOf(body: Uint8Array): Content {
+/** Reads the content of a signed event. The body must be JSON. `undefined` if it is nested too deeply to be compared. */
+function contentOf(body: Uint8Array): Content | undefined {
   const { success, output } = v.safeParse(shape, JSON.parse(new TextDecoder().decode(body)));
   if (!success) return { type: null, apiVersion: null, data: '' };
   const { type, api_version: apiVersion = null, data = null } = output;
-  return { type, apiVersion, data: JSON.stringify(data, inOrder) };
+  try {
+    return { type, apiVersion, data: JSON.stringify(data, inOrder) };
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
 }
 
 /** For `JSON.stringify`. */
