@@ -1,26 +1,25 @@
-import { describe, expect, test, vi } from 'vitest';
+import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
-type Decide = typeof import('instep/src/ingest/decide.ts');
-
 const BUG = new TypeError('a bug');
 
-/** Decides as always, except for the events of one subscription. */
-vi.mock('instep/src/ingest/decide.ts', async (importOriginal) => {
-  const { decide, ...others } = await importOriginal<Decide>();
-  const withBug: Decide['decide'] = (events, ...rest) => {
-    const isBad = events.some(
-      (event) => event.kind !== 'unreadable' && event.subscription.subscriptionId === 'sub_bug',
-    );
-    if (isBad) throw BUG;
-    return decide(events, ...rest);
+/** An event that hits a bug when it is decided: whatever reads its time throws. */
+function eventWithBug(customerId: string): ReceivedEvent {
+  const event = receivedEvent({ customerId });
+  if (event.kind === 'unreadable') return event;
+  const subscription = {
+    ...event.subscription,
+    get createdSeconds(): number {
+      throw BUG;
+    },
   };
-  return { ...others, decide: withBug };
-});
+  return { ...event, subscription };
+}
 
 describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
@@ -39,7 +38,7 @@ describe.each(postgresServers)('$name', (server) => {
       [
         receivedEvent({ customerId: store.newCustomer() }),
         receivedEvent({ customerId: before.customerId }),
-        receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bug' }),
+        eventWithBug(bad.customerId),
         receivedEvent({ customerId: after.customerId }),
       ].map((event) => ingest([event])),
     );
