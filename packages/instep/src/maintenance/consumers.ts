@@ -43,7 +43,7 @@ export async function readSettledId(query: Query, after: number): Promise<number
 }
 
 /** SQL: the changes that wait and are due, without those of a team whose earlier change waits for another attempt. */
-export const DUE = `
+export const FROM_DUE_CHANGES = `
         from instep.waiting_plan_changes as waiting
        where consumer = $1
          and set_aside_at is null
@@ -58,7 +58,7 @@ export const DUE = `
                   and earlier.retry_at > now()
              )`;
 
-type ConsumerProgress = {
+type ConsumerPosition = {
   /** Every change up to this one was taken for the consumer. */
   readonly position: number;
   /** Whether there are later ones, or one that waits is due. */
@@ -68,13 +68,13 @@ type ConsumerProgress = {
 export async function readConsumer(
   query: Query,
   consumer: string,
-): Promise<ConsumerProgress | null> {
-  const [progress = null] = await query<ConsumerProgress>({
+): Promise<ConsumerPosition | null> {
+  const [progress = null] = await query<ConsumerPosition>({
     name: 'read_consumer',
     text: `
       select position,
              position < (select coalesce(max(id), 0) from instep.plan_changes)
-               or exists (select ${DUE}) as "hasWork"
+               or exists (select ${FROM_DUE_CHANGES}) as "hasWork"
         from instep.plan_change_consumers
        where name = $1`,
     values: [consumer],
@@ -95,7 +95,7 @@ export async function addConsumer(
   query: Query,
   consumer: string,
   from: FeedStart,
-): Promise<ConsumerProgress> {
+): Promise<ConsumerPosition> {
   checkConsumerName(consumer);
   const progress = await readConsumer(query, consumer);
   if (progress !== null) return progress;

@@ -10,8 +10,8 @@ import type { Logger } from '../runtime/logging.ts';
 import {
   addConsumer,
   checkConsumerName,
-  DUE,
   type FeedStart,
+  FROM_DUE_CHANGES,
   jobOf,
   readConsumer,
   readSettledId,
@@ -66,7 +66,7 @@ const TAKE_CHANGES = `
 const READ_DUE = (tables: ApplicationTables) => `
       select ${PLAN_CHANGE_COLUMNS(tables)}
         from instep.plan_changes as change
-       where id in (select change_id ${DUE})
+       where id in (select change_id ${FROM_DUE_CHANGES})
        order by id
        limit 100`;
 

@@ -34,7 +34,7 @@ export type NamedTeamRow = TeamRow & {
 };
 
 /** SQL for the subscriptions that decide a team's plan and are unpaid or past due. */
-const DUE = `
+const FROM_DUE_SUBSCRIPTIONS = `
       from instep.subscriptions as due
      where due.customer_id = teams.provider_customer_id
        and due.due_since is not null
@@ -46,7 +46,7 @@ const DUE = `
 /** SQL: since when a team's subscription has been unpaid or past due. */
 export const DUE_SINCE = `
   (
-    select min(due.due_since) ${DUE}
+    select min(due.due_since) ${FROM_DUE_SUBSCRIPTIONS}
   )`;
 
 /**
@@ -63,7 +63,7 @@ export const teamsOfOwed = ({ teams }: ApplicationTables) => `
                  offset 0
                ) as teams
          where (owed.due_since, owed.subscription_id) = (
-                 select due.due_since, due.subscription_id ${DUE}
+                 select due.due_since, due.subscription_id ${FROM_DUE_SUBSCRIPTIONS}
                   order by 1, 2
                   limit 1
                )`;

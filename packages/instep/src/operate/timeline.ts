@@ -136,7 +136,7 @@ export async function readTimelineOf(
   const hasMore = changes.length === MAX_PLAN_CHANGES || (hasEvents && history.before !== null);
   const timeline: Timeline = {
     items,
-    next: isLast && !hasMore ? null : textOf(next),
+    next: isLast && !hasMore ? null : cursorText(next),
     prunedBeforeMs: history.prunedBeforeMs,
   };
   return { timeline, entries, issue };
@@ -155,7 +155,7 @@ type Cursor = {
 const ALL = Number.MAX_SAFE_INTEGER;
 const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, refused: ALL };
 
-const textOf = ({ event, change, action, refused }: Cursor) =>
+const cursorText = ({ event, change, action, refused }: Cursor) =>
   [event, change, action, refused].join('-');
 
 /** Any other text is the newest page. */

@@ -227,7 +227,7 @@ export function hasRightPlan({ team, shouldBe }: Drift): boolean {
   return isSamePlan(team.plan, shouldBe);
 }
 
-export function issueOf(
+export function reconciliationIssueOf(
   drift: Drift,
   isRepaired: boolean,
   isDismissed: boolean,

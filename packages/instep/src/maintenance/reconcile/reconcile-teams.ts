@@ -23,7 +23,7 @@ import {
   driftOf,
   foundIssueOf,
   hasRightPlan,
-  issueOf,
+  reconciliationIssueOf,
 } from './drift.ts';
 import { listCustomer } from './listed-subscriptions.ts';
 import { findOtherTeamsNamed } from './other-team-named.ts';
@@ -61,7 +61,7 @@ export async function reconcileTeams(
   const isRepaired = (drift: Drift) => resultOf(drift) === 'repaired';
   const drifts = confirmed.filter((drift) => resultOf(drift) !== 'gone');
   for (const drift of drifts)
-    options.onIssue(issueOf(drift, isRepaired(drift), isDismissed(drift)));
+    options.onIssue(reconciliationIssueOf(drift, isRepaired(drift), isDismissed(drift)));
   const withWrongPlan = drifts.filter((drift) => !hasRightPlan(drift));
   const unrepaired = withWrongPlan.filter((drift) => !isRepaired(drift));
   const unrepairedIds = new Set(unrepaired.map(({ team }) => team.id));
@@ -132,7 +132,7 @@ async function repairAll(
   return results;
 }
 
-type Comparison = {
+type ConfirmedDrifts = {
   readonly confirmed: readonly Drift[];
   /** Teams whose customer Stripe does not know or can't describe are neither here nor in `confirmed`. */
   readonly inSync: readonly LinkedTeam[];
@@ -149,7 +149,7 @@ async function confirmDrifts(
   listed: readonly ListedSubscription[],
   options: ReconcileOptions,
   signal: AbortSignal,
-): Promise<Comparison> {
+): Promise<ConfirmedDrifts> {
   const listedIds = new Set(listed.map(({ subscriptionId }) => subscriptionId));
   const confirmed: Drift[] = [];
   const unclear = new Set<ApplicationId>();
