@@ -1,5 +1,5 @@
 import { readSession } from 'instep/src/sessions/token.ts';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { AUTH_SECRET } from '../support/secrets/test-secrets.ts';
 import { sessionCookie } from '../support/service/session-cookie.ts';
 
@@ -18,6 +18,15 @@ test('returns null for an expired session, a forged one and none', async () => {
   const forged = headersWith(await sessionCookie(7, 'another secret of more than 32 bytes'));
   expect(await readSession(forged, { environment })).toBeNull();
   expect(await readSession({ headers: new Headers() }, { environment })).toBeNull();
+});
+
+test('verifies a token once', async () => {
+  const request = headersWith(await sessionCookie(8));
+  const verify = vi.spyOn(globalThis.crypto.subtle, 'verify');
+  for (let time = 0; time < 3; time += 1) {
+    expect(await readSession(request, { environment })).toMatchObject({ userId: 8 });
+  }
+  expect(verify).toHaveBeenCalledOnce();
 });
 
 test('rejects when AUTH_SECRET is missing', async () => {

@@ -40,7 +40,7 @@ function serve(error: Error = new DatabaseUnavailable('connection refused')) {
   });
   const router = new Router({
     user: new UserEndpoint({
-      sessions: { read: async () => 1 },
+      sessions: { read: async () => ({ userId: 1, expiresAtMs: 0 }) },
       query: away,
       maxQueued: 10,
       includePasswordHash: true,

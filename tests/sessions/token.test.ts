@@ -117,8 +117,8 @@ test('a cached session ends when it expires', async () => {
   let nowMs = NOW_MS;
   const sessions = new SessionReader(keys, () => nowMs);
   const token = sign(good);
-  expect(await sessions.read(token)).toBe(7);
-  expect(await sessions.read(token)).toBe(7);
+  expect(await sessions.read(token)).toMatchObject({ userId: 7 });
+  expect(await sessions.read(token)).toMatchObject({ userId: 7 });
   nowMs += 60_000;
   expect(await sessions.read(token)).toBeNull();
 });
@@ -126,7 +126,7 @@ test('a cached session ends when it expires', async () => {
 test('a forged copy of a cached token is refused', async () => {
   const sessions = new SessionReader(keys, () => NOW_MS);
   const token = sign(good);
-  expect(await sessions.read(token)).toBe(7);
+  expect(await sessions.read(token)).toMatchObject({ userId: 7 });
   expect(await sessions.read(`${token.slice(0, -2)}AA`)).toBeNull();
 });
 
@@ -140,6 +140,6 @@ test('a session in use stays cached while 10,000 others are read', async () => {
     if (id % 1_000 === 0) await sessions.read(token);
   }
   verify.mockClear();
-  expect(await sessions.read(token)).toBe(7);
+  expect(await sessions.read(token)).toMatchObject({ userId: 7 });
   expect(verify).not.toHaveBeenCalled();
 });

@@ -51,8 +51,9 @@ export class UserEndpoint {
   async #findSignedIn(cookies: string | null): Promise<User | null> {
     const { sessions, requestDeadlineMs } = this.#options;
     const token = sessionToken(cookies);
-    const userId = token === null ? null : await sessions.read(token);
-    return userId === null ? null : await withDeadline(this.#users.add(userId), requestDeadlineMs);
+    const session = token === null ? null : await sessions.read(token);
+    if (session === null) return null;
+    return await withDeadline(this.#users.add(session.userId), requestDeadlineMs);
   }
 }
 

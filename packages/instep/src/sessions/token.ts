@@ -138,6 +138,7 @@ export function sessionToken(header: string | null): string | null {
 }
 
 const MAX_CACHED = 10_000;
+const MAX_READERS = 10;
 
 /**
  * Verifies tokens, and caches valid ones until they expire: the result for a token can't change before that.
@@ -159,23 +160,34 @@ export class SessionReader {
     this.#onRead = onRead;
   }
 
-  /** The id of the user whom a token identifies now, or `null`. */
-  async read(token: string): Promise<ApplicationId | null> {
+  /** The session that a token stands for at this time, or `null`. */
+  async read(token: string, nowMs = this.#now()): Promise<Session | null> {
     const cached = this.#verified.get(token);
-    const session = cached ?? (await verifySession(token, this.#keys, this.#now()));
+    const session = cached ?? (await verifySession(token, this.#keys, nowMs));
     if (typeof session === 'string') {
       this.#onRead(session);
       return null;
     }
-    if (this.#now() >= session.expiresAtMs) {
+    if (nowMs >= session.expiresAtMs) {
       this.#verified.delete(token);
       this.#onRead('expired');
       return null;
     }
     if (cached === undefined) this.#verified.set(token, session);
     this.#onRead('');
-    return session.userId;
+    return session;
   }
+}
+
+/** One for each `AUTH_SECRET`, so that a token is verified once. */
+const readers = new BoundedCache<string, SessionReader>(MAX_READERS);
+
+function readerFor(environment: Environment): SessionReader {
+  const { AUTH_SECRET: secret = '' } = environment;
+  const reader =
+    readers.get(secret) ?? new SessionReader(secretKeys(readAuthSecrets(environment)), Date.now);
+  readers.set(secret, reader);
+  return reader;
 }
 
 export type ReadSessionOptions = {
@@ -203,8 +215,7 @@ export async function readSession(
   request: { headers: Pick<Headers, 'get'> },
   { environment = process.env, now = Date.now }: ReadSessionOptions = {},
 ): Promise<Session | null> {
-  const keys = secretKeys(readAuthSecrets(environment));
+  const reader = readerFor(environment);
   const token = sessionToken(request.headers.get('cookie'));
-  const session = token === null ? null : await verifySession(token, keys, now());
-  return typeof session === 'string' ? null : session;
+  return token === null ? null : await reader.read(token, now());
 }
