@@ -73,13 +73,8 @@ export class Problem extends InstepError {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
-  constructor(
-    status: number,
-    message: string,
-    headers: Readonly<Record<string, string>> = {},
-    options?: ErrorOptions,
-  ) {
-    super(message, options);
+  constructor(status: number, message: string, headers: Readonly<Record<string, string>> = {}) {
+    super(message);
     this.status = status;
     this.headers = headersWith(headers);
   }

@@ -21,7 +21,7 @@ import {
 } from './http-message.ts';
 import { BodyAlreadyRead } from './read-body.ts';
 import type { UserEndpoint } from './user.ts';
-import { WEBHOOK_PATH, type WebhookEndpoint } from './webhook.ts';
+import { isInvalidWebhook, WEBHOOK_PATH, type WebhookEndpoint } from './webhook.ts';
 
 type RouterOptions = {
   user: UserEndpoint;
@@ -37,6 +37,9 @@ type Route = {
   endpoint: Endpoint;
   span: SpanDescription;
 };
+
+/** A response, and why it is a refusal: the code of an error, or the empty text. */
+type Responded = { response: HttpResponse; code: string };
 
 /** A path has one method; GET includes HEAD. */
 const METHODS = { GET: ['GET', 'HEAD'], POST: ['POST'] };
@@ -63,46 +66,42 @@ export class Router {
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const startedAtMs = performance.now();
     const route = this.#routes.get(request.path);
-    let response: HttpResponse;
-    let code = '';
-    const onProblem = (error: unknown) => {
-      code = refusalCodeOf(error);
-    };
-    if (route === undefined) response = notFound().toResponse(request.path);
-    else if (METHODS[route.method].includes(request.method)) {
-      response = await this.#handleAt(route, request, onProblem);
-    } else response = methodNotAllowed(METHODS[route.method].join(', ')).toResponse(route.path);
+    const { response, code } = await this.#respond(route, request);
     const durationMs = performance.now() - startedAtMs;
     const { status } = response;
     this.#instrumentation.requestAnswered(route?.path ?? 'other', status, durationMs, code);
     return response;
   }
 
-  #handleAt(
-    route: Route,
-    request: HttpRequest,
-    onProblem: (error: unknown) => void,
-  ): Promise<HttpResponse> {
+  #respond(route: Route | undefined, request: HttpRequest): Responded | Promise<Responded> {
+    if (route === undefined) return { response: notFound().toResponse(request.path), code: '' };
     const { method, path, endpoint } = route;
+    const methods = METHODS[method];
+    if (!methods.includes(request.method)) {
+      return { response: methodNotAllowed(methods.join(', ')).toResponse(path), code: '' };
+    }
     return inSpanOfCaller(request, `${method} ${path}`, route.span, async (span) => {
       let ids: object = {};
+      let code = '';
       const identify = (found: object) => {
         ids = found;
       };
       const response = await endpoint(request, identify).catch((error: unknown) => {
         const problem = problemOf(error);
-        onProblem(error);
-        if (problem !== error) {
-          const teamIds = error instanceof DatabaseRefused ? error.teamIds : [];
-          const refused = teamIds.length === 0 ? {} : { teamIds };
-          this.#writeFailure({ err: error, method, path, ...ids, ...refused });
-        }
+        code = refusalCodeOf(error);
         // A client's error is not a failure of the server.
-        if (problem.status >= 500) markFailed(span, error);
+        if (problem.status >= 500) {
+          if (problem !== error) {
+            const teamIds = error instanceof DatabaseRefused ? error.teamIds : [];
+            const refused = teamIds.length === 0 ? {} : { teamIds };
+            this.#writeFailure({ err: error, method, path, ...ids, ...refused });
+          }
+          markFailed(span, error);
+        }
         return problem.toResponse(path);
       });
       span?.setAttribute('http.response.status_code', response.status);
-      return response;
+      return { response, code };
     });
   }
 }
@@ -118,13 +117,14 @@ function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Rou
  */
 function problemOf(error: unknown): Problem {
   if (error instanceof Problem) return error;
+  // The contract specifies this text.
+  if (isInvalidWebhook(error)) return new Problem(400, 'Webhook signature verification failed.');
   if (error instanceof BodyAlreadyRead) return new Problem(500, error.message);
   return error instanceof InstepError ? unavailable() : internalProblem();
 }
 
 /** Why a request was refused: the code of the error, or what is wrong with the signature. */
 function refusalCodeOf(error: unknown): string {
-  const cause = error instanceof Problem ? (error.cause ?? error) : error;
-  if (cause instanceof SignatureInvalid) return `signature-${cause.problem}`;
-  return cause instanceof InstepError ? cause.code : 'other';
+  if (error instanceof SignatureInvalid) return `signature-${error.problem}`;
+  return error instanceof InstepError ? error.code : 'other';
 }

@@ -18,7 +18,6 @@ import {
   type HttpResponse,
   type Identify,
   jsonResponse,
-  Problem,
 } from './http-message.ts';
 
 type WebhookOptions = {
@@ -81,12 +80,8 @@ export class WebhookEndpoint {
   readonly ingestWebhook: IngestWebhook = async (rawBody, signature, { receivedAt } = {}) => {
     const bytes = typeof rawBody === 'string' ? Buffer.from(rawBody) : rawBody;
     const receivedAtMs = receivedAt?.getTime() ?? this.#options.now();
-    try {
-      const webhook = { signature, receivedAtMs, readBody: async () => bytes };
-      await this.#process(webhook, () => undefined);
-    } catch (error) {
-      throw error instanceof Problem && error.cause instanceof Error ? error.cause : error;
-    }
+    const webhook = { signature, receivedAtMs, readBody: async () => bytes };
+    await this.#process(webhook, () => undefined);
   };
 
   async #process({ signature, receivedAtMs, readBody }: Webhook, identify: Identify) {
@@ -134,15 +129,13 @@ export class WebhookEndpoint {
     throw error;
   }
 
-  /** Converts an invalid signature or body into a response. */
+  /** Logs an invalid signature or body. */
   #check<Result>(verify: () => Result): Result {
     try {
       return verify();
     } catch (error) {
-      if (!(error instanceof SignatureInvalid) && !(error instanceof BodyNotJson)) throw error;
-      this.#writeRefused({ err: error });
-      // The contract specifies this text.
-      throw new Problem(400, 'Webhook signature verification failed.', {}, { cause: error });
+      if (isInvalidWebhook(error)) this.#writeRefused({ err: error });
+      throw error;
     }
   }
 
@@ -170,6 +163,11 @@ export class WebhookEndpoint {
     instrumentation.eventMismatched(mismatch);
     this.#writeMismatch({ eventId, type, mismatch, ...origin });
   }
+}
+
+/** Whether a webhook can never be processed, whoever sends it again. */
+export function isInvalidWebhook(error: unknown): boolean {
+  return error instanceof SignatureInvalid || error instanceof BodyNotJson;
 }
 
 export type IngestWebhookOptions = {
