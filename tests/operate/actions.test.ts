@@ -261,6 +261,31 @@ test("what fails doesn't stop the others, and what doesn't apply is counted", as
   expect(await findActions(context, { callId: 'x' }).page()).toEqual([]);
 });
 
+test('acts on many in batches', async () => {
+  const { database } = context;
+  let running = 0;
+  let most = 0;
+  const transaction: typeof database.transaction = async (work, options) => {
+    running += 1;
+    most = Math.max(most, running);
+    try {
+      return await database.transaction(work, options);
+    } finally {
+      running -= 1;
+    }
+  };
+  const requests = Array.from({ length: 35 }, (_, index) => {
+    const subject = { kind: 'customer', id: `cus_${index}` } as const;
+    return { action: 'dismiss', subject } as const;
+  });
+  const counted = { ...context, database: { ...database, transaction } };
+  const { results } = await perform(counted, operator, requests);
+  expect(results.map(({ subject }) => subject)).toEqual(
+    requests.map(({ subject: { id } }) => `customer:${id}`),
+  );
+  expect(most).toBe(10);
+});
+
 test('replays the parked events of a customer, or one event', async () => {
   await park('cus_1');
   const waiting = await replay({ kind: 'customer', id: 'cus_1' });

@@ -10,7 +10,7 @@ import { type Action, BULK, type BulkProgress, recordActions, subjectText } from
 import type { OperateContext, Operator } from './context.ts';
 import { findActions, type RecordedAction, readBulkRecords } from './find-actions.ts';
 import { findIssues } from './find-issues.ts';
-import { perform } from './perform.ts';
+import { AT_ONCE, perform } from './perform.ts';
 
 /** What is done about every issue that matches. */
 export type BulkRequest = PerformOptions & {
@@ -90,9 +90,6 @@ async function writeProgress(
 function isDone({ state, failed }: Partial<BulkProgress>): boolean | null {
   return state === undefined ? null : state === 'done' && failed === 0;
 }
-
-/** Few enough for Stripe to answer for all of them before the deadline of one. */
-const AT_ONCE = 10;
 
 /** A short outage of the database ends no bulk action. */
 const RETRY = {

@@ -111,6 +111,9 @@ export type Task =
       readonly changeId: number;
     };
 
+/** How many actions are on their way together: few enough for Stripe to answer for all before the deadline of one. */
+export const AT_ONCE = 10;
+
 /** What was done about one subject. */
 export type PerformedAction = OperatorAction & {
   /** What ended it, if its result is `failed`. */
@@ -127,7 +130,7 @@ export type Performed = {
 
 /**
  * Performs actions, and records them in the audit: before they begin, and with their results. What fails becomes the
- * result of its request, so that the others are still processed.
+ * result of its request, so that the others are still processed, up to 10 of them together.
  *
  * @throws the errors of the database if the audit can't be written: before they begin, nothing is done then
  * @example
@@ -169,7 +172,11 @@ export async function perform(
     { callId, operator, note, until },
     begun.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : [])),
   );
-  const results = begun.map(async ({ request, about, isRecorded }) => {
+  const conclude = async ({
+    request,
+    about,
+    isRecorded,
+  }: (typeof begun)[number]): Promise<PerformedAction> => {
     const concludedBefore = earlier.find(
       ({ action, subject }) => action === about.action && subject === about.subject,
     );
@@ -185,14 +192,15 @@ export async function perform(
     const isShown = operator.how === 'command' || !('subject' in request);
     if (outcome.error && !isShown) logger.warn({ err: outcome.error, ...about }, 'action failed');
     return { ...about, ...outcome };
-  });
-  // None goes on after the call has ended.
-  await Promise.allSettled(results);
-  return {
-    callId,
-    results: await Promise.all(results),
-    skipped: requests.length - applicable.length,
   };
+  const results: PerformedAction[] = [];
+  while (results.length < begun.length) {
+    const batch = begun.slice(results.length, results.length + AT_ONCE).map(conclude);
+    // None goes on after the call has ended.
+    await Promise.allSettled(batch);
+    results.push(...(await Promise.all(batch)));
+  }
+  return { callId, results, skipped: requests.length - applicable.length };
 }
 
 /** What the audit calls the subject of a request: what it is limited to, or else all teams or all events. */
