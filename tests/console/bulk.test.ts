@@ -277,6 +277,31 @@ test('when the process is stopped, the page says so, and that the rest is unchan
   expect(text).toContain('The server was stopped meanwhile. The rest is unchanged.');
 });
 
+test('a process that is stopped during an outage does not wait for its end', async () => {
+  let isAway = false;
+  let attempts = 0;
+  const runs = new BulkRuns({
+    ...context,
+    database: {
+      ...database,
+      async query(statement, values) {
+        if (isAway) {
+          attempts += 1;
+          throw new DatabaseUnavailable('gone');
+        }
+        isAway = typeof statement === 'object' && statement.name === 'write_bulk_progress';
+        return await database.query(statement, values);
+      },
+    },
+  });
+  const callId = await runs.start(OPERATOR, { action: 'dismiss', code: 'parked-events' });
+  await expect.poll(() => attempts).toBeGreaterThan(1);
+  const before = attempts;
+  await runs.stop();
+  expect(attempts).toBe(before + 1);
+  expect(await progressOf(callId)).toMatchObject({ total: CUSTOMERS, done: 0 });
+});
+
 test('when the process is killed, the page says so after a minute', async () => {
   const runs = new BulkRuns(context);
   const callId = await runs.start(OPERATOR, { action: 'dismiss', code: 'parked-events' });

@@ -176,10 +176,13 @@ export class BulkRuns {
     const { database, logger, now } = this.#context;
     const { signal } = this.#stopping;
     const { action, callId } = request;
+    const throughOutages = async <Result>(call: () => Promise<Result>) =>
+      // A process that stops has no time for more than one attempt.
+      await retry(call, signal.aborted ? { ...RETRY, maxCalls: 1 } : { ...RETRY, signal });
     let progress = begun;
     const write = async (change: Partial<BulkProgress>) => {
       progress = { ...progress, ...change, atMs: now() };
-      return await retry(() => writeProgress(database.query, callId, progress), RETRY);
+      return await throughOutages(() => writeProgress(database.query, callId, progress));
     };
     try {
       const { requests, skipped } = await findRequests(this.#context, request, signal);
@@ -187,9 +190,8 @@ export class BulkRuns {
       let next = 0;
       while (next < requests.length && cancelledBy === null && !signal.aborted) {
         const batch = requests.slice(next, next + AT_ONCE);
-        const performed = await retry(
-          () => perform(this.#context, operator, batch, request),
-          RETRY,
+        const performed = await throughOutages(() =>
+          perform(this.#context, operator, batch, request),
         );
         next += batch.length;
         const done = performed.results.filter(({ isDone }) => isDone).length;
@@ -204,8 +206,8 @@ export class BulkRuns {
       logger.info({ action, callId, ...progress }, 'bulk action ended');
     } catch (err) {
       logger.warn({ err, action, callId }, 'bulk action failed');
-      const error = err instanceof InstepError ? { error: err.code } : {};
       const state = signal.aborted ? 'interrupted' : 'failed';
+      const error = !signal.aborted && err instanceof InstepError ? { error: err.code } : {};
       // Without the database, readers see that it writes no more.
       await write({ state, ...error }).catch((err) => logger.warn({ err, callId }, 'not recorded'));
     }
