@@ -685,6 +685,22 @@ test('a repair asks first, with the names of the teams and what would change', a
   expect((await planOf(teamIds[0] ?? 0))?.subscriptionStatus).toBe('trialing');
 });
 
+test('the question before a repair of many counts a thousand of them', async () => {
+  await query(`
+    with added as (
+      insert into teams (name, provider_customer_id)
+      select 'Team', 'cus_many_' || number
+        from generate_series(1, 1100) as number
+      returning id, provider_customer_id
+    )
+    insert into instep.findings (customer_id, team_id, problem)
+    select provider_customer_id, id::text, 'missed event'
+      from added`);
+  const { text } = await pages.post('/attention', { action: 'repair', all: 'matching' });
+  expect(text).toContain('Repair 1,000+ teams?');
+  expect(text).toContain('And 950+ more.');
+});
+
 describe('several rows', () => {
   test('are resolved at once, with a summary that begins with the failures', async () => {
     const teamIds = [await arrange('One'), await arrange('Two')];

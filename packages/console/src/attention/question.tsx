@@ -19,11 +19,16 @@ import { Page } from '../page.tsx';
 import { Who } from './issue-table.tsx';
 import type { Selection } from './selection.ts';
 
+const MAX_LISTED = 50;
+
+/** More would take longer than a page may. */
+const MAX_COUNTED = 1_000;
+
 /** What is asked before an action that changes several teams, or that can't be undone. */
 const QUESTIONS = {
   repair: {
     kind: 'team',
-    text: (count: number) => `Repair ${counted(count, 'team')}`,
+    text: (count: number) => `Repair ${counted(count, 'team', MAX_COUNTED)}`,
     effect: "Instep asks Stripe again, and then changes the plans. This can't be undone.",
     change: ({ evidence }: OpenIssue): Child =>
       'is' in evidence && evidence.is !== null ? (
@@ -34,7 +39,7 @@ const QUESTIONS = {
   },
   'link-suggested': {
     kind: 'customer',
-    text: (count: number) => `Link ${counted(count, 'customer')}`,
+    text: (count: number) => `Link ${counted(count, 'customer', MAX_COUNTED)}`,
     effect:
       'Each customer is linked to the team that the metadata of its subscription names, and the team gets its plan.',
     change: ({ evidence }: OpenIssue): Child =>
@@ -51,8 +56,6 @@ type Question = {
   /** Of the first ones. */
   readonly issues: readonly OpenIssue[];
 };
-
-const MAX_LISTED = 50;
 
 /** What to ask before a form of this page of the list is acted on; `null`: nothing. */
 export async function questionFor(
@@ -74,6 +77,7 @@ export async function questionFor(
     if (!issue.remedies.includes(action)) continue;
     count += 1;
     if (count <= MAX_LISTED) issues.push(issue);
+    if (count === MAX_COUNTED) break;
   }
   // Chosen rows that are no longer on the page
   count += subjects.size;
@@ -98,7 +102,9 @@ export function QuestionPage({ form, question: { action, count, issues } }: Ques
           change(issue),
         ])}
       />
-      {count > issues.length && <p>And {countText(count - issues.length)} more.</p>}
+      {count > issues.length && (
+        <p>And {countText(count - issues.length, MAX_COUNTED - MAX_LISTED)} more.</p>
+      )}
       <Confirm action="/attention" back="/attention" button={text(count)}>
         {fields.map(([name, value]) => (
           <input type="hidden" name={name} value={String(value)} />

@@ -15,7 +15,7 @@ export function countText(count: number, most = Number.POSITIVE_INFINITY): strin
 }
 
 /**
- * `1 team`, `2 teams`
+ * `1 team`, `2 teams`, and with `most`, as of `countText`, `10,000+ teams`
  *
  * @example
  * ```ts
@@ -24,8 +24,8 @@ export function countText(count: number, most = Number.POSITIVE_INFINITY): strin
  * console.log(counted(2, 'team')); // 2 teams
  * ```
  */
-export function counted(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+export function counted(count: number, noun: string, most?: number): string {
+  return `${countText(count, most)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 const UNIT_MS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
