@@ -2,6 +2,7 @@
 // which can also ask Stripe. The console's lists and search call it, `instep team list`, and actions.ts for a
 // team's name.
 
+import { ConfigInvalid } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, type TeamIssueCode } from '../health/issues.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
@@ -16,7 +17,9 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
-import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+import { DeadlineExceeded } from '../runtime/deadline.ts';
+import type { InstepErrorCode } from '../runtime/errors.ts';
+import { Stopped } from '../runtime/retry.ts';
 import { idOf } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
@@ -125,7 +128,8 @@ export async function findCustomers(
     const customerIds = objects.flatMap((one) => idOf(one) ?? []);
     return { customerIds, teams: await readNamedTeamsOf(query, customerIds), error: null };
   } catch (err) {
-    if (!(err instanceof InstepError) || err.code.startsWith('DATABASE')) throw err;
+    const isOfCall = err instanceof DeadlineExceeded || err instanceof Stopped;
+    if (!(isOfCall || err instanceof StripeApiFailed || err instanceof ConfigInvalid)) throw err;
     logger.warn({ err }, 'search for a customer at Stripe failed');
     const isForbidden = err instanceof StripeApiFailed && err.isForbidden;
     const code = signal.aborted ? 'DEADLINE_EXCEEDED' : err.code;
