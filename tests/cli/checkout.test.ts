@@ -25,7 +25,7 @@ test('completes a checkout, prints the team, and records who did it', async () =
   });
   const actions = await query('select subject, action, operator_how from instep.operator_actions');
   expect(actions).toEqual([
-    { subject: `team:${id}`, action: 'complete checkout', operator_how: 'command' },
+    { subject: `team:${id}`, action: 'complete-checkout', operator_how: 'command' },
   ]);
 });
 

@@ -59,8 +59,8 @@ const CALLS: Record<string, () => Promise<unknown>> = {
       { note: 'partner' },
     ),
   'revoke-grant': () => performOne(context, operator, { action: 'revoke-grant', subject: team() }),
-  'complete checkout': () =>
-    performOne(context, operator, { action: 'complete checkout', sessionId: 'cs_1', teamId }),
+  'complete-checkout': () =>
+    performOne(context, operator, { action: 'complete-checkout', sessionId: 'cs_1', teamId }),
   sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
   reconcile: () => performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
   replay: () => performOne(context, operator, { action: 'replay', events: [] }),

@@ -91,7 +91,7 @@ test('a checkout is completed, and a customer synced', async () => {
      order by acted_at`);
   const by = { is_done: true, operator: 'OPS_TOKEN', operator_how: 'application' };
   expect(actions).toEqual([
-    { ...by, subject: `team:${teamId}`, action: 'complete checkout', note: 'paid by phone' },
+    { ...by, subject: `team:${teamId}`, action: 'complete-checkout', note: 'paid by phone' },
     { ...by, subject: 'customer:cus_1', action: 'sync', note: 'plan changed' },
     { ...by, subject: 'customer:cus_1', action: 'sync', note: null },
   ]);

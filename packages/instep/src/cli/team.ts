@@ -302,7 +302,7 @@ async function sync(id: ApplicationId, output: Json): Promise<void> {
 type CompleteOptions = { team: ApplicationId } & Json;
 
 async function complete(sessionId: string, { team: teamId, ...output }: CompleteOptions) {
-  const task = { action: 'complete checkout', sessionId, teamId } as const;
+  const task = { action: 'complete-checkout', sessionId, teamId } as const;
   const act: Act = (context, operator) => performForTeam(context, operator, task);
   await actAndShow(teamId, output, act, readApiConfig(process.env));
 }

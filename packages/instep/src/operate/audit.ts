@@ -213,7 +213,7 @@ export type OperatorAction = {
   readonly action:
     | Action
     | 'reconcile'
-    | 'complete checkout'
+    | 'complete-checkout'
     | 'sync'
     | 'rebuild'
     | 'prune'

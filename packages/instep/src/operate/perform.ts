@@ -45,7 +45,7 @@ import type { OperateContext, Operator } from './context.ts';
 export type Task =
   /** As `completeCheckout` of a handler, with its errors. */
   | ({
-      readonly action: 'complete checkout';
+      readonly action: 'complete-checkout';
       readonly sessionId: string;
     } & CompleteCheckoutRequest)
   /** As `syncCustomer` of a handler, with its errors. */
@@ -225,7 +225,7 @@ async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
   const { ingest, database, nonce, inTransaction } = context;
   const { query } = database;
   switch (task.action) {
-    case 'complete checkout':
+    case 'complete-checkout':
       return synced(await completeCheckout(context, task.sessionId, task));
     case 'sync':
       return synced(await syncCustomer(context, task.customerId));
@@ -362,7 +362,7 @@ const RESULTS = {
   grant: 'granted',
   'revoke-grant': 'grant-revoked',
   sync: 'synced',
-  'complete checkout': 'synced',
+  'complete-checkout': 'synced',
 } as const;
 
 /** Adds a team or a user in a transaction, which usually the application does, and records it. */

@@ -91,7 +91,7 @@ async function answer(
     return jsonResponse(await performForTeam(context, because(operator, reason), sync));
   }
   const { teamId, reason } = await readBody(request, checkoutShape, '{"teamId": 7}');
-  const complete = { action: 'complete checkout', sessionId: sessionId ?? '', teamId } as const;
+  const complete = { action: 'complete-checkout', sessionId: sessionId ?? '', teamId } as const;
   return jsonResponse(await performForTeam(context, because(operator, reason), complete));
 }
 
