@@ -164,12 +164,12 @@ test('records the plans before and after each action, and finds the actions of a
     {
       action: 'link',
       subject: 'customer:cus_2',
-      changes: [{ teamId: other, before: null, after: plan }],
+      changes: [{ id: expect.any(Number), teamId: other, before: null, after: plan }],
     },
     {
       action: 'link',
       subject: `team:${one}`,
-      changes: [{ teamId: one, before: null, after: plan }],
+      changes: [{ id: expect.any(Number), teamId: one, before: null, after: plan }],
     },
   ]);
   expect(await changesBy('user:8')).toMatchObject([

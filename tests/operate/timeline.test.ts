@@ -107,6 +107,23 @@ async function eventsOf(teamId: ApplicationId): Promise<(string | null)[]> {
   return items.flatMap((item) => (item.kind === 'event' ? item.event.eventId : [])).reverse();
 }
 
+test('has a change with the action that made it, whenever that was recorded', async () => {
+  const { teamId, actOn } = await arrange();
+  await actOn('grant');
+  await actOn('dismiss');
+  await query(`update instep.operator_actions set acted_at = acted_at + interval '1 hour'
+                where action = 'grant' and subject = 'team:${teamId}'`);
+  const items = await readAll(teamId, 50);
+  const shown = items.map((item) => [
+    item.kind === 'action' && item.action.action,
+    item.plans?.after?.planName,
+  ]);
+  expect(shown).toEqual([
+    ['grant', 'Gift 0'],
+    ['dismiss', undefined],
+  ]);
+});
+
 test('has the events of a former customer while it was the customer of the team', async () => {
   const { teamId, customerId, deliver, replaceBy, actOn } = await arrange();
   const first = await deliver('active');

@@ -264,7 +264,7 @@ export const CHANGES_OF = (
   { operator, after, linkedTeamId, until = '' }: ChangesOf,
 ) => `(
         select coalesce(jsonb_agg(
-                 jsonb_build_object('teamId', "teamId", 'before', before, 'after', after) order by id
+                 jsonb_build_object('id', id, 'teamId', "teamId", 'before', before, 'after', after) order by id
                ), '[]')
           from (
                  select ${PLAN_CHANGE_COLUMNS(tables)}

@@ -12,6 +12,7 @@ import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
 export type ActionChange = {
+  readonly id: number;
   readonly teamId: ApplicationId;
   readonly before: TeamPlan | null;
   readonly after: TeamPlan | null;

@@ -245,12 +245,6 @@ function nameOfEventIn({ cause, eventId, eventCreatedAt }: PlanChange): string {
   return isOfEvent ? `true ${eventId} ${eventCreatedAt?.getTime()}` : '';
 }
 
-/** An action is recorded within this time after what it changed. */
-const SAME_ACT_MS = 60_000;
-
-/** Times that are the same can differ by this, because they are cut off to milliseconds. */
-const ROUNDING_MS = 2;
-
 /** Adds a change to the event or the action that made it. Returns whether one did, or an event of an older page. */
 function addToCause(
   change: PlanChange,
@@ -260,14 +254,11 @@ function addToCause(
   const name = nameOfEventIn(change);
   const isByEvent = ({ item, changes }: Entry) =>
     item.kind === 'event' && changes.length === 0 && nameOfEvent(item.event) === name;
-  const isByAction = ({ item }: Entry) => {
-    if (item.kind !== 'action' || item.action.operator !== change.operator) return false;
-    const laterMs = item.atMs - change.changedAt.getTime();
-    return laterMs > -ROUNDING_MS && laterMs < SAME_ACT_MS;
-  };
+  const isByAction = ({ item }: Entry) =>
+    item.kind === 'action' && item.action.changes.some(({ id }) => id === change.id);
   const ofEvent = event.find(isByEvent);
   if (ofEvent === undefined && olderEvents.has(name)) return true;
-  const cause = ofEvent ?? action.findLast(isByAction);
+  const cause = ofEvent ?? action.find(isByAction);
   cause?.changes.push(change);
   return cause !== undefined;
 }
