@@ -229,9 +229,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
     instrumentation: metrics,
   });
   const { ingest, nameOf } = pipeline;
+  const clockMs = () => performance.now();
+  const checkWrites = createWriteCheck({
+    lastCommitMs: () => pipeline.lastCommitMs(),
+    commit: () => commitNothing(database),
+    clockMs,
+  });
   const context: OperateContext = {
-    ...{ ...ingesting, ingest, nameOf, keyMode, now, nonce: randomUUID },
-    clockMs: () => performance.now(),
+    ...{ ...ingesting, ingest, nameOf, keyMode, checkWrites, now, clockMs, nonce: randomUUID },
     // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
@@ -285,11 +290,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     responses.add(null, reason);
     if (reason !== '') metrics.sessionRejected(reason);
     if (reason === 'signature') writeForeign({});
-  });
-  const checkWrites = createWriteCheck({
-    lastCommitMs: () => pipeline.lastCommitMs(),
-    commit: () => commitNothing(database),
-    clockMs: context.clockMs,
   });
   let isShuttingDown = false;
   const router = new Router({

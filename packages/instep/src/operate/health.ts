@@ -12,9 +12,8 @@ import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals } from '../maintenance/responses.ts';
 import { readTeamCounts } from '../maintenance/team-counts.ts';
-import { commitNothing, type Query } from '../postgres/database.ts';
+import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
-import { createWriteCheck } from '../server/health.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Check, OperateContext } from './context.ts';
@@ -37,9 +36,6 @@ export type HealthReport = {
   readonly reconciled: Progress | null;
 };
 
-/** One for each database, because it remembers the last commit. */
-const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>();
-
 /**
  * Checks everything that Instep keeps in sync. It takes a few milliseconds.
  *
@@ -49,9 +45,14 @@ const writeChecks = new WeakMap<OperateContext['database'], () => Promise<void>>
  * console.log(issues.length, reconciled); // 0 null
  * ```
  */
-export async function checkHealth(context: OperateContext): Promise<HealthReport> {
-  const { database, keyMode, linkByMetadata, now } = context;
-  const areWritesCommitted = await writeCheckOf(context)().then(
+export async function checkHealth({
+  database,
+  checkWrites,
+  keyMode,
+  linkByMetadata,
+  now,
+}: OperateContext): Promise<HealthReport> {
+  const areWritesCommitted = await checkWrites().then(
     () => true,
     (error: unknown) => {
       if (!(error instanceof DatabaseUnavailable)) throw error;
@@ -60,19 +61,6 @@ export async function checkHealth(context: OperateContext): Promise<HealthReport
   );
   const options = { keyMode, linkByMetadata, nowMs: now(), areWritesCommitted };
   return await reportHealth(database.query, options);
-}
-
-function writeCheckOf({ database, clockMs }: OperateContext): () => Promise<void> {
-  const existing = writeChecks.get(database);
-  if (existing !== undefined) return existing;
-  const check = createWriteCheck({
-    // Events are committed by other connections, and perhaps by other processes.
-    lastCommitMs: () => Number.NEGATIVE_INFINITY,
-    commit: () => commitNothing(database),
-    clockMs,
-  });
-  writeChecks.set(database, check);
-  return check;
 }
 
 type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
