@@ -4,6 +4,7 @@ import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
 import { createReconcileJob, reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { startMaintenance } from 'instep/src/maintenance/worker.ts';
+import { setCustomer } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
@@ -118,6 +119,44 @@ test('how many teams were compared is not known until they are counted after a c
   expect(verdict).not.toBe('in-sync');
   expect(issues).not.toContain('teams-not-compared');
   expect(text).toContain('Teams are being counted');
+});
+
+test('a team is compared only when Stripe has answered about its customer', async () => {
+  const { signal } = new AbortController();
+  const compareNew = () => createFirstSubscriptionsJob(services)(signal);
+  await reconcile({ ...services, isDryRun: false, onIssue: () => undefined }, signal);
+  const id = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, WEBHOOK_SECRET);
+  account.fault = () => ({ status: 503, retryAfterSeconds: 0 });
+  await expect(compareNew()).rejects.toThrow();
+  await countTeamsNow(query);
+  const unanswered = await overview();
+  expect(unanswered.issues).toEqual(['teams-not-compared']);
+  expect(unanswered.text).toContain('0 of 1 team compared with Stripe');
+  expect(unanswered.text).toContain('the last reconciliation compared 0 teams');
+
+  account.fault = undefined;
+  account.customers.set({ id: 'cus_1' });
+  await query(`update instep.leased_jobs set started_at = null where name = 'first-subscriptions'`);
+  await compareNew();
+  await countTeamsNow(query);
+  expect((await overview()).text).toContain('1 of 1 team compared with Stripe');
+
+  // The customer may have changed while no team had it.
+  await setCustomer(query, id, null);
+  await setCustomer(query, id, 'cus_1');
+  await countTeamsNow(query);
+  expect((await overview()).text).toContain('0 of 1 team compared with Stripe');
+});
+
+test('a new team whose customer Stripe does not know is not in sync', async () => {
+  const { signal } = new AbortController();
+  await reconcile({ ...services, isDryRun: false, onIssue: () => undefined }, signal);
+  await addTeam(query, { name: 'Acme', customerId: 'cus_unknown' });
+  await createFirstSubscriptionsJob(services)(signal);
+  await countTeamsNow(query);
+  const { verdict, issues } = await overview();
+  expect({ verdict, issues }).toEqual({ verdict: 'warning', issues: ['unknown-customer'] });
 });
 
 test('a reconciliation that failed with 503 is no comparison, but an issue', async () => {

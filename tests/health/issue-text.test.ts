@@ -25,7 +25,7 @@ const cases: readonly (readonly [Issue, string])[] = [
       ...{ code: 'teams-not-compared', ...ISSUES['teams-not-compared'], count: 1, isMore: false },
       evidence: { linked: 20, uncompared: 20, nextAtMs: NOW_MS - 1 },
     },
-    '20 of 20 teams never compared with Stripe; the next comparison is due now',
+    '20 of 20 teams not compared with Stripe yet; the next comparison is due now',
   ],
   [
     {

@@ -1,7 +1,11 @@
 import { openContext } from 'instep/operate';
 import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts';
 import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
-import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
+import {
+  createFirstSubscriptionsJob,
+  IS_COMPARED,
+  requestSubscriptions,
+} from 'instep/src/maintenance/first-subscriptions.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
@@ -278,6 +282,25 @@ test('a reconciliation counts as asking', async () => {
     { customer_id: 'cus_free' },
   ]);
 });
+
+test.each([false, true])(
+  'a reconciliation answers the request for a customer, unless it is younger (%s)',
+  async (isYounger) => {
+    await account.addTeam('cus_asked');
+    await account.happen({ customerId: 'cus_asked', status: 'active' });
+    const request = () => requestSubscriptions(query, ['cus_asked']);
+    let requested = isYounger ? undefined : request();
+    await requested;
+    account.fault = (path) => {
+      if (path.startsWith('/v1/subscriptions')) requested ??= request();
+      return undefined;
+    };
+    expect((await account.reconcile()).code).toBe(0);
+    await requested;
+    const uncompared = `select count(*)::integer as count from teams where not ${IS_COMPARED}`;
+    expect(await query(uncompared)).toEqual([{ count: isYounger ? 1 : 0 }]);
+  },
+);
 
 describe('when the application writes the subscription of a trial', () => {
   async function write(subscriptionId: string): Promise<void> {

@@ -88,7 +88,7 @@ function EvidenceText({ health: { compared, figures } }: Pick<IssueListProps, 'h
           with Stripe
           {completed !== null && (
             <>
-              {' '}
+              ; the last reconciliation compared {counted(completed.teams, 'team')}{' '}
               <Time ms={completed.endedAtMs} format="age" />
             </>
           )}

@@ -88,7 +88,7 @@ export function issueText(issue: Issue, nowMs: number): string {
     case 'teams-not-compared': {
       const { linked, uncompared, nextAtMs } = issue.evidence;
       const next = nextAtMs === null ? '' : `; the next comparison is ${dueText(nextAtMs - nowMs)}`;
-      return `${countText(uncompared)} of ${counted(linked, 'team')} never compared with Stripe${next}`;
+      return `${countText(uncompared)} of ${counted(linked, 'team')} not compared with Stripe yet${next}`;
     }
     case 'comparison-overdue': {
       const { endedAtMs, nextAtMs } = issue.evidence;

@@ -3,6 +3,7 @@
 
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
+import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
@@ -30,8 +31,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
   const options = { ...services, isDryRun: false, onIssue };
 
   async function ask(customerId: string, signal: AbortSignal): Promise<void> {
-    const { subscriptions = [] } = (await listCustomer(customerId, options, signal)) ?? {};
-    await reconcileSubscribed(customerId, subscriptions, options, signal);
+    const listed = await listCustomer(customerId, options, signal);
+    await reconcileSubscribed(customerId, listed?.subscriptions ?? null, options, signal);
     await query({ name: 'store_answered', text: STORE_ANSWERED, values: [customerId] });
   }
 
@@ -52,7 +53,8 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
       try {
         await ask(customerId, signal);
       } catch (error) {
-        await requestSubscriptions(query, customerIds.slice(index));
+        const values = [customerIds.slice(index)];
+        await query({ name: 'ask_unanswered_again', text: ASK_AGAIN, values });
         throw error;
       }
     }
@@ -66,9 +68,15 @@ const DUE_AGAIN = `case
                  else 'infinity'
                end`;
 
-/** SQL for whether Stripe was ever asked for the subscriptions of the customer of a row of `teams`. */
+/**
+ * SQL for whether Stripe has answered about the customer of a row of `teams`. While `is_requested`, an answer is
+ * outstanding.
+ */
 export const IS_COMPARED = `exists (
-               select from instep.new_customers where customer_id = provider_customer_id
+               select
+                 from instep.new_customers
+                where customer_id = provider_customer_id
+                  and not is_requested
              )`;
 
 /** SQL for whether no subscription is known of the customer of a row of `teams`, or not the one of the row. */
@@ -95,8 +103,8 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                ) as asked on true
          where is_asked is null
       ), found as (
-        insert into instep.new_customers (customer_id, subscription_id, due_at)
-        select customer_id, subscription_id, now() + interval '5 seconds'
+        insert into instep.new_customers (customer_id, subscription_id, due_at, is_requested)
+        select customer_id, subscription_id, now() + interval '5 seconds', true
           from unasked
          cross join lateral (
                  select max(provider_subscription_id) as subscription_id,
@@ -220,6 +228,13 @@ const STORE_ANSWERED = `
        where customer_id = $1
          and is_requested`;
 
+/** Whether an answer is outstanding stays as it is. */
+const ASK_AGAIN = `
+      update instep.new_customers
+         set first_asked_at = now(),
+             due_at         = now()
+       where customer_id = any ($1::text[])`;
+
 /** Lets the job ask for these customers' subscriptions at once, and again until Stripe answers. */
 export async function requestSubscriptions(
   query: Query,
@@ -239,10 +254,14 @@ export async function requestSubscriptions(
   });
 }
 
-/** Stores that Stripe was just asked for the subscriptions of these customers. */
-export async function storeAsked(query: Query, customerIds: readonly string[]): Promise<void> {
+/** Stores that Stripe has answered about the customers of these teams. A request since `askedAtMs` stays open. */
+export async function storeAnswered(
+  query: Query,
+  teams: readonly LinkedTeam[],
+  askedAtMs: number,
+): Promise<void> {
   await query({
-    name: 'store_asked',
+    name: 'store_all_answered',
     text: `
       insert into instep.new_customers as new_customer (customer_id, due_at)
       select distinct customer_id,
@@ -258,7 +277,9 @@ export async function storeAsked(query: Query, customerIds: readonly string[]): 
              end
         from unnest($1::text[]) as customer (customer_id)
           on conflict (customer_id) do update
-         set due_at = ${DUE_AGAIN}`,
-    values: [customerIds],
+         set due_at       = ${DUE_AGAIN},
+             is_requested = new_customer.is_requested
+                            and new_customer.first_asked_at > to_timestamp($2 / 1000.0)`,
+    values: [teams.map(({ customerId }) => customerId), askedAtMs],
   });
 }

@@ -47,7 +47,7 @@ export type TeamGroup = FilterValues & { readonly teams: number };
 export type TeamCounts = {
   readonly countedAtMs: number;
   readonly groups: readonly TeamGroup[];
-  /** The teams with a customer, and those of them that were never compared with Stripe. */
+  /** The teams with a customer, and those of them that are not compared with Stripe yet. */
   readonly linked: number;
   readonly uncompared: number;
 };

@@ -18,6 +18,7 @@ import { readSubscriptions } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import {
+  customerIssue,
   type DatedSubscription,
   type Drift,
   driftOf,
@@ -86,17 +87,28 @@ export async function reconcileTeams(
 
 /**
  * The same for the teams of a customer that has subscriptions: without any, only a complete reconciliation clears a plan
- * that the application wrote.
+ * that the application wrote. `null`: Stripe does not know the customer, which is an issue of its teams.
  */
 export async function reconcileSubscribed(
   customerId: string,
-  listed: readonly ListedSubscription[],
+  listed: readonly ListedSubscription[] | null,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  if (listed.length === 0) return;
-  const teams = await readTeamsOf(options.database.query, [customerId]);
-  await reconcileTeams(teams, listed, options, signal);
+  const { query } = options.database;
+  const teams = await readTeamsOf(query, [customerId]);
+  if (listed === null) return await storeUnknown(query, teams);
+  await storeIssues(query, [customerId], [], ['unknown customer']);
+  if (listed.length > 0) await reconcileTeams(teams, listed, options, signal);
+}
+
+/** Stores that Stripe does not know the customers of these teams. */
+export async function storeUnknown(query: Query, teams: readonly LinkedTeam[]): Promise<void> {
+  await storeIssues(
+    query,
+    teams.map(({ customerId }) => customerId),
+    teams.map(({ id, customerId }) => customerIssue('unknown customer', customerId, id)),
+  );
 }
 
 /**

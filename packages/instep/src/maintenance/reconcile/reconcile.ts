@@ -15,7 +15,7 @@ import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
-import { storeAsked } from '../first-subscriptions.ts';
+import { storeAnswered } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
@@ -41,7 +41,7 @@ import {
   type StepProgress,
   startOf,
 } from './progress.ts';
-import { reconcileTeams } from './reconcile-teams.ts';
+import { reconcileTeams, storeUnknown } from './reconcile-teams.ts';
 
 const JOB = 'reconcile';
 
@@ -140,7 +140,7 @@ export async function reconcileAll(
     const listedIds = new Set(listed.map(({ customerId }) => customerId));
     const withListed = teams.filter(({ customerId }) => listedIds.has(customerId));
     const found = await reconcileTeams(withListed, listed, options, signal);
-    await storeAsked(query, customerIds);
+    await storeAnswered(query, withListed, progress.startedAtMs);
     // After the last page, only the teams that were added meanwhile are left.
     await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
     report('teams', progress.counts.teams);
@@ -152,12 +152,12 @@ export async function reconcileAll(
     await save({}, {});
     report('customers', customers);
   }
+  const { startedAtMs } = progress;
   const counts = [
     await findCustomersWithoutTeam(options),
-    await compareUnlistedTeams(options, onPage, signal),
+    await compareUnlistedTeams(startedAtMs, options, onPage, signal),
   ].reduce(added, progress.counts);
   // Before the list is deleted, which is in use if another instance has taken over.
-  const { startedAtMs } = progress;
   const completed = { startedAtMs, endedAtMs: now(), teams: counts.teams };
   await run.complete({ ...progress, counts, completed, phase: 'done' });
   await deleteListed(query);
@@ -201,6 +201,7 @@ const MAX_ASKED = 100;
  * customers of test clocks, so Stripe is then asked about each one that is left.
  */
 async function compareUnlistedTeams(
+  startedAtMs: number,
   options: ReconcileOptions,
   onPage: (customers: number) => Promise<void>,
   signal: AbortSignal,
@@ -227,6 +228,7 @@ async function compareUnlistedTeams(
       await reconcileTeams(known, listed, options, signal),
       await reportUnknown([...unknown], options),
     ].reduce(added, counts);
+    await storeAnswered(query, page, startedAtMs);
   }
   return counts;
 }
@@ -267,11 +269,7 @@ async function reportUnknown(
   for (const { id: teamId, customerId } of teams) {
     onIssue({ kind: 'unknown customer', teamId, customerId });
   }
-  const customerIds = teams.map(({ customerId }) => customerId);
-  const issues = teams.map(({ id, customerId }) =>
-    customerIssue('unknown customer', customerId, id),
-  );
-  await storeIssues(query, customerIds, issues);
+  await storeUnknown(query, teams);
   return { teams: teams.length, unknownCustomers: teams.length };
 }
 
@@ -290,13 +288,19 @@ async function compareCustomer(
   signal: AbortSignal,
 ): Promise<Partial<Counts>> {
   const { query } = options.database;
+  const askedAtMs = options.now();
   const teams = await readTeamsOf(query, [customerId]);
   const listed = await listCustomer(customerId, options, signal);
-  if (listed === null) return await reportUnknown(teams, options);
+  if (listed === null) {
+    const unknown = await reportUnknown(teams, options);
+    await storeAnswered(query, teams, askedAtMs);
+    return unknown;
+  }
   // Stripe knows the customer.
   await storeIssues(query, [customerId], [], ['unknown customer']);
   const { subscriptions, unreadable } = listed;
   const found = await reconcileTeams(teams, subscriptions, options, signal);
+  await storeAnswered(query, teams, askedAtMs);
   const counts = { ...found, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
     .filter(({ endedSeconds }) => endedSeconds === null)

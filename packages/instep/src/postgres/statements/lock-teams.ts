@@ -192,7 +192,12 @@ const hiddenFromUpdates = () =>
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
 
+// Stripe is asked about the customer again, whatever it has answered about that of a former team.
 const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
+      with answered as (
+        delete from instep.new_customers
+         where customer_id = $2
+      )
       update ${name}
          set ${column('providerCustomerId')} = $2${setUpdatedAt}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
