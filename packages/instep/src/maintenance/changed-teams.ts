@@ -51,7 +51,7 @@ export async function findChangedTeams(
     });
     await storeWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
     const found = teams.flatMap((team) =>
-      issueOf(team, { ...known, grants }, applied, planSelection),
+      changedTeamIssues(team, { ...known, grants }, applied, planSelection),
     );
     // Only Stripe shows that a wrong name is right again.
     await storeIssues(query, customerIds, found, ['changed by hand']);
@@ -65,7 +65,7 @@ export async function findChangedTeams(
  * A row with a subscription of which no event is known may be right, and so may a row without a plan. A name is wrong
  * only if all teams of the product got another one: before, it can be a former name.
  */
-function issueOf(
+function changedTeamIssues(
   { id: teamId, customerId, plan }: LinkedTeam,
   known: StoredSubscriptions & { readonly grants: Grants },
   applied: ReadonlyMap<string, string>,

@@ -134,7 +134,7 @@ const subjectOf = (kind: Subject['kind'], id: string | number): Subject => ({
 });
 
 /** The issue that a comparison found about one of these teams, or about a customer without a team. */
-export function issueOf(
+export function comparisonIssueOf(
   found: StoredIssue,
   teams: readonly NamedTeam[],
   otherTeam?: NamedTeam,
@@ -180,7 +180,7 @@ const readCompared =
     const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
     const namedBy = await readOtherTeams(query, found, teamKey);
     return await withTeams(query, found, (stored, teams) =>
-      issueOf(stored, teams, namedBy.get(stored.customerId)),
+      comparisonIssueOf(stored, teams, namedBy.get(stored.customerId)),
     );
   };
 

@@ -14,7 +14,7 @@ import {
 } from '../postgres/statements/plan-changes.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
-import { type ComparisonIssue, issueOf } from './find-issues.ts';
+import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 import { type HistoryEntry, nameOfEvent, readCustomersOf, readHistory } from './team-history.ts';
 
@@ -92,7 +92,7 @@ export async function readTimelineOf(
     // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
     readTeamChanges(query, { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
   ]);
-  const issue = stored && issueOf(stored, [team]);
+  const issue = stored && comparisonIssueOf(stored, [team]);
   const page = { planSelection, before: cursor.event, limit };
   const { entries, older, ...history } = await readHistory(query, teamId, customers, page);
   const hasEvents = part === null || part === 'events';
