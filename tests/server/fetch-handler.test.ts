@@ -1,5 +1,5 @@
 import { createFetchHandler } from 'instep/src/server/fetch-handler.ts';
-import { type HttpRequest, jsonResponse, Problem } from 'instep/src/server/http-message.ts';
+import { HttpError, type HttpRequest, jsonResponse } from 'instep/src/server/http-message.ts';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 const LIMIT_BYTES = 10;
@@ -11,7 +11,7 @@ async function echo(request: HttpRequest) {
     const { method, path } = request;
     return jsonResponse({ method, path, cookie: request.header('cookie'), body });
   } catch (error) {
-    if (error instanceof Problem) return error.toResponse(request.path);
+    if (error instanceof HttpError) return error.toResponse(request.path);
     throw error;
   }
 }

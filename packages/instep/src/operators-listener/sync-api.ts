@@ -7,12 +7,12 @@ import { performForTeam } from '../operate/perform.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import {
   type Handler,
+  HttpError,
   type HttpRequest,
   type HttpResponse,
   jsonResponse,
   methodNotAllowed,
   notFound,
-  Problem,
 } from '../server/http-message.ts';
 
 /** The calls for apps in other languages begin with this path. */
@@ -59,7 +59,7 @@ export function createSyncApi(context: OperateContext, operator: Operator): Hand
     try {
       return await answer(request, context, operator);
     } catch (error) {
-      if (error instanceof Problem) return error.toResponse(request.path);
+      if (error instanceof HttpError) return error.toResponse(request.path);
       if (!(error instanceof InstepError)) throw error;
       const { code, message } = error;
       const status = STATUSES[code] ?? 503;
@@ -101,7 +101,10 @@ async function answerChanges(request: HttpRequest, context: OperateContext): Pro
   const parameters = Object.fromEntries(new URLSearchParams(request.query?.()));
   const parsed = v.safeParse(changesShape, parameters);
   if (!parsed.success) {
-    throw new Problem(400, 'The query must name the consumer, such as ?consumer=mailer&limit=100.');
+    throw new HttpError(
+      400,
+      'The query must name the consumer, such as ?consumer=mailer&limit=100.',
+    );
   }
   return jsonResponse({ changes: await readPlanChanges(context, parsed.output) });
 }
@@ -119,5 +122,5 @@ async function readBody<Shape extends v.GenericSchema>(
   const text = Buffer.from(await request.body(MAX_BODY_BYTES)).toString() || otherwise;
   const parsed = v.safeParse(v.pipe(v.string(), v.parseJson(), shape), text);
   if (parsed.success) return parsed.output;
-  throw new Problem(400, `The body must be JSON, such as ${example}.`);
+  throw new HttpError(400, `The body must be JSON, such as ${example}.`);
 }

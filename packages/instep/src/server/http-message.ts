@@ -15,7 +15,7 @@ export type HttpRequest = {
   /**
    * The body's exact bytes.
    *
-   * @throws Problem 413 for a larger body, 408 for one that did not arrive completely
+   * @throws HttpError 413 for a larger body, 408 for one that did not arrive completely
    */
   body(limitBytes: number): Promise<Uint8Array>;
 };
@@ -68,8 +68,8 @@ export function decodePath(pathname: string): string {
 export const USER_PATH = '/api/user';
 
 /** A refused request: `{"error": …}`, or plain text for the profile, with a status that says why. */
-export class Problem extends InstepError {
-  readonly code = 'HTTP_PROBLEM';
+export class HttpError extends InstepError {
+  readonly code = 'HTTP_ERROR';
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
 
@@ -90,19 +90,19 @@ export class Problem extends InstepError {
   }
 }
 
-export const notFound = () => new Problem(404, 'Not found.');
+export const notFound = () => new HttpError(404, 'Not found.');
 
 export const methodNotAllowed = (allow: string) =>
-  new Problem(405, 'Method not allowed.', { Allow: allow });
+  new HttpError(405, 'Method not allowed.', { Allow: allow });
 
 export const bodyTooLarge = (limitBytes: number) =>
-  new Problem(413, `The body is larger than ${limitBytes} bytes.`);
+  new HttpError(413, `The body is larger than ${limitBytes} bytes.`);
 
-export const internalProblem = () => new Problem(500, 'Internal error.');
+export const internalError = () => new HttpError(500, 'Internal error.');
 
 /** Stripe sends the event again; browsers and load balancers wait as long as the header says. */
 export const unavailable = () =>
-  new Problem(503, 'Temporarily unavailable. Try again.', { 'Retry-After': '5' });
+  new HttpError(503, 'Temporarily unavailable. Try again.', { 'Retry-After': '5' });
 
 const hash = (text: string) => createHash('sha256').update(text).digest();
 

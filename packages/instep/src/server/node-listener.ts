@@ -6,10 +6,10 @@ import {
   bodyTooLarge,
   decodePath,
   type Handler,
+  HttpError,
   type HttpRequest,
   type HttpResponse,
-  internalProblem,
-  Problem,
+  internalError,
 } from './http-message.ts';
 import { ReadQueue } from './pipelining.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
@@ -30,7 +30,7 @@ export function createNodeListener(
     const { method } = request;
     const path = requestPath(request);
     const refuse = (reason: string) =>
-      send(request, response, new Problem(400, reason).toResponse(path ?? ''));
+      send(request, response, new HttpError(400, reason).toResponse(path ?? ''));
     if (!HOST.test(request.headers.host ?? '')) {
       return refuse('The Host header must contain exactly one valid host.');
     }
@@ -42,7 +42,7 @@ export function createNodeListener(
       send(request, response, result);
     } catch (err) {
       onFailure({ err, method, path });
-      send(request, response, internalProblem().toResponse(path));
+      send(request, response, internalError().toResponse(path));
     }
   }
 

@@ -1,7 +1,7 @@
 // Bounds the size, the time and the memory of bodies. node-listener.ts and fetch-handler.ts pass on the chunks.
 
 import { InstepError } from '../runtime/errors.ts';
-import { bodyTooLarge, Problem } from './http-message.ts';
+import { bodyTooLarge, HttpError } from './http-message.ts';
 
 /** The time for a request to arrive completely. */
 export const REQUEST_TIMEOUT_MS = 10_000;
@@ -66,7 +66,7 @@ type BodySource = {
 /**
  * The exact bytes of a body, up to a limit.
  *
- * @throws Problem 413 for a larger body, 408 for one that did not arrive completely
+ * @throws HttpError 413 for a larger body, 408 for one that did not arrive completely
  */
 export async function readBody(source: BodySource, limitBytes: number): Promise<Uint8Array> {
   const { declaredLength, unfinished } = source;
@@ -85,7 +85,7 @@ export async function readBody(source: BodySource, limitBytes: number): Promise<
       source
         .read(onChunk)
         .then(resolve, () =>
-          reject(new Problem(408, 'The body did not arrive completely in time.')),
+          reject(new HttpError(408, 'The body did not arrive completely in time.')),
         );
     });
     return Buffer.concat(received, body.sizeBytes);

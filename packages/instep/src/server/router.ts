@@ -10,12 +10,12 @@ import { SignatureInvalid } from '../stripe/signature.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,
+  HttpError,
   type HttpRequest,
   type HttpResponse,
-  internalProblem,
+  internalError,
   methodNotAllowed,
   notFound,
-  Problem,
   USER_PATH,
   unavailable,
 } from './http-message.ts';
@@ -87,18 +87,18 @@ export class Router {
         ids = found;
       };
       const response = await endpoint(request, identify).catch((error: unknown) => {
-        const problem = problemOf(error);
+        const httpError = httpErrorOf(error);
         code = refusalCodeOf(error);
         // A client's error is not a failure of the server.
-        if (problem.status >= 500) {
-          if (problem !== error) {
+        if (httpError.status >= 500) {
+          if (httpError !== error) {
             const teamIds = error instanceof DatabaseRefused ? error.teamIds : [];
             const refused = teamIds.length === 0 ? {} : { teamIds };
             this.#writeFailure({ err: error, method, path, ...ids, ...refused });
           }
           markFailed(span, error);
         }
-        return problem.toResponse(path);
+        return httpError.toResponse(path);
       });
       span?.setAttribute('http.response.status_code', response.status);
       return { response, code };
@@ -115,12 +115,12 @@ function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Rou
  * An expected error of the database, the application's tables or Stripe is a 503, so that Stripe sends the event
  * again. The response reveals nothing about the error, unless the app caused it.
  */
-function problemOf(error: unknown): Problem {
-  if (error instanceof Problem) return error;
+function httpErrorOf(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
   // The contract specifies this text.
-  if (isInvalidWebhook(error)) return new Problem(400, 'Webhook signature verification failed.');
-  if (error instanceof BodyAlreadyRead) return new Problem(500, error.message);
-  return error instanceof InstepError ? unavailable() : internalProblem();
+  if (isInvalidWebhook(error)) return new HttpError(400, 'Webhook signature verification failed.');
+  if (error instanceof BodyAlreadyRead) return new HttpError(500, error.message);
+  return error instanceof InstepError ? unavailable() : internalError();
 }
 
 /** Why a request was refused: the code of the error, or what is wrong with the signature. */
