@@ -166,6 +166,11 @@ test.each(accidents)('%s is %s', (state, _, kind) => {
   expect(error).toMatchObject({ cause, message: 'an accident' });
 });
 
+test('a broken connection is no error of the statement', () => {
+  const cause = Object.assign(new Error('write EPIPE'), { code: 'EPIPE', syscall: 'write' });
+  expect(databaseError(cause)).toBeInstanceOf(DatabaseUnavailable);
+});
+
 test('an error that is already converted stays the same', () => {
   const error = new DatabaseBusy('busy');
   expect(databaseError(error)).toBe(error);

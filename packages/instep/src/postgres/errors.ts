@@ -215,5 +215,7 @@ export function isUntranslatable(error: unknown): boolean {
 export function sqlState(error: unknown): string {
   if (error instanceof InstepError) return sqlState(error.cause);
   if (typeof error !== 'object' || error === null || !('code' in error)) return '';
+  // An error of Node.js: EPIPE would be one.
+  if ('syscall' in error) return '';
   return typeof error.code === 'string' && /^[0-9A-Z]{5}$/.test(error.code) ? error.code : '';
 }
