@@ -58,6 +58,7 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
   let instep: InstepProcess | null = null;
   let stopApp: () => Promise<unknown>;
   let url: string;
+  let appOutput: () => string;
 
   beforeAll(async () => {
     stripe = await startCheckoutApi();
@@ -81,6 +82,7 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
     const app = await startWithNpm(folder, 'start', settings);
     url = app.url;
     stopApp = app.stop;
+    appOutput = app.output;
   }, START_TIMEOUT_MS);
   afterAll(async () => {
     await stopApp?.();
@@ -98,11 +100,15 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
     return page;
   }
 
-  test('shows the plan on the first page after the checkout', async () => {
+  test('shows the plan on the first page after the checkout, for which it waits until Stripe answers', async () => {
     const page = await signIn('grace@example.com');
     await expectText(page.getByRole('banner')).toContain('Signed in as Grace');
     await page.getByRole('link', { name: 'Pricing' }).click();
+    stripe.isDown = true;
     await page.getByRole('button', { name: 'Start the 14-day trial of Pro' }).click();
+    await expectText(page).toContain('We are waiting for Stripe.');
+    expect(appOutput()).toContain('[STRIPE_UNAVAILABLE]');
+    stripe.isDown = false;
     await page.waitForURL('**/dashboard');
     expect(await page.locator('main').innerText()).toContain('Plan: Pro (trialing)');
     await page.goto(`${url}/api/stripe/checkout?session_id=cs_unknown`);

@@ -50,7 +50,7 @@ export async function startWithNpm(
   folder: string,
   script: string,
   settings: Environment,
-): Promise<{ readonly url: string; stop(): Promise<void> }> {
+): Promise<{ readonly url: string; output(): string; stop(): Promise<void> }> {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const env = environmentOf({ ...settings, PORT: `${port}`, BASE_URL: url });
@@ -73,7 +73,7 @@ export async function startWithNpm(
   for (;;) {
     if (child.exitCode !== null) throw new Error(`npm run ${script} exited:\n${output}`);
     const response = await fetch(url).catch(() => null);
-    if (response?.ok) return { url, stop };
+    if (response?.ok) return { url, output: () => output, stop };
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

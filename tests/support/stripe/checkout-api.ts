@@ -7,14 +7,18 @@ import {
   createSubscriptionEvent,
 } from 'instep/src/testing/stripe-objects.ts';
 
-export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'>;
+export type CheckoutApi = Pick<FakeStripeApi, 'url' | 'subscriptions' | 'close'> & {
+  /** While it is down, a checkout can still be paid. */
+  isDown: boolean;
+};
 
 /**
  * A stand-in for Stripe's API with a checkout, which starts a trial of Pro at once, and redirects the browser
  * back without any webhook.
  */
 export async function startCheckoutApi(): Promise<CheckoutApi> {
-  const stripe = await startFakeStripeApi({ productNames: { prod_pro: 'Pro' } });
+  const account = { productNames: { prod_pro: 'Pro' }, isDown: false };
+  const stripe = await startFakeStripeApi(account);
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
     response.setHeader('Content-Type', 'application/json');
@@ -30,7 +34,7 @@ export async function startCheckoutApi(): Promise<CheckoutApi> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
-  return {
+  return Object.assign(account, {
     url: `http://127.0.0.1:${port}`,
     subscriptions: stripe.subscriptions,
     async close() {
@@ -38,7 +42,7 @@ export async function startCheckoutApi(): Promise<CheckoutApi> {
       await new Promise((resolve) => server.close(resolve));
       await stripe.close();
     },
-  };
+  });
 }
 
 /** The page where the user would pay. It sends the browser back at once. */

@@ -43,10 +43,16 @@ export async function GET(request: Request) {
   try {
     await completeCheckout(sessionId, { teamId: teamOfUser });
   } catch (error) {
-    const code = error instanceof InstepError ? error.code : null;
-    if (code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
-    // If Stripe does not answer, the page is shown without the plan. Other errors are for the page of errors.
-    if (code !== 'STRIPE_UNAVAILABLE') throw error;
+    if (!(error instanceof InstepError)) throw error;
+    if (error.code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
+    // Other errors are for the page of errors.
+    if (error.code !== 'STRIPE_UNAVAILABLE') throw error;
+    console.error(\`\${error.message} [\${error.code}]\`);
+    // Only this call leads from the session to the team, so the browser tries again every 5 seconds.
+    return new Response('<p>We are waiting for Stripe. This page then goes on to your plan.</p>', {
+      status: 503,
+      headers: { 'Content-Type': 'text/html; charset=utf-8', Refresh: '5' },
+    });
   }
   redirect('/dashboard');
 }

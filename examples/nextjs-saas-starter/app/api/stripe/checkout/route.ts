@@ -17,6 +17,7 @@ export async function GET(request: Request) {
     if (error.code === 'CHECKOUT_NOT_COMPLETE') redirect('/pricing');
     // If Stripe does not answer, the team gets its plan within a minute. Other errors are for the page of errors.
     if (error.code !== 'STRIPE_UNAVAILABLE') throw error;
+    console.error(`${error.message} [${error.code}]`);
   }
   redirect('/dashboard');
 }
