@@ -1,3 +1,4 @@
+import { mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
@@ -43,8 +44,20 @@ test('a command without a server starts the database and stops it again', async 
   expect(await hasServer(dataFolder)).toBe(false);
 });
 
-test('a command that fails stops the database as well', async () => {
+test('a command that only reads creates no database', async () => {
   const { dataFolder, environment } = useEmbedded();
+  mkdirSync(join(dataFolder, 'demo'), { recursive: true });
+  for (const command of ['events show evt_1', 'user show 1', 'team list']) {
+    const refused = await runInstep(command.split(' '), environment);
+    const stderr = expect.stringContaining(`there is no database in ${dataFolder}: set`);
+    expect(refused).toEqual({ code: 1, stdout: '', stderr });
+  }
+  expect(readdirSync(dataFolder)).toEqual(['demo']);
+});
+
+test('a command that fails stops the database as well', async () => {
+  const { dataFolder, environment, run } = useEmbedded();
+  await run('user add --email ada@example.com');
   expect(await runInstep(['user', 'show', '4711'], environment)).toEqual({
     code: 1,
     stdout: '',

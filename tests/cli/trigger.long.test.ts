@@ -49,6 +49,17 @@ test('prints the outcome, and the command that comes next', async () => {
   expect(unknown).toMatchObject({ code: 0, stderr: expect.stringContaining("can't be read") });
 });
 
+test('the next command is that of the server: with its folder, or for the user to add', async () => {
+  const { customerId } = await service.addTeam();
+  const inFolder = { DATABASE_URL: service.databaseUrl, INSTEP_DATA: 'data/demo' };
+  const applied = await trigger(UPDATED, ['--customer', customerId], inFolder);
+  expect(applied.stderr).toMatch(/^→ INSTEP_DATA=data\/demo npx instep events show evt_\w+ /);
+  const elsewhere = await trigger(UPDATED, ['--customer', customerId]);
+  expect(elsewhere.stderr).toMatch(/events show evt_\w+ .*INSTEP_DATA of the server\n$/);
+  const unstored = await trigger('invoice.paid', ['--customer', customerId]);
+  expect(unstored).toMatchObject({ code: 0, stderr: expect.not.stringContaining('events show') });
+});
+
 test('--id and --created send duplicates and older events, active by default', async () => {
   const { teamId, customerId } = await service.addTeam();
   const send = async (...args: string[]) => {

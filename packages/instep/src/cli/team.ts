@@ -131,7 +131,7 @@ export function checkoutCommand(): Command {
 }
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
-  await withContext(async (context, operator) => {
+  const addNamed: Parameters<typeof withContext>[0] = async (context, operator) => {
     const { id } = await addRecorded(context, operator, 'team', async (query) => {
       const id = await addTeam(query, { name, customerId: customer ?? null });
       // It gets the plan of its customer.
@@ -140,7 +140,8 @@ async function add({ name, customer, ...output }: { name: string; customer?: str
       return { id };
     });
     printData(teamData(await requireTeam(context, id)), output);
-  });
+  };
+  await withContext(addNamed, null, { createsDatabase: true });
 }
 
 const show = (id: ApplicationId, output: Json) => actAndShow(id, output, async () => undefined);

@@ -1,16 +1,21 @@
 // The command that posts a signed event, as Stripe does.
 
 import { randomBytes } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
-import { readDatabaseConfig, readWebhookTarget } from '../config/config.ts';
+import { readWebhookTarget } from '../config/config.ts';
 import { eventsNamed } from '../operate/events.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
-import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
+import { HANDLED_TYPES, isHandledType } from '../stripe/parse-event.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEvent,
+  signedRequest,
+} from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Json, printData, printMessage } from './output.ts';
 import { withContext } from './with-context.ts';
+import { hasDatabase } from './with-database.ts';
 
 type TriggerOptions = {
   customer: string;
@@ -67,19 +72,25 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   if (status !== 200)
     throw new CommandFailed('TRIGGER_FAILED', `the server responded with ${status}`);
   if (options.json) return;
-  const next =
-    outcome === 'parked'
-      ? `no team has this customer yet: npx instep team link ID --customer ${options.customer}`
-      : `npx instep events show ${event.id} explains it`;
-  printMessage(`→ ${next}`);
+  printMessage(`→ ${nextStep(event, outcome, options.customer)}`);
 }
 
-/** The outcome in the log; `null` if this folder does not have the server's database. */
+function nextStep({ id, type }: SubscriptionEvent, outcome: string | null, customerId: string) {
+  const { INSTEP_DATA: folder } = process.env;
+  const instep = folder ? `INSTEP_DATA=${folder} npx instep` : 'npx instep';
+  if (outcome === 'parked') {
+    return `no team has this customer yet: ${instep} team link ID --customer ${customerId}`;
+  }
+  if (outcome !== null) return `${instep} events show ${id} explains it`;
+  return isHandledType(type)
+    ? `npx instep events show ${id} explains it, with the DATABASE_URL or INSTEP_DATA of the server`
+    : `the server stores only events of the types ${HANDLED_TYPES.join(' and ')}`;
+}
+
+/** The outcome in the log; `null` if it has no such event, or if the server's database is elsewhere. */
 async function outcomeOf(eventId: string): Promise<string | null> {
   try {
-    const { databaseUrls, dataFolder } = readDatabaseConfig(process.env);
-    // An embedded database would be created.
-    if (databaseUrls.length === 0 && !existsSync(dataFolder)) return null;
+    if (!(await hasDatabase())) return null;
     const [event] = await withContext((context) => eventsNamed(context, eventId));
     return event?.outcome ?? null;
   } catch (error) {

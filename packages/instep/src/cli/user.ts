@@ -39,8 +39,10 @@ export function userCommand(): Command {
 
 async function add({ email, name, role, passwordHash, ...output }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
-  const added = await withContext((context, operator) =>
-    addRecorded(context, operator, 'user', (query) => addUser(query, user)),
+  const added = await withContext(
+    (context, operator) => addRecorded(context, operator, 'user', (query) => addUser(query, user)),
+    null,
+    { createsDatabase: true },
   );
   printData(describe(added), output);
 }

@@ -1,7 +1,7 @@
 // Runs the operators' functions for commands, in the name of the account of the operating system.
 
 import type { Command } from 'commander';
-import type { readApiConfig } from '../config/config.ts';
+import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import {
@@ -15,7 +15,7 @@ import type { NamedTeam } from '../operate/named-teams.ts';
 import { performExpecting, type ResultOf, type Task } from '../operate/perform.ts';
 import { createLogger } from '../runtime/logging.ts';
 import { CommandFailed } from './output.ts';
-import { withServer } from './with-database.ts';
+import { hasDatabase, withServer } from './with-database.ts';
 
 /** What `--reason` of this process's command says. */
 let reason: string | undefined;
@@ -31,12 +31,21 @@ type StripeApiConfig = ReturnType<typeof readApiConfig>;
 
 /**
  * Runs functions of `instep/operate` on the migrated database, for the account of the operating system, with or without
- * a running server. For those that ask Stripe, `stripeApi` says how.
+ * a running server. For those that ask Stripe, `stripeApi` says how. Only those that add something create the embedded
+ * database.
+ *
+ * @throws CommandFailed if there is none
  */
 export async function withContext<Result>(
   work: (context: OperateContext, operator: Operator) => Promise<Result>,
   stripeApi: StripeApiConfig | null = null,
+  { createsDatabase = false } = {},
 ): Promise<Result> {
+  if (!createsDatabase && !(await hasDatabase())) {
+    const { dataFolder } = readDatabaseConfig(process.env);
+    const remedy = 'set DATABASE_URL or INSTEP_DATA to the database of the server';
+    throw new CommandFailed('NOT_FOUND', `there is no database in ${dataFolder}: ${remedy}`);
+  }
   return await withServer(async (server) => {
     const context = await openContextOn(server, {
       ...readContextSettings(process.env),

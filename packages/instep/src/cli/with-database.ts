@@ -1,5 +1,6 @@
 // Connects commands to the configured database server. Those that act or search use `with-context.ts`.
 
+import { existsSync } from 'node:fs';
 import { readDatabaseConfig } from '../config/config.ts';
 import {
   connectToServer,
@@ -8,6 +9,7 @@ import {
   prepareDatabase,
 } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
+import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { printMessage } from './output.ts';
 
 const STATEMENT_TIMEOUT_MS = 10_000;
@@ -27,6 +29,13 @@ export async function withServer<Result>(
   } finally {
     await server.release();
   }
+}
+
+/** Whether there is a database: an embedded one is in the folder once a server or a command has created it. */
+export async function hasDatabase(): Promise<boolean> {
+  const { databaseUrls, dataFolder } = readDatabaseConfig(process.env);
+  if (databaseUrls.length > 0) return true;
+  return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
 }
 
 /** Migrates the server's database. Returns the migrations that it ran. */

@@ -214,7 +214,7 @@ ${bold('What to try next')}, from this folder in another terminal
   curl -i ${url}/api/user -b '${cookie}'
   curl -i ${url}/api/stripe/webhook -d '{"type":"customer.subscription.deleted"}'
   ${secret} PORT=${port} \\
-    npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
+    INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
 ${stepsWithoutServer(demo)}`);
   if (consoleUrl === undefined) return;
   const cases = GUIDED_CASES.map((text, index) => `  ${index + 1}. ${text}`);
