@@ -81,13 +81,18 @@ test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   expect(await profile.json()).toMatchObject({ name: 'Ada' });
 
   const [, secret = '', port = '', args = ''] =
-    /STRIPE_WEBHOOK_SECRET=(\S+) PORT=(\d+) \\\n +npx instep (.*)/.exec(demo.stdout) ?? [];
-  const target = { STRIPE_WEBHOOK_SECRET: secret, PORT: port };
+    /STRIPE_WEBHOOK_SECRET=(\S+) PORT=(\d+) \\\n +INSTEP_DATA=\S+ npx instep (.*)/.exec(
+      demo.stdout,
+    ) ?? [];
+  const data = { INSTEP_DATA: join(folder, 'demo') };
+  const target = { STRIPE_WEBHOOK_SECRET: secret, PORT: port, ...data };
   const triggered = await runInstep(args.split(' '), target);
   expect(triggered.code).toBe(0);
-  expect(triggered.stderr).toMatch(/^→ npx instep events show evt_\w+ .*\n$/);
+  const [, shows = ''] =
+    /^→ INSTEP_DATA=\S+ npx instep (events show evt_\w+) /.exec(triggered.stderr) ?? [];
+  expect(await runInstep(shows.split(' '), data)).toMatchObject({ code: 0 });
   const [, id = ''] = /npx instep team show (\d+)/.exec(demo.stdout) ?? [];
-  const shown = await runInstep(['team', 'show', id], { INSTEP_DATA: join(folder, 'demo') });
+  const shown = await runInstep(['team', 'show', id], data);
   expect(shown.stdout).toMatch(/^planName +Pro$/m);
 
   const [, console = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];

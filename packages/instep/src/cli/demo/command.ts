@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import * as v from 'valibot';
 import { type Config, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
@@ -16,8 +17,10 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam, readLinkedTeams, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
+import type { Handler } from '../../server/http-message.ts';
 import { isPortTaken, ListenFailed, listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
+import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
 import {
   type ApiCollection,
   type FakeStripeApi,
@@ -76,9 +79,10 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     closers.push(() => instep.close());
     const { query, ingestEvents: ingest } = instep;
     await restoreEarlierRuns(query, stripe);
+    let { handle } = instep;
     const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
-      listen({ host: config.host, port, handle: instep.handle, logger }),
+      listen({ host: config.host, port, handle: (request) => handle(request), logger }),
     );
     closers.push(() => server.close(config.shutdownDeadlineMs));
 
@@ -97,6 +101,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     await createCases(activity);
     const deliverActivity = await createActivity(activity);
     await showEvents(running);
+    handle = tellingStripe(subscriptions, instep.handle);
     const { operations } = config;
     const console =
       operations &&
@@ -180,6 +185,32 @@ async function showEvents(demo: RunningDemo): Promise<void> {
     before = after;
   }
 }
+
+/** With this, the stand-in for Stripe knows the events of `instep trigger`, so that they are no drift. */
+function tellingStripe(subscriptions: ApiCollection, handle: Handler): Handler {
+  return async (request) => {
+    let body = new Uint8Array();
+    const response = await handle({
+      ...request,
+      body: async (limitBytes) => {
+        body = new Uint8Array(await request.body(limitBytes));
+        return body;
+      },
+    });
+    const posted = v.safeParse(postedShape, Buffer.from(body).toString());
+    if (response.status === 200 && posted.success) subscriptions.set(posted.output.data.object);
+    return response;
+  };
+}
+
+const postedShape = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    type: v.picklist(HANDLED_TYPES),
+    data: v.object({ object: v.looseObject({ id: v.string(), created: v.number() }) }),
+  }),
+);
 
 function besidePlan(starter: TeamPlan, plan: TeamPlan): string {
   if (isSamePlan(starter, plan)) return '=';
