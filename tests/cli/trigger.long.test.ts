@@ -99,7 +99,7 @@ test('a response other than 200 exits with 1', async () => {
   const { code, stdout, stderr } = await trigger(UPDATED, args, secret);
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ status: 400 });
-  expect(stderr).toBe('instep: the server responded with 400 [TRIGGER_FAILED]\n');
+  expect(stderr).toContain('400: give this command the STRIPE_WEBHOOK_SECRET of the server');
 });
 
 test('exits with 1 and a remedy when there is no server', async () => {

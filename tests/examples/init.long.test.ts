@@ -106,7 +106,7 @@ describe.each(['inside', 'beside'])('after `instep init --%s`, a build', (way) =
     await page.getByRole('link', { name: 'Pricing' }).click();
     stripe.isDown = true;
     await page.getByRole('button', { name: 'Start the 14-day trial of Pro' }).click();
-    await expectText(page).toContain('We are waiting for Stripe.');
+    await expectText(page.locator('body')).toContain('We are waiting for Stripe.');
     expect(appOutput()).toContain('[STRIPE_UNAVAILABLE]');
     stripe.isDown = false;
     await page.waitForURL('**/dashboard');

@@ -69,8 +69,11 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
   const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
   const outcome = status === 200 ? await outcomeOf(event.id) : null;
   printData({ eventId: event.id, status, response, ...(outcome && { outcome }) }, options);
-  if (status !== 200)
-    throw new CommandFailed('TRIGGER_FAILED', `the server responded with ${status}`);
+  if (status !== 200) {
+    const remedy =
+      status === 400 ? ': give this command the STRIPE_WEBHOOK_SECRET of the server' : '';
+    throw new CommandFailed('TRIGGER_FAILED', `the server responded with ${status}${remedy}`);
+  }
   if (options.json) return;
   printMessage(`→ ${nextStep(event, outcome, options.customer)}`);
 }
