@@ -69,8 +69,11 @@ test('--once shows everything, on the next port when the first one is taken', as
   expect(ended.stdout).toContain(`Port ${PORT} is taken. Trying ${Number(PORT) + 1}.`);
 });
 
-test('shows the same when it runs again in the same folder', async () => {
+test('begins again when it runs again in the same folder', async () => {
   expectWhole(await runInstep(['demo', '--once'], environment));
+  const data = { INSTEP_DATA: join(folder, 'demo') };
+  const { stdout } = await runInstep(['team', 'list', '--json'], data);
+  expect(stdout.trim().split('\n')).toHaveLength(1);
 });
 
 test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
@@ -98,6 +101,8 @@ test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const [, console = ''] = /Console: (\S+)/.exec(demo.stdout) ?? [];
   expect(await (await fetch(console)).text()).toContain('<h1>Overview</h1>');
 
+  const second = await runInstep(['demo'], environment);
+  expect(second).toMatchObject({ code: 2, stderr: expect.stringContaining('is still running') });
   expect(await demo.stop('SIGINT')).toBe(0);
   await expect(fetch(url)).rejects.toThrow();
   await expect(fetch(console)).rejects.toThrow();

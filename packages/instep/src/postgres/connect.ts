@@ -67,6 +67,27 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
   return server({ connections: [embedded.connection], ensureRunning }, embedded);
 }
 
+/** Deletes everything in an embedded database. Returns false if another process uses it. */
+export async function emptyDatabase(server: DatabaseServer): Promise<boolean> {
+  const database = server.open({
+    maxConnections: 1,
+    statementTimeoutMs: MIGRATION_TIMEOUT_MS,
+    onConnectionError: () => undefined,
+  });
+  try {
+    const others = await database.query(`
+      select from pg_stat_activity
+       where application_name = 'instep' and pid <> pg_backend_pid()`);
+    if (others.length > 0) return false;
+    await database.query('drop schema if exists instep cascade');
+    await database.query('drop schema if exists public cascade');
+    await database.query('create schema public');
+    return true;
+  } finally {
+    await database.close();
+  }
+}
+
 const HOST_TIMEOUT_MS = 2_000;
 
 /** Runs statements on this server, whether it is the primary or a standby. @throws the errors of `postgres/errors.ts` */

@@ -5,7 +5,7 @@ import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import { type Config, readConfig } from '../../config/config.ts';
+import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
@@ -13,24 +13,17 @@ import {
   OPERATIONS_DEADLINE_MS,
   openOperations,
 } from '../../operators-listener/open-operations.ts';
+import { connectToServer, emptyDatabase } from '../../postgres/connect.ts';
 import type { Query } from '../../postgres/database.ts';
-import { addTeam, readLinkedTeams, readTeam } from '../../postgres/statements/teams.ts';
+import { addTeam, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
 import type { Handler } from '../../server/http-message.ts';
 import { isPortTaken, ListenFailed, listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
 import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
-import {
-  type ApiCollection,
-  type FakeStripeApi,
-  startFakeStripeApi,
-} from '../../testing/fake-stripe-api.ts';
-import {
-  createSubscriptionEvent,
-  type SubscriptionEvent,
-  signedRequest,
-} from '../../testing/stripe-objects.ts';
+import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
+import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
 import {
   type Columns,
@@ -75,10 +68,18 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES });
     closers.push(() => stripe.close());
     const config = demoConfig(dataFolder, stripe.url);
+    const notice = (message: string) => logger.info(message);
+    const databaseServer = await connectToServer({ ...config.database, notice });
+    closers.push(() => databaseServer.release());
+    // What an earlier run left would be issues of this one.
+    if (!(await emptyDatabase(databaseServer))) {
+      const problem = `has a demo in ${shorten(dataFolder)} that is still running`;
+      const remedy = 'end it, or set another folder';
+      throw new ConfigInvalid([{ variable: 'INSTEP_DATA', problem, remedy }]);
+    }
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
     const { query, ingestEvents: ingest } = instep;
-    await restoreEarlierRuns(query, stripe);
     let { handle } = instep;
     const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
@@ -290,21 +291,6 @@ async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<S
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
   const token = await issueSession(userId, authSecrets[0], lifetime);
   return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
-}
-
-const MAX_TEAMS = 10_000;
-
-/** Without their customers at the stand-in for Stripe, teams of earlier demos would be out of sync. */
-async function restoreEarlierRuns(query: Query, stripe: FakeStripeApi): Promise<void> {
-  const { found } = await readLinkedTeams(query, { afterId: null, limit: MAX_TEAMS });
-  for (const { customerId, plan } of found) {
-    stripe.customers.set({ id: customerId });
-    const { providerSubscriptionId: subscriptionId, subscriptionStatus: status } = plan;
-    if (!subscriptionId || !status) continue;
-    const productId = plan.providerProductId ?? undefined;
-    const fields = { customerId, subscriptionId, productId, status, createdSeconds: 0 };
-    stripe.subscriptions.set(createSubscriptionEvent(fields).data.object);
-  }
 }
 
 const PORTS_TO_TRY = 100;
