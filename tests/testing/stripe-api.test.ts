@@ -181,3 +181,9 @@ describe('a Checkout Session', () => {
     expect(open).toMatchObject({ status: 'open', subscription: null });
   });
 });
+
+test('an array in place of a collection is refused at the start', async () => {
+  const account = { checkoutSessions: [createCheckoutSession({ customerId: 'cus_1' })] };
+  // @ts-expect-error In JavaScript, nothing else says it.
+  await expect(startFakeStripeApi(account)).rejects.toThrow('checkoutSessions must be an Api');
+});

@@ -110,6 +110,7 @@ const PATH =
  * event destinations as a list; and the events of API v2 that belong to its events. `expand` works for
  * the customer and the subscription of an object.
  *
+ * @throws TypeError if the objects of one kind are no `ApiCollection`, such as an array
  * @example
  * ```ts
  * import { createSubscriptionEvent, startFakeStripeApi } from 'instep/testing';
@@ -131,6 +132,11 @@ export async function startFakeStripeApi(account: FakeStripeAccount = {}): Promi
     webhookEndpoints: account.webhookEndpoints ?? new ApiCollection(),
     eventDestinations: account.eventDestinations ?? new ApiCollection(),
   };
+  for (const [name, collection] of Object.entries(collections)) {
+    if (!(collection instanceof ApiCollection)) {
+      throw new TypeError(`${name} must be an ApiCollection, such as new ApiCollection([object])`);
+    }
+  }
   const server = createServer(async (request, response) => {
     const path = request.url ?? '';
     const fault = account.onCall?.(path);
