@@ -251,6 +251,24 @@ test('a variable that was changed since stays, and what was added around it too'
   expect(filesOf(folder)['.env']).toBe(`BASE_URL=http://localhost\n${VARIABLES}OURS=1`);
 });
 
+test('--undo restores a file to which the line that init proposes was added, and keeps the line', async () => {
+  const folder = createStarterApp(VARIABLES);
+  const before = filesOf(folder);
+  expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
+  const config = filesOf(folder)['next.config.ts'] ?? '';
+  const withLine = (text = '') => text.replace('{\n', `{\n  ${NEXT_CODE.external}`);
+  writeFiles(folder, { 'next.config.ts': withLine(config) });
+  expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
+  const restored = withLine(before['next.config.ts']);
+  expect(filesOf(folder)).toEqual({ ...before, 'next.config.ts': restored });
+
+  await init(folder, '--beside', '--yes');
+  const changed = filesOf(folder)['next.config.ts']?.replace("'/api/user', ", '');
+  writeFiles(folder, { 'next.config.ts': changed ?? '' });
+  const refused = await init(folder, '--undo', '--yes');
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('- next.config.ts') });
+});
+
 test.each<[problem: string, prepare: (folder: string) => void]>([
   ['read-only', (folder) => chmodSync(join(folder, CHECKOUT), 0o444)],
   ['not a directory|EEXIST', (folder) => writeFiles(folder, { lib: null })],
