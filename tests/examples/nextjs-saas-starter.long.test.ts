@@ -80,6 +80,9 @@ describe.each(['mounted in', 'beside'])('Instep %s the app', (way) => {
       await expectText(console).toContain('Acme');
       expect(console.url()).toBe(`${url}/admin/billing/teams`);
       await console.close();
+      const another = await signIn('grace@example.com');
+      await expectText(another.getByRole('banner')).toContain('Signed in as Grace');
+      expect((await another.goto(`${url}/admin/billing`))?.status()).toBe(401);
     }
 
     const event = createSubscriptionEvent({ customerId: 'cus_acme', productId: 'prod_pro' });
