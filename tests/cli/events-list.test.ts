@@ -60,7 +60,7 @@ test('an unknown team, or one without a customer, exits with 1 and a remedy', as
   expect(await log.events(['list', '--team', '4711'])).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'instep: there is no team 4711 [NOT_FOUND]\n',
+    stderr: 'instep: there is no team 4711 (all: instep team list) [NOT_FOUND]\n',
   });
   const [row] = await log.database.query<{ id: number }>(
     `insert into teams (name) values ('Alone') returning id`,

@@ -230,8 +230,12 @@ test.each(someOf(1, VARIABLE_FILES))(
 
 test('variables that exist are never changed, and .env.local is read as in Next.js', async () => {
   const local = `DATABASE_URL=${url.href}\nPORT=4000\n`;
-  const folder = createStarterApp(VARIABLES, { '.env.local': local });
-  expect(await init(folder, '--beside', '--yes')).toMatchObject({ code: 0 });
+  const dependencies = { ...MANIFEST.dependencies, 'instep-console': '*' };
+  const manifest = JSON.stringify({ ...MANIFEST, dependencies });
+  const folder = createStarterApp(VARIABLES, { '.env.local': local, 'package.json': manifest });
+  const done = await init(folder, '--beside', '--yes');
+  expect(done).toMatchObject({ code: 0 });
+  expect(done.stdout).toMatch(/The console is at http:\S+\.$/m);
   expect(filesOf(folder)).toMatchObject({ '.env': VARIABLES, '.env.local': local });
 });
 

@@ -200,7 +200,7 @@ test.each(someOf(2, OF_NOBODY))(
     expect(await team(...command.split(' '))).toEqual({
       code: 1,
       stdout: '',
-      stderr: 'instep: there is no team 4711 [NOT_FOUND]\n',
+      stderr: 'instep: there is no team 4711 (all: instep team list) [NOT_FOUND]\n',
     });
   },
 );

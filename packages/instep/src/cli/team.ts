@@ -263,7 +263,8 @@ async function listAtStripe(context: OperateContext, email: string, options: Jso
 async function access(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async ({ database }) => {
     const found = await readAccess(database.query, id);
-    if (found === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
+    if (found === null)
+      throw new CommandFailed('NOT_FOUND', `there is no team ${id} (all: instep team list)`);
     printData(found, options);
   });
 }

@@ -76,7 +76,8 @@ export async function performTask<Code extends ActionResult['code']>(
 /** @throws CommandFailed if there is no such team */
 export async function requireTeam(context: OperateContext, id: ApplicationId): Promise<NamedTeam> {
   const team = await readTeam(context, id);
-  if (team === null) throw new CommandFailed('NOT_FOUND', `there is no team ${id}`);
+  if (team === null)
+    throw new CommandFailed('NOT_FOUND', `there is no team ${id} (all: instep team list)`);
   return team;
 }
 

@@ -202,7 +202,7 @@ async function verify(): Promise<void> {
   }
 }
 
-function printSteps({ scripts, packageManager }: App, way: Way, plan: Plan): void {
+function printSteps({ scripts, packageManager, dependencies }: App, way: Way, plan: Plan): void {
   const script = ['dev', 'start'].find((name) => name in scripts);
   const start = script === undefined ? 'your app' : `\`${packageManager} run ${script}\``;
   const hasPort =
@@ -211,13 +211,18 @@ function printSteps({ scripts, packageManager }: App, way: Way, plan: Plan): voi
   const forward = `127.0.0.1:${way === 'inside' ? 3_000 : PORT}${WEBHOOK_PATH}`;
   const operations = readOperationsConfig(process.env);
   const consoleUrl = operations && urlOf(operations.host, operations.port);
-  const consoleCommand = way === 'inside' ? ' and `npx instep console`' : '';
+  const consoleSteps = [
+    ...('instep-console' in dependencies
+      ? []
+      : [`\`${packageManager ?? 'npm'} add instep-console\``]),
+    ...(way === 'inside' ? ['`npx instep console`'] : []),
+  ];
   const steps = [
     way === 'inside' ? `Start ${start}.` : `Start \`${serve}\`, and ${start} in another terminal.`,
     `While you develop, \`stripe listen --forward-to ${forward} --events ${HANDLED_TYPES}\` prints the STRIPE_WEBHOOK_SECRET to set.`,
     `When you go live, register https://your.app${WEBHOOK_PATH} for these two types at Stripe (Developers, Webhooks).`,
     consoleUrl &&
-      `The console is at ${consoleUrl} after \`${packageManager ?? 'npm'} add instep-console\`${consoleCommand}.`,
+      `The console is at ${consoleUrl}${consoleSteps.length > 0 ? ` after ${consoleSteps.join(' and ')}` : ''}.`,
     '`npx instep init --undo` reverses all this.',
   ];
   const lines = steps.filter(Boolean).map((step, index) => `  ${index + 1}. ${step}`);
