@@ -174,28 +174,37 @@ export function bulkText({ state, total, done, failed, skipped, ...why }: BulkPr
 
 /** Why an action failed; `other`: with an unexpected error. */
 export function failureText(code: string): string {
-  if (code === 'other') return 'The server log has the reason.';
-  if (code === 'STRIPE_KEY_FORBIDDEN') {
-    return 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.';
-  }
-  if (code === 'GRANT_INVALID') {
-    return 'A grant needs a plan and a reason, and its end must be in the future.';
-  }
-  if (code === 'NO_GRANT') return 'The team has no grant.';
-  if (code === 'TEAM_HAS_SUBSCRIPTION') {
-    return "A subscription of the team's customer grants a plan. Repair the team.";
-  }
-  if (code === 'SHUTTING_DOWN') return 'The server was stopped.';
-  if (code === 'RECONCILIATION_RUNNING') return 'Another reconciliation is running.';
-  if (code === 'DEADLINE_EXCEEDED') return "Stripe's API did not answer in time.";
+  if (code === 'other') return LOGGED;
+  const known = FAILURES.get(code);
+  if (known !== undefined) return known;
   const isOfStripe = ['RECONCILIATION_FAILED', 'STRIPE_API_FAILED', 'STRIPE_UNAVAILABLE'].includes(
     code,
   );
   if (isOfStripe) {
-    return "Stripe's API refused the request or did not answer. The server log has the reason.";
+    return `Stripe's API refused the request or did not answer. ${LOGGED}`;
   }
-  return `The action failed (${code}). The server log has the reason.`;
+  return `The action failed (${code}). ${LOGGED}`;
 }
+
+/** A command logs nothing. */
+const LOGGED = 'The server log has the reason; that of a command is in its output.';
+
+const FAILURES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    STRIPE_KEY_FORBIDDEN: 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.',
+    GRANT_INVALID: 'A grant needs a plan and a reason, and its end must be in the future.',
+    NO_GRANT: 'The team has no grant.',
+    TEAM_HAS_SUBSCRIPTION: "A subscription of the team's customer grants a plan. Repair the team.",
+    TEAM_HAS_ANOTHER_CUSTOMER: 'The team has another customer. Unlink it first.',
+    CHECKOUT_NOT_COMPLETE: 'The checkout is not complete, or began no subscription.',
+    CHECKOUT_OF_ANOTHER_TEAM: 'The checkout or its customer belongs to another team.',
+    CUSTOMER_UNKNOWN: 'Stripe does not know the customer.',
+    CUSTOMER_WITHOUT_TEAM: 'No team has the customer. Link it first.',
+    SHUTTING_DOWN: 'The server was stopped.',
+    RECONCILIATION_RUNNING: 'Another reconciliation is running.',
+    DEADLINE_EXCEEDED: "Stripe's API did not answer in time.",
+  }),
+);
 
 function replayText(outcomes: ReplayOutcomes): string {
   const counts = Object.entries(outcomes);
