@@ -285,7 +285,11 @@ function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonl
     [
       'Plan',
       lostPlan === null ? (
-        <OptionalText text={plan.planName} fallback="none" maxLength={120} />
+        <OptionalText
+          text={plan.planName}
+          fallback={plan.providerProductId === null ? 'none' : 'unknown name'}
+          maxLength={120}
+        />
       ) : (
         <LostPlanText {...lostPlan} />
       ),
