@@ -343,7 +343,23 @@ describe('a grant', () => {
   });
 });
 
+test('a product whose name is unknown is not shown as no plan', async () => {
+  const { deliver, read } = await arrange();
+  await deliver(0, { status: 'active', productId: 'prod_nameless' });
+  const text = await read();
+  expect(text).toContain('The team has prod_nameless');
+  expect(text).toContain('Plan unknown name');
+});
+
 describe('the comparison with Stripe', () => {
+  test('is said to be missing until Stripe has answered', async () => {
+    const { happen, read, teamId } = await arrange();
+    await happen(0, { status: 'active' });
+    expect(await read()).toContain('Not compared with Stripe yet');
+    await pages.post(`/teams/${teamId}/compare`);
+    expect(await read()).not.toContain('Not compared with Stripe yet');
+  });
+
   test('shows a difference, and repairs it on request', async () => {
     const { happen, teamId } = await arrange();
     await happen(0, { status: 'active' });

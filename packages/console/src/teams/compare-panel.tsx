@@ -11,6 +11,8 @@ import { canAct } from '../request-context.ts';
 type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
+  /** Whether Stripe has answered about the customer of the team. */
+  readonly isCompared: boolean;
   /** Whether a comparison is what the team needs first. */
   readonly needsComparison: boolean;
   /** The results of a repair before this comparison. */
@@ -18,14 +20,14 @@ type ComparePanelProps = {
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team, comparison, needsComparison, acted }: ComparePanelProps) {
+export function ComparePanel({ team, comparison, acted, ...props }: ComparePanelProps) {
   const { id } = team;
-  const isCompared = comparison !== null;
-  if (!isCompared && !canAct()) return null;
+  const isShown = comparison !== null;
+  if (!isShown && props.isCompared && !canAct()) return null;
   const canRepair = comparison?.code === 'out-of-sync';
   return (
     <Panel title="Comparison with Stripe" id="comparison">
-      {isCompared ? (
+      {isShown ? (
         <>
           <ActionSummary actions={acted} page={teamUrl(id)} />
           <div role="status" data-comparison={comparison.code}>
@@ -33,7 +35,10 @@ export function ComparePanel({ team, comparison, needsComparison, acted }: Compa
           </div>
         </>
       ) : (
-        <p>Asks Stripe for the customer's subscriptions and shows differences. Changes no team.</p>
+        <p>
+          {!props.isCompared && <strong>Not compared with Stripe yet. </strong>}
+          Asks Stripe for the customer's subscriptions and shows differences. Changes no team.
+        </p>
       )}
       <div class="row">
         {canRepair && (
@@ -42,8 +47,8 @@ export function ComparePanel({ team, comparison, needsComparison, acted }: Compa
           </PostForm>
         )}
         <PostForm action={`${teamUrl(id)}/compare`}>
-          <Button kind={needsComparison && !isCompared ? 'main' : 'quiet'}>
-            {isCompared ? 'Compare again' : 'Compare with Stripe'}
+          <Button kind={props.needsComparison && !isShown ? 'main' : 'quiet'}>
+            {isShown ? 'Compare again' : 'Compare with Stripe'}
           </Button>
         </PostForm>
       </div>

@@ -175,7 +175,7 @@ function TeamPage(props: TeamPageProps) {
     explained;
   const { id, customerId } = team;
   const isDoubtful = issue !== null || ['no events', 'changed by hand'].includes(status.kind);
-  const needsComparison = waiting === null && isDoubtful;
+  const needsComparison = waiting === null && (isDoubtful || !explained.isCompared);
   return (
     <Page
       title={`${teamName(team)} · Team ${id}`}
@@ -211,7 +211,9 @@ function TeamPage(props: TeamPageProps) {
         isCompared={comparison !== null}
       />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
-      {customerId !== null && <ComparePanel {...{ team, comparison, acted, needsComparison }} />}
+      {customerId !== null && (
+        <ComparePanel {...{ team, comparison, acted, needsComparison }} {...explained} />
+      )}
       <TimelinePanel {...{ team, timeline, part }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">

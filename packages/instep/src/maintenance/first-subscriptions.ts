@@ -79,6 +79,13 @@ export const IS_COMPARED = `exists (
                   and not is_requested
              )`;
 
+/** Whether Stripe has answered about a customer of a team. */
+export async function readIsCompared(query: Query, customerId: string | null): Promise<boolean> {
+  const text = `select from (values ($1::text)) as team (provider_customer_id) where ${IS_COMPARED}`;
+  const rows = await query({ name: 'read_is_compared', text, values: [customerId] });
+  return rows.length > 0;
+}
+
 /** SQL for whether no subscription is known of the customer of a row of `teams`, or not the one of the row. */
 const IS_UNKNOWN = `not exists (
                    select

@@ -19,6 +19,7 @@ import { readIsDismissed } from '../event-log/dismiss.ts';
 import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
+import { readIsCompared } from '../maintenance/first-subscriptions.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Dismissal, readDismissals } from '../postgres/statements/issues.ts';
 import {
@@ -51,6 +52,8 @@ export type ExplainedTeam = {
   readonly timeline: Timeline;
   /** What the last comparison found, if that still holds; `null`: nothing. */
   readonly issue: ComparisonIssue | null;
+  /** Whether Stripe has answered about its customer since it was linked. */
+  readonly isCompared: boolean;
   /** What an operator has decided to leave as it is; `null`: nothing. */
   readonly dismissal: Dismissal | null;
   /** All of its grants, the newest first. */
@@ -146,6 +149,7 @@ export async function explainTeam(
   const record = { team, stored, entries, subscriptions, planSelection, linkedMs, grants };
   return {
     ...{ team, planSelection, timeline, grants, issue, operatorNotes },
+    isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, decidingEvents, deciding),
     notes: [...notesOn(record, deciding)],
