@@ -56,7 +56,7 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
   expect(started.status).toBe(200);
   expect(started.text).toContain('in progress');
   const found = await settled(pages);
-  expect(found.text).toMatch(/Teams out of sync 1, not repaired Teams compared 1/);
+  expect(found.text).toMatch(/Teams with a wrong plan 1, not repaired Teams compared 1/);
   const attention = await pages.get('/attention');
   expect(attention.html).toContain(`value="team:${teamId}"`);
   expect(attention.html).toContain('value="customer:cus_teamless"');
@@ -71,7 +71,29 @@ test('a dry run finds drift and changes nothing; what it finds is repaired in th
   expect(await statusOf(account, teamId)).toBe('canceled');
 
   await pages.post('/reconcile');
-  expect((await settled(pages)).text).toContain('Teams out of sync none');
+  expect((await settled(pages)).text).toContain('Teams with a wrong plan none');
+});
+
+test('a team whose customer Stripe does not know is no good result', async () => {
+  const { account, pages } = await arrange();
+  await account.addTeam('cus_typo');
+  await pages.post('/reconcile');
+  const { html, text } = await settled(pages);
+  expect(text).toContain('Teams with a customer unknown to Stripe 1');
+  expect(html).not.toContain('badge good');
+  expect(html).toContain('badge warning');
+});
+
+test('the overview does not repeat what a reconciliation found before a repair', async () => {
+  const { account, pages } = await arrange();
+  const teamId = await drift(account, 'overview');
+  await pages.post('/reconcile');
+  await settled(pages);
+  const before = (await pages.get('/')).text;
+  expect(before).toContain('1 issue needs attention');
+  await pages.post(`/teams/${teamId}/repair`);
+  const after = (await pages.get('/')).text;
+  expect(after).not.toContain('out of sync');
 });
 
 test('teams that were repaired elsewhere since the dry run are not offered again', async () => {
@@ -126,7 +148,7 @@ test('the counts of the last run survive a restart', async () => {
   await settled(pages);
   const restarted = await openPages();
   expect((await restarted.get('/reconcile')).text).toMatch(
-    /Last reconciliation Dry run, started .* Teams out of sync 1, not repaired/,
+    /Last reconciliation Dry run, started .* Teams with a wrong plan 1, not repaired/,
   );
 });
 
@@ -146,7 +168,7 @@ describe('an interruption is explained', () => {
     const { pages } = await arrange({ api: { ...api, listSubscriptions } });
     await pages.post('/reconcile');
     expect((await settled(pages)).text).toContain(
-      'Reconciliation failed The server log has the reason.',
+      'Reconciliation failed The server log has the reason; that of a command is in its output.',
     );
   });
 

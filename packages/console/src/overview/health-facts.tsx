@@ -1,4 +1,4 @@
-import { counted, countText, type HealthReport, type TeamCounts } from 'instep/operate';
+import { countText, type HealthReport, type TeamCounts } from 'instep/operate';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -16,9 +16,6 @@ export function SyncPanel({ health: { catchUp, reconciled } }: SyncPanelProps) {
   else if (reconciled.phase !== 'done') {
     const started = <Time ms={reconciled.startedAtMs} format="age" />;
     facts.push(['Reconciliation', <>started {started}, not finished</>]);
-  } else if (reconciled.counts.drifts > reconciled.counts.repaired) {
-    const { drifts, repaired } = reconciled.counts;
-    facts.push(['Reconciliation', `left ${counted(drifts - repaired, 'team')} out of sync`]);
   }
   if (facts.length === 0) return null;
   return (

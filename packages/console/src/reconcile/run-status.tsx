@@ -65,7 +65,7 @@ function progressText(progress: Progress | null): string {
   const { subscriptions, teams, drifts } = progress.counts;
   return progress.phase === 'listing'
     ? `${modeOf(progress)}: ${countText(subscriptions)} subscriptions listed.`
-    : `${modeOf(progress)}: ${countText(teams)} teams compared, ${countText(drifts)} out of sync.`;
+    : `${modeOf(progress)}: ${countText(teams)} teams compared, ${countText(drifts)} with a wrong plan.`;
 }
 
 function LastRun({ progress, endedAtMs }: Reconciliation) {
@@ -100,14 +100,15 @@ function LastRun({ progress, endedAtMs }: Reconciliation) {
 
 /** The counts of a reconciliation. */
 function CountFacts({ counts, isDryRun }: Progress) {
-  const { drifts, repaired } = counts;
+  const { drifts, repaired, unknownCustomers } = counts;
   const result = isDryRun ? 'not repaired' : `${countText(repaired)} repaired`;
   return (
     <Facts
       facts={[
         [
-          'Teams out of sync',
-          <Badge tone={drifts === repaired ? 'good' : 'bad'}>
+          // Out of sync, changed by hand or with a refused plan.
+          'Teams with a wrong plan',
+          <Badge tone={drifts > repaired ? 'bad' : unknownCustomers > 0 ? 'quiet' : 'good'}>
             {drifts === 0 ? 'none' : `${countText(drifts)}, ${result}`}
           </Badge>,
         ],
@@ -115,7 +116,12 @@ function CountFacts({ counts, isDryRun }: Progress) {
         ['Teams with the right plan but missing events', countText(counts.unrecorded)],
         ['Subscriptions listed', countText(counts.subscriptions)],
         ['Customers with a subscription but no team', countText(counts.customersWithoutTeam)],
-        ['Teams with a customer unknown to Stripe', countText(counts.unknownCustomers)],
+        [
+          'Teams with a customer unknown to Stripe',
+          <Badge tone={unknownCustomers > 0 ? 'warning' : 'quiet'}>
+            {countText(unknownCustomers)}
+          </Badge>,
+        ],
         ['Unreadable subscriptions', countText(counts.unreadable)],
       ]}
     />

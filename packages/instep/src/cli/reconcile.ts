@@ -60,6 +60,14 @@ async function reconcile({
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
   const left = counts.drifts - counts.repaired;
+  if (left === 0 && counts.unknownCustomers > 0) {
+    const teams = counted(counts.unknownCustomers, 'team');
+    const remedy = 'link others, or check the account and the mode of STRIPE_SECRET_KEY';
+    throw new CommandFailed(
+      'DRIFT_LEFT',
+      `Stripe does not know the customers of ${teams}: ${remedy}`,
+    );
+  }
   if (left === 0) return;
   const [verb, them] = left === 1 ? ['is', 'it'] : ['are', 'them'];
   const hint = dryRun ? `: to repair ${them}, run without --dry-run` : '';
@@ -107,7 +115,8 @@ function describeCounts(counts: Counts, isDryRun: boolean): string {
   const { subscriptions, teams, drifts, repaired, unreadable } = counts;
   const left = isDryRun ? 0 : drifts - repaired;
   const parts = [
-    drifts === 0 ? 'no drift' : `${countText(drifts)} out of sync`,
+    ...(drifts > 0 ? [`${countText(drifts)} out of sync`] : []),
+    ...(drifts + counts.unknownCustomers === 0 ? ['no drift'] : []),
     ...(repaired > 0 ? [`${countText(repaired)} repaired`] : []),
     ...(left > 0 ? [`${countText(left)} not repaired`] : []),
     ...nonzero(counts.unrecorded, 'correct team', 'with a missing event'),
