@@ -75,8 +75,10 @@ const VERDICTS: Readonly<Record<Verdict, string>> = {
 };
 
 /** What the claim rests on: how many teams were compared with Stripe, and when Stripe delivered last. */
-function EvidenceText({ health: { compared, figures } }: Pick<IssueListProps, 'health'>) {
-  const { completed, teams } = compared;
+function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
+  const { compared, figures, reconciled } = health;
+  const { teams } = compared;
+  const completed = reconciled?.completed ?? null;
   const { lastDeliveredMs } = figures;
   return (
     <>

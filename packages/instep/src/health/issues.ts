@@ -169,11 +169,7 @@ export type ConsumerProgress = {
 /** How far teams are compared with Stripe. Times are in milliseconds since 1970. */
 export type Compared = {
   /** The last comparison of all teams that was completed; `null`: none was. */
-  readonly completed: {
-    readonly startedAtMs: number;
-    readonly endedAtMs: number;
-    readonly teams: number;
-  } | null;
+  readonly completed: { readonly startedAtMs: number; readonly endedAtMs: number } | null;
   /** How often all teams are compared; `null`: unknown. */
   readonly intervalMs: number | null;
   /** The teams with a customer, and those of them about whom Stripe has not answered yet; `null`: not counted yet. */
