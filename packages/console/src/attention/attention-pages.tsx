@@ -166,7 +166,8 @@ function NoIssues({ page: { next }, code, isFiltered }: NoIssuesProps) {
   return (
     <Notice kind="empty" title={isFiltered ? 'No more issues here' : 'No team needs attention'}>
       {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events
-      continuously, and with Stripe by <a href="/reconcile">reconciliation</a>.
+      continuously, and with Stripe by <a href="/reconcile">reconciliation</a>. Issues of the whole
+      service, such as teams that are not compared yet, are on the <a href="/">overview</a>.
     </Notice>
   );
 }
