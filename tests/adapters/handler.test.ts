@@ -61,7 +61,12 @@ async function newTeam() {
   return { customerId, plan };
 }
 
-/** Waits until the handlers have this many connections: a backend ends after its connection. */
+const CLOSED_MS = 7_000;
+
+/**
+ * Waits until the handlers have this many connections: a backend ends after its connection. An idle one that nobody
+ * closes ends after 10 s.
+ */
 async function untilConnected(connections: number): Promise<void> {
   await vi.waitFor(async () => {
     const others = await database.query(
@@ -69,7 +74,7 @@ async function untilConnected(connections: number): Promise<void> {
         where datname = current_database() and pid <> pg_backend_pid()`,
     );
     expect(others).toHaveLength(connections);
-  });
+  }, CLOSED_MS);
 }
 
 describe('a request', () => {
