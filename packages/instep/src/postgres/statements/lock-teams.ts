@@ -192,12 +192,9 @@ const hiddenFromUpdates = () =>
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
 
-// Stripe is asked about the customer again, whatever it has answered about that of a former team.
+const FORGET_ANSWER = 'delete from instep.new_customers where customer_id = $1';
+
 const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
-      with answered as (
-        delete from instep.new_customers
-         where customer_id = $2
-      )
       update ${name}
          set ${column('providerCustomerId')} = $2${setUpdatedAt}
        where ${column('id')} = ${idFrom(idType, '$1::text')}
@@ -215,8 +212,12 @@ export async function setCustomer(
   id: ApplicationId,
   customerId: string | null,
 ): Promise<void> {
-  const values = [id, customerId];
-  const rows = await query({ name: 'set_customer', text: SET_CUSTOMER, values });
+  const [rows] = await Promise.all([
+    query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] }),
+    // Stripe is asked about the customer again, whatever it has answered while a former team had it. Not in one statement,
+    // because a rule of the application can make several of the update, which then can't be one with another.
+    query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] }),
+  ]);
   if (rows.length === 0) throw notLinked();
 }
 
