@@ -355,13 +355,9 @@ class PooledDatabase implements Database {
   ): Promise<Answer<Row>> {
     this.#roundTrips.get(client)?.end();
     const start = () => client.query<Row & pg.QueryResultRow>(statement, values && [...values]);
-    try {
-      return await inStatementSpan(spanName, () =>
-        withDeadline(this.#inOrder(client, start), this.#answerTimeoutMs),
-      );
-    } catch (error) {
-      throw databaseError(error);
-    }
+    return await inStatementSpan(spanName, () =>
+      withDeadline(this.#inOrder(client, start), this.#answerTimeoutMs),
+    );
   }
 
   /** Starts a statement at once, or after the one before it where the app's pool does not pipeline. */
@@ -374,9 +370,17 @@ class PooledDatabase implements Database {
   }
 }
 
-function inStatementSpan<Result>(name: string, start: () => Promise<Result>): Promise<Result> {
+/** The span has the SQLSTATE of an error. @throws the errors of `errors.ts` */
+async function inStatementSpan<Result>(
+  name: string,
+  start: () => Promise<Result>,
+): Promise<Result> {
   const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': name };
-  return inSpan(name, { kind: 'CLIENT', attributes }, start);
+  try {
+    return await inSpan(name, { kind: 'CLIENT', attributes }, start);
+  } catch (error) {
+    throw databaseError(error);
+  }
 }
 
 /** The app's pool can have another copy of `pg`, and need not pipeline. */

@@ -1,6 +1,5 @@
 // The errors of the database, and what is done after each (docs/ARCHITECTURE.md, "What is retried"). database.ts
-// converts and repeats, and round-trip.ts converts; code that works on several events or teams asks whether the others
-// can succeed.
+// converts and repeats; code that works on several events or teams asks whether the others can succeed.
 
 import type { ApplicationId } from '../core/application.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';

@@ -2,7 +2,6 @@
 
 import pg from 'pg';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
-import { databaseError } from './errors.ts';
 import { columnValues } from './session-settings.ts';
 
 /** A single command. If it has a name, each connection prepares it once. */
@@ -87,7 +86,7 @@ export class RoundTrip extends pg.Query {
     process.nextTick(() => this.end());
   }
 
-  /** @throws the errors of `errors.ts` */
+  /** @throws DeadlineExceeded or an error of `pg` */
   add<Row extends object>({ name, text, values }: PreparedStatement): Promise<Answer<Row>> {
     const rows: unknown[] = [];
     return new Promise((resolve, reject) => {
@@ -174,8 +173,7 @@ export class RoundTrip extends pg.Query {
     this.#fail(error);
   }
 
-  #fail(cause: Error): void {
-    const error = databaseError(cause);
+  #fail(error: Error): void {
     for (const { reject } of this.#sent.slice(this.#answered)) reject(error);
   }
 
