@@ -8,9 +8,12 @@ const LONG = isComplete ? [] : ['tests/**/*.long.test.ts'];
 /** These need the machine for themselves: what runs beside a flood would wait too long. */
 const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
 
-/** These watch which code runs, from its first import on, or register a tracer for the whole process. */
+/**
+ * These watch which code runs, or replace a module, from its first import on, or register a tracer for the whole
+ * process.
+ */
 const WATCHERS = [
-  'tests/{fuzz/parsers,way-of-an-event}.test.ts',
+  'tests/{fuzz/parsers,metrics/process-metrics,way-of-an-event}.test.ts',
   'tests/runtime/tracing.test.ts',
   'tests/console/async-storage.test.ts',
 ];
