@@ -1,7 +1,7 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
-import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
 import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -34,12 +34,10 @@ test('a kill -9 before the commit changes nothing, and the same command then com
   account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_killed' }));
   await account.happen(trialOf('cus_killed', 'sub_killed'), 'missed');
   const command = ['checkout', 'complete', 'cs_killed', '--team', String(id), '--json'];
-  await whileHeld(account.database, lockTeam(id), async () => {
+  const lock = 'lock table instep.events in access exclusive mode';
+  await whileHeld(account.database, lock, async () => {
     const killed = spawnInstep(command, account.environment);
-    const isTrying = `select from pg_stat_activity
-                       where query like '%for update skip locked%' and pid <> pg_backend_pid()
-                         and datname = current_database()`;
-    await expect.poll(() => query(isTrying), { timeout: 20_000 }).not.toEqual([]);
+    await untilWaiting(account.database);
     killed.process.kill('SIGKILL');
     await killed.exited;
   });

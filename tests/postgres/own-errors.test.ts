@@ -1,5 +1,4 @@
 import { type Database, openDatabase, unlessRefused } from 'instep/src/postgres/database.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { SchemaInUse } from 'instep/src/postgres/migrate.ts';
 import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
@@ -119,15 +118,16 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
   });
 
   test('a connection whose transaction can not be rolled back is not used again', async () => {
+    const bug = new TypeError('a bug');
     const before = await backends();
     let pid = 0;
     const transaction = database.transaction(async (query) => {
       [{ pid } = { pid }] = await query<{ pid: number }>('select pg_backend_pid() as pid');
       await query(`insert into notes values ('undone')`);
       await proxy.become('swallow');
-      throw new TypeError('a bug');
+      throw bug;
     });
-    await expect(transaction).rejects.toThrow(DatabaseUnavailable);
+    await expect(transaction).rejects.toMatchObject({ code: 'DATABASE_UNAVAILABLE', cause: bug });
     await proxy.become('forward');
     expect(before).toContain(pid);
     expect(await backends()).not.toContain(pid);

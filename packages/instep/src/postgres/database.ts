@@ -245,18 +245,22 @@ class PooledDatabase implements Database {
       const failed = ends.find((end) => end.status === 'rejected');
       const isLater = sqlState(cause) === IN_FAILED_TRANSACTION;
       const error: unknown = isLater && failed ? failed.reason : cause;
-      if (!isOfServer(error)) await this.#rollBack(client);
+      if (!isOfServer(error)) await this.#rollBack(client, error);
       throw error;
     }
     return result;
   }
 
-  /** @throws DatabaseUnavailable whatever fails, because the connection can still be in the transaction */
-  async #rollBack(client: pg.PoolClient): Promise<void> {
+  /**
+   * Rolls back after this error.
+   *
+   * @throws DatabaseUnavailable whatever fails, because the connection can still be in the transaction
+   */
+  async #rollBack(client: pg.PoolClient, cause: unknown): Promise<void> {
     try {
       await this.#send('rollback', client, { text: 'rollback' });
-    } catch (cause) {
-      throw new DatabaseUnavailable('the transaction was not rolled back', { cause });
+    } catch (error) {
+      throw new DatabaseUnavailable(`the transaction was not rolled back: ${error}`, { cause });
     }
   }
 
