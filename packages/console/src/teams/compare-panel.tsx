@@ -12,7 +12,7 @@ type ComparePanelProps = {
   readonly team: NamedTeam;
   readonly comparison: Comparison | null;
   /** Whether Stripe has answered about the customer of the team. */
-  readonly isCompared: boolean;
+  readonly wasCompared: boolean;
   /** Whether a comparison is what the team needs first. */
   readonly needsComparison: boolean;
   /** The results of a repair before this comparison. */
@@ -20,10 +20,11 @@ type ComparePanelProps = {
 };
 
 /** Compares the team with Stripe. A difference is shown first, and repaired on request. */
-export function ComparePanel({ team, comparison, acted, ...props }: ComparePanelProps) {
+export function ComparePanel(props: ComparePanelProps) {
+  const { team, comparison, acted, wasCompared, needsComparison } = props;
   const { id } = team;
   const isShown = comparison !== null;
-  if (!isShown && props.isCompared && !canAct()) return null;
+  if (!isShown && wasCompared && !canAct()) return null;
   const canRepair = comparison?.code === 'out-of-sync';
   return (
     <Panel title="Comparison with Stripe" id="comparison">
@@ -36,7 +37,7 @@ export function ComparePanel({ team, comparison, acted, ...props }: ComparePanel
         </>
       ) : (
         <p>
-          {!props.isCompared && <strong>Not compared with Stripe yet. </strong>}
+          {!wasCompared && <strong>Not compared with Stripe yet. </strong>}
           Asks Stripe for the customer's subscriptions and shows differences. Changes no team.
         </p>
       )}
@@ -47,7 +48,7 @@ export function ComparePanel({ team, comparison, acted, ...props }: ComparePanel
           </PostForm>
         )}
         <PostForm action={`${teamUrl(id)}/compare`}>
-          <Button kind={props.needsComparison && !isShown ? 'main' : 'quiet'}>
+          <Button kind={needsComparison && !isShown ? 'main' : 'quiet'}>
             {isShown ? 'Compare again' : 'Compare with Stripe'}
           </Button>
         </PostForm>

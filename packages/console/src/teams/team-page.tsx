@@ -212,7 +212,10 @@ function TeamPage(props: TeamPageProps) {
       />
       {waiting !== null && <LinkPanel {...{ team, waiting }} failure={failureOf(acted, entered)} />}
       {customerId !== null && (
-        <ComparePanel {...{ team, comparison, acted, needsComparison }} {...explained} />
+        <ComparePanel
+          {...{ team, comparison, acted, needsComparison }}
+          wasCompared={explained.isCompared}
+        />
       )}
       <TimelinePanel {...{ team, timeline, part }} isNewest />
       {subscriptions.length > 0 && (
