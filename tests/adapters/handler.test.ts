@@ -61,11 +61,12 @@ async function newTeam() {
   return { customerId, plan };
 }
 
+/** Less than an idle connection takes to end. */
 const CLOSED_MS = 7_000;
 
 /**
- * Waits until the handlers have this many connections: a backend ends after its connection. An idle one that nobody
- * closes ends after 10 s.
+ * Waits until the handlers have this many connections: a backend ends after its connection. An idle connection that is
+ * not closed ends after 10 s.
  */
 async function untilConnected(connections: number): Promise<void> {
   await vi.waitFor(async () => {

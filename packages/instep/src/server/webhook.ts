@@ -165,7 +165,7 @@ export class WebhookEndpoint {
   }
 }
 
-/** Whether a webhook can never be processed, whoever sends it again. */
+/** Whether a webhook can never be processed, however often it is sent. */
 export function isInvalidWebhook(error: unknown): boolean {
   return error instanceof SignatureInvalid || error instanceof BodyNotJson;
 }
