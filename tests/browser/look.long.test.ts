@@ -150,7 +150,7 @@ describe('without scripts', () => {
     await row.getByRole('checkbox').check();
     await page.locator('.toolbar').getByRole('button', { name: 'Dismiss' }).click();
     await done(page, 'dismissed');
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Restore' }).click();
     await done(page, 'restored');
     await page.goto(`${instep.url}/attention?issue=parked-events`);
     await page.getByLabel('Team for customer:cus_plain').fill(String(plain));

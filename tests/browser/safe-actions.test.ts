@@ -29,7 +29,7 @@ const WIDTHS = [
 ] as const;
 
 test.each(someOf(1, WIDTHS))(
-  'a part of a name is asked about, linked by a click, and undone by another, at %s',
+  'a part of a name is asked about, linked by a click, and unlinked by another, at %s',
   async (name, viewport) => {
     const customerId = `cus_${name.replace(' ', '_')}`;
     await park(customerId);
@@ -43,7 +43,7 @@ test.each(someOf(1, WIDTHS))(
     expect(await axeViolations(page)).toEqual([]);
     await page.getByRole('button', { name: `Link to Tern ${name}` }).click();
     await page.locator('[data-result=linked]').waitFor();
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Unlink' }).click();
     await page.locator('[data-result=unlinked]').waitFor();
     const [team] = await query('select provider_customer_id from teams where id = $1', [teamId]);
     expect(team).toEqual({ provider_customer_id: null });

@@ -2,6 +2,7 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
+import { fieldsOf } from '../support/browser/forms.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -295,7 +296,7 @@ describe('the timeline', () => {
 });
 
 describe('a grant', () => {
-  test('is given with a reason and an end, and taken back by an undo', async () => {
+  test('is given with a reason and an end, and revoked', async () => {
     const { teamId } = await arrange();
     const path = `/teams/${teamId}`;
     const grant = { plan: 'Partner', product: 'prod_partner', note: 'friend', until: '2999-01-31' };
@@ -307,9 +308,8 @@ describe('a grant', () => {
       planName: 'Partner',
       providerProductId: 'prod_partner',
     });
-    const call = /name="call" value="([^"]*)"/.exec(granted.html)?.[1] ?? '';
-    const undone = await pages.post('/actions/undo', { call, page: path });
-    expect(undone.html).toContain('data-result="grant-revoked"');
+    const revoked = await pages.post(`${path}/revoke-grant`);
+    expect(revoked.html).toContain('data-result="grant-revoked"');
     expect((await account.planOf(teamId))?.plan.planName).toBeNull();
   });
 
@@ -333,7 +333,6 @@ describe('a grant', () => {
     expect((await pages.get(path)).html).toContain(`action="${path}/keep-as-grant"`);
     const kept = await pages.post(`${path}/keep-as-grant`, { note: 'prize', until: '2999-01-31' });
     expect(kept.html).toContain('data-status="granted"');
-    expect(kept.html).not.toContain('action="/actions/undo"');
     expect((await account.planOf(teamId))?.plan.planName).toBe('Gift');
     await pages.post(`${path}/revoke-grant`);
     expect((await account.planOf(teamId))?.plan).toMatchObject({
@@ -406,12 +405,10 @@ describe('the comparison with Stripe', () => {
 });
 
 describe("a team's customer", () => {
-  const undo = async (html: string, page: string) => {
-    const call = /name="call" value="([^"]*)"/.exec(html)?.[1] ?? '';
-    return await pages.post('/actions/undo', { call, page });
-  };
+  const linkAgain = async (html: string) =>
+    await pages.post('/attention', fieldsOf(html, 'action', 'link'));
 
-  test('is unlinked after a question that shows the effects, and linked again by an undo', async () => {
+  test('is unlinked after a question that shows the effects, and linked again', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0);
     const customerId = `cus_${count}`;
@@ -425,12 +422,12 @@ describe("a team's customer", () => {
       customerId: null,
       plan: { planName: null },
     });
-    const linked = await undo(unlinked.html, path);
+    const linked = await linkAgain(unlinked.html);
     expect(linked.url).toMatch(new RegExp(`^${path}[?]done=`));
     expect(await account.planOf(teamId)).toMatchObject({ customerId, plan: { planName: 'Pro' } });
   });
 
-  test('is replaced after a question that shows both plans, and put back by an undo', async () => {
+  test('is replaced after a question that shows both plans, and put back, unless it changed since', async () => {
     const { deliver, teamId } = await arrange();
     await deliver(0);
     const former = `cus_${count}`;
@@ -447,7 +444,14 @@ describe("a team's customer", () => {
     expect(replaced.html).toContain('data-result="linked"');
     const plan = { providerSubscriptionId: 'sub_other' };
     expect(await account.planOf(teamId)).toMatchObject({ customerId, plan });
-    await undo(replaced.html, path);
+    await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
+    expect((await linkAgain(replaced.html)).html).toContain('data-result="has-another-customer"');
+    expect(await account.planOf(teamId)).toMatchObject({ customerId: null });
+    await database.query('update teams set provider_customer_id = $2 where id = $1', [
+      teamId,
+      customerId,
+    ]);
+    await linkAgain(replaced.html);
     expect(await account.planOf(teamId)).toMatchObject({
       customerId: former,
       plan: { planName: 'Pro', subscriptionStatus: 'active' },

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { jsx } from 'hono/jsx';
 import { jsxRenderer } from 'hono/jsx-renderer';
-import { BulkRuns, type OperateContext } from 'instep/operate';
+import type { OperateContext } from 'instep/operate';
 import { type Access, access } from './access/access.tsx';
 import { actionsPage } from './actions/actions-page.tsx';
 import { assetPages } from './assets.ts';
@@ -35,7 +35,6 @@ export function createPages(options: PagesOptions): Pages {
     getPath: (request) => pathBelow(basePath, request.url) ?? '',
   });
   const run = new ReconcileRun(options);
-  const bulkRuns = new BulkRuns(options);
   if (basePath !== '') app.use(addBasePath(basePath));
   app.use(jsxRenderer(undefined, { docType: false }), asVisitor(options));
   app.use(safeHeaders, withinDeadline, smallBody);
@@ -45,8 +44,8 @@ export function createPages(options: PagesOptions): Pages {
   app.route('/', overviewPage(options));
   app.route('/checks', checksPage(options));
   app.route('/incident', incidentPage(options));
-  app.route('/attention', attentionPages(options, bulkRuns));
-  app.route('/actions', actionsPage(options, bulkRuns));
+  app.route('/attention', attentionPages(options));
+  app.route('/actions', actionsPage(options));
   app.route('/teams', teamPages(options));
   app.route('/events', eventPages(options));
   app.route('/search', searchPage(options));
@@ -55,7 +54,7 @@ export function createPages(options: PagesOptions): Pages {
   app.onError(createErrorHandler(logger));
   return Object.assign(app, {
     async close() {
-      await Promise.all([run.stop(), bulkRuns.stop()]);
+      await run.stop();
       await options.close();
     },
   });

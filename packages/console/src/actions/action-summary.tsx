@@ -1,20 +1,23 @@
 import {
+  type Action,
   type ActionChange,
-  counted,
+  type ApplicationId,
   findActions,
   type OperateContext,
   parseSubject,
   type RecordedAction,
+  subjectText,
 } from 'instep/operate';
-import { Badge } from '../components/badges.tsx';
+import { Badge, type Tone } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { UntrustedText } from '../components/text.tsx';
+import { EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 import { SubjectLink } from './subject-link.tsx';
-import { resultText } from './words.ts';
+import { BUTTONS, resultText } from './words.ts';
 
-/** More than the body of a form can ask for. */
-const MAX_OF_CALL = 5_000;
+/** More than a form can choose. */
+const MAX_OF_CALL = 1_000;
 
 /** The actions of a call, such as those that a form asked for; none without its id. */
 export async function actionsOf(context: OperateContext, callId: unknown) {
@@ -32,9 +35,24 @@ export function recordedText({ subject, result, changes }: RecordedAction): stri
   return [text, ...changes.slice(0, MAX_CHANGES).map(changeText)].join(' ');
 }
 
-/** What became of an action that is not done. */
-export const failedWord = ({ result }: RecordedAction) =>
-  result.code === 'begun' ? 'not finished' : 'failed';
+/** What became of an action. */
+export function stateWord({ isDone, result }: RecordedAction): keyof typeof TONES {
+  if (isDone) return 'done';
+  if (result.code === 'does-not-apply') return 'nothing to do';
+  return result.code === 'begun' ? 'not finished' : 'failed';
+}
+
+const TONES = {
+  done: 'good',
+  'nothing to do': 'quiet',
+  'not finished': 'bad',
+  failed: 'bad',
+} as const satisfies Readonly<Record<string, Tone>>;
+
+export function StateBadge({ action }: { readonly action: RecordedAction }) {
+  const word = stateWord(action);
+  return <Badge tone={TONES[word]}>{word}</Badge>;
+}
 
 function changeText({ teamId, before, after }: ActionChange): string {
   const planText = (plan: ActionChange['after']) =>
@@ -46,69 +64,70 @@ function changeText({ teamId, before, after }: ActionChange): string {
 
 type ActionSummaryProps = {
   readonly actions: readonly RecordedAction[];
-  /** The number of rows to which the action does not apply. */
-  readonly skipped?: number;
-  /** The page to return to after an undo. */
-  readonly page?: string;
+  /** The team on whose page they are shown. */
+  readonly teamId?: ApplicationId | undefined;
 };
 
 /** The results of the last form, if one was sent: how many rows succeeded, then each row, failures first. */
-export function ActionSummary({ actions, skipped = 0, page = '/attention' }: ActionSummaryProps) {
-  const [first] = actions;
-  const undo = <Undo actions={actions} page={page} />;
-  if (first === undefined && skipped === 0) return null;
-  const failed = actions.filter(({ isDone }) => !isDone);
-  const isDone = failed.length === 0;
-  const rows = [...failed, ...actions.filter(({ isDone }) => isDone)];
-  const isOne = actions.length === 1 && skipped === 0;
-  const all = isDone ? `${actions.length} done` : `${failed.length} of ${actions.length} failed`;
+export function ActionSummary({ actions, teamId }: ActionSummaryProps) {
+  if (actions.length === 0) return null;
+  const done = actions.filter(({ isDone }) => isDone);
+  const others = actions.filter(({ isDone }) => !isDone);
+  const failed = others.filter(({ result }) => result.code !== 'does-not-apply');
+  const isOne = actions.length === 1;
+  const isGood = others.length === 0 || (failed.length === 0 && !isOne);
+  const all =
+    failed.length === 0 ? `${done.length} done` : `${failed.length} of ${actions.length} failed`;
   return (
     <div
-      class={`notice ${isDone ? 'done' : 'error'}`}
-      role={isDone || !isOne ? 'status' : undefined}
+      class={`notice ${isGood ? 'done' : 'error'}`}
+      role={isGood || !isOne ? 'status' : undefined}
     >
-      <strong>{isOne ? (isDone ? 'Done' : 'Failed') : all}</strong>
+      <strong>{isOne ? (isGood ? 'Done' : 'Failed') : all}</strong>
       <ul>
-        {rows.map((action) => (
+        {[...others, ...done].map((action) => (
           <li data-result={action.result.code}>
-            {!isOne && (
-              <Badge tone={action.isDone ? 'good' : 'bad'}>
-                {action.isDone ? 'done' : failedWord(action)}
-              </Badge>
-            )}{' '}
-            <SubjectLink {...action} />:{' '}
+            {!isOne && <StateBadge action={action} />} <SubjectLink {...action} />:{' '}
             <UntrustedText text={recordedText(action)} maxLength={400} />
           </li>
         ))}
-        {skipped > 0 && (
-          <li>
-            <Badge tone="quiet">skipped</Badge> {counted(skipped, 'row')}: the action does not
-            apply.
-          </li>
-        )}
       </ul>
-      {undo}
+      <ReverseForms {...{ actions, teamId }} />
     </div>
   );
 }
 
-type UndoProps = Pick<ActionSummaryProps, 'actions'> & {
-  readonly page: string;
-  /** Only this one of the call's actions; all by default. */
-  readonly subject?: string;
-};
-
-/** Takes back what a call did, as far as that is possible. */
-export function Undo({ actions, page, subject }: UndoProps) {
-  const [first] = actions;
-  const count = actions.filter(({ undo }) => undo !== null).length;
-  if (first === undefined || count === 0) return null;
-  return (
-    <PostForm action="/actions/undo">
-      <input type="hidden" name="call" value={first.callId} />
-      <input type="hidden" name="page" value={page} />
-      {subject !== undefined && <input type="hidden" name="subject" value={subject} />}
-      <Button>{count === 1 ? 'Undo' : `Undo ${count} actions`}</Button>
-    </PostForm>
-  );
+/** A button for each action that reverses some of these. Its form has what the rows must still be like. */
+export function ReverseForms({ actions, teamId }: ActionSummaryProps) {
+  const reversing = actions.flatMap(({ reverse }) => reverse ?? []);
+  const names = new Set(reversing.map(({ action }) => action));
+  return [...names].map((name) => {
+    const rows = reversing.filter(({ action }) => action === name);
+    return (
+      <PostForm action="/attention">
+        {teamId !== undefined && <input type="hidden" name="team" value={String(teamId)} />}
+        {rows.map(({ subject, linkTo, expectedCustomerId: expected }) => (
+          <>
+            <input type="hidden" name="row" value={subjectText(subject)} />
+            {linkTo !== undefined && (
+              <input type="hidden" name={LINK_FIELD + subjectText(subject)} value={linkTo} />
+            )}
+            {expected !== undefined && (
+              <input
+                type="hidden"
+                name={EXPECTED_FIELD + subjectText(subject)}
+                value={expected ?? ''}
+              />
+            )}
+          </>
+        ))}
+        <Button name="action" value={name}>
+          {REVERSING[name] ?? BUTTONS[name]}
+          {rows.length > 1 && ` ${rows.length}`}
+        </Button>
+      </PostForm>
+    );
+  });
 }
+
+const REVERSING: Readonly<Partial<Record<Action, string>>> = { link: 'Link again' };

@@ -1,31 +1,18 @@
 import { Hono } from 'hono';
-import {
-  type BulkRuns,
-  findActions,
-  type OperateContext,
-  perform,
-  type RecordedAction,
-} from 'instep/operate';
-import { Badge } from '../components/badges.tsx';
+import { findActions, type OperateContext, type RecordedAction } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
-import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
-import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, urlWith } from '../query-parameters.ts';
-import { type ConsoleEnv, operatorOf } from '../request-context.ts';
-import { actionsOf, failedWord, recordedText, Undo } from './action-summary.tsx';
-import { bulkPages, bulkUrl } from './bulk-page.tsx';
+import type { ConsoleEnv } from '../request-context.ts';
+import { ReverseForms, recordedText, StateBadge } from './action-summary.tsx';
 import { SubjectLink } from './subject-link.tsx';
 
 const LIMIT = 50;
-
-/** The pages that show the result of an undo. */
-const PAGES = /^\/(?:attention|teams\/[^/?#]+)$/;
 
 const COLUMNS = [
   'When',
@@ -37,19 +24,8 @@ const COLUMNS = [
 ] as const;
 
 /** `/actions`: what operators did, newest first. */
-export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<ConsoleEnv> {
+export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
-
-  app.post('/undo', async (context) => {
-    const { call, page, subject } = await context.req.parseBody();
-    const actions = await actionsOf(options, call);
-    const chosen = actions.filter((one) => subject === undefined || one.subject === subject);
-    const requests = chosen.flatMap(({ undo }) => undo ?? []);
-    if (requests.length === 0) throw badRequest('These actions can no longer be undone.');
-    const { callId } = await perform(options, operatorOf(context.var), requests);
-    const back = PAGES.test(queryText(page)) ? queryText(page) : '/attention';
-    return context.redirect(`${back}?done=${callId}`, 303);
-  });
 
   app.get('/', async (context) => {
     const { req, render } = context;
@@ -96,7 +72,7 @@ export function actionsPage(options: OperateContext, runs: BulkRuns): Hono<Conso
     );
   });
 
-  return app.route('/bulk', bulkPages(options, runs));
+  return app;
 }
 
 const actionsUrl = (operator: string, before: number | null = null) =>
@@ -113,23 +89,11 @@ function actionCells(recorded: RecordedAction) {
       <span class="quiet">{how !== 'console' && how}</span>
     </>,
     action,
-    recorded.result.code === 'bulk' ? (
-      <a href={bulkUrl(recorded.callId)}>
-        {recorded.result.issue === null
-          ? 'all issues'
-          : `all: ${ISSUE_NAMES[recorded.result.issue]}`}
-      </a>
-    ) : (
-      <SubjectLink {...recorded} />
-    ),
+    <SubjectLink {...recorded} />,
     <>
-      {!isDone && recorded.result.code !== 'bulk' && (
-        <Badge tone="bad">{failedWord(recorded)}</Badge>
-      )}{' '}
+      {!isDone && <StateBadge action={recorded} />}{' '}
       <UntrustedText text={recordedText(recorded)} maxLength={400} />
-      {recorded.result.code === 'dismissed' && (
-        <Undo actions={[recorded]} subject={recorded.subject} page="/attention" />
-      )}
+      <ReverseForms actions={[recorded]} />
     </>,
     <OptionalText text={note} maxLength={500} />,
   ];

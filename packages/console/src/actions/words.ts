@@ -1,10 +1,8 @@
 import {
   type Action,
   type ActionResult,
-  type BulkProgress,
   type ComparisonIssue,
   counted,
-  countText,
   type IssueCause,
   type ReplayOutcomes,
   type Subject,
@@ -79,7 +77,9 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
     case 'not-a-customer':
       return "Enter the customer's id at Stripe. It begins with cus_.";
     case 'has-another-customer':
-      return `Team ${result.teamId} has another customer already. ${UNCHANGED}`;
+      return result.customerId === null
+        ? `Team ${result.teamId} no longer has the customer. ${UNCHANGED}`
+        : `Team ${result.teamId} has another customer already. ${UNCHANGED}`;
     case 'link-refused':
       return `The database refused to change the customer of team ${result.teamId}. The customer may have another team, or a trigger or policy of your table rejects it.`;
     case 'not-linked':
@@ -150,26 +150,11 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `The consumer, which was at change ${result.position}, was removed.`;
     case 'added':
       return 'Added by a command.';
-    case 'bulk':
-      return bulkText(result);
+    case 'does-not-apply':
+      return `The action does not apply. ${UNCHANGED}`;
     case 'failed':
       return `${failureText(result.error)} ${UNCHANGED}`;
   }
-}
-
-/** How many actions a bulk action has done, and why not all. */
-export function bulkText({ state, total, done, failed, skipped, ...why }: BulkProgress): string {
-  const of = total === null ? '' : ` of ${countText(total)}`;
-  const texts = [
-    `${countText(done)}${of} done.`,
-    failed > 0 && `${countText(failed)} failed.`,
-    skipped > 0 && `${counted(skipped, 'issue')} skipped: the action does not apply.`,
-    state === 'cancelled' && `Cancelled by ${why.cancelledBy}.`,
-    state === 'failed' && failureText(why.error ?? 'other'),
-    state === 'interrupted' && 'The server was stopped meanwhile.',
-    !['running', 'done'].includes(state) && 'The rest is unchanged. To continue, select all again.',
-  ];
-  return texts.filter((text) => text !== false).join(' ');
 }
 
 /** Why an action failed; `other`: with an unexpected error. */

@@ -21,20 +21,6 @@ function updateToolbar() {
   }
 }
 for (const name of ['change', 'input']) document.addEventListener(name, updateToolbar);
-
-// With the Shift key, a click on a checkbox selects all rows since the last one.
-let lastRow;
-document.addEventListener('click', ({ target, shiftKey }) => {
-  if (!target.matches('td > [name="row"]')) return;
-  const rows = [...document.querySelectorAll('td > [name="row"]')];
-  const [from, to] = [rows.indexOf(lastRow), rows.indexOf(target)].sort(
-    (one, other) => one - other,
-  );
-  if (shiftKey && from >= 0)
-    for (const row of rows.slice(from, to + 1)) row.checked = target.checked;
-  lastRow = target;
-  updateToolbar();
-});
 addEventListener('pageshow', updateToolbar);
 
 // A form that changes something is sent once, and shows that it is on its way.

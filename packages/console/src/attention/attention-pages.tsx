@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import {
   ACTIONS,
-  type BulkRuns,
   findIssues,
   type IssueCounts,
   type IssueCursor,
@@ -13,7 +12,6 @@ import {
   type SubjectIssueCode,
 } from 'instep/operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
-import { bulkUrl } from '../actions/bulk-page.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, PostForm } from '../components/form.tsx';
@@ -22,6 +20,7 @@ import { Notice } from '../components/panels.tsx';
 import { capitalized } from '../components/text.tsx';
 import { exportList } from '../export.ts';
 import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx';
+import { teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
@@ -29,12 +28,12 @@ import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { QuestionPage, questionFor } from './question.tsx';
-import { readSelection, readTexts, textParameters } from './selection.ts';
+import { MAX_CHOSEN, readSelection, readTexts, textParameters } from './selection.ts';
 
 const LIMIT = 50;
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
-export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<ConsoleEnv> {
+export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
   app.get('/', async (context) => {
@@ -47,13 +46,13 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     });
     if (file !== null) return file;
     const cursor = readCursor(req.query('source'), req.query('after'));
+    const areSelected = req.query('select') === 'all';
+    const limit = areSelected ? MAX_CHOSEN : LIMIT;
     const [page, counts, acted] = await Promise.all([
-      findIssues(services, code).page({ start: cursor, limit: LIMIT }),
+      findIssues(services, code).page({ start: cursor, limit }),
       findIssues(services).count(),
       actionsOf(services, req.query('done')),
     ]);
-    const areAllMatching = req.query('select') === 'matching';
-    const areSelected = areAllMatching || req.query('select') === 'all';
     const texts = readTexts(new URL(req.url).searchParams);
     const candidates = acted.flatMap(({ result }) =>
       result.code === 'several-teams' ? (result.candidates ?? []) : [],
@@ -65,17 +64,14 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
-        <ActionSummary actions={acted} skipped={queryNumber(req.query('skipped')) ?? 0} />
+        <ActionSummary actions={acted} />
         <Codes counts={counts} current={code} />
         {page.issues.length === 0 ? (
           <NoIssues isFiltered={code !== null || cursor !== null} {...{ page, code }} />
         ) : (
           <>
             <ExportLinks url={issuesUrl(code)} />
-            <IssueForm
-              {...{ page, code, counts, cursor, areSelected, areAllMatching, texts }}
-              {...{ failures, people }}
-            />
+            <IssueForm {...{ page, code, cursor, areSelected, texts }} {...{ failures, people }} />
           </>
         )}
         <p>
@@ -94,30 +90,30 @@ export function attentionPages(services: OperateContext, runs: BulkRuns): Hono<C
         'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
       );
     }
-    const { requests, matching, note, until } = selection;
+    const { requests, note, until } = selection;
+    if (requests.length > MAX_CHOSEN) {
+      throw badRequest(`At most ${MAX_CHOSEN} rows can be chosen at once. Nothing was changed.`);
+    }
     const operator = operatorOf(context.var);
     const code = codeNamed(form.get('issue'));
     const cursor = readCursor(form.get('source'), form.get('after'));
     if (form.get('confirmed') === null) {
       const question = await questionFor(services, selection, code, {
         start: cursor,
-        limit: LIMIT,
+        limit: MAX_CHOSEN,
       });
       if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
     }
-    if (matching !== null) {
-      const started = await runs.start(operator, { action: matching, code, note, until });
-      return context.redirect(bulkUrl(started), 303);
-    }
-    const acted = await perform(services, operator, requests, { note, until });
-    const { callId, skipped, results } = acted;
+    const { callId, results } = await perform(services, operator, requests, { note, until });
+    const teamId = queryText(form.get('team'));
+    if (teamId !== '') return context.redirect(`${teamUrl(teamId)}?done=${callId}`, 303);
     const here = cursorParameters(cursor);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(subject);
     }
-    const shown = { done: callId, skipped: skipped === 0 ? '' : String(skipped) };
-    return context.redirect(issuesUrl(code, { ...here, ...shown, ...textParameters(texts) }), 303);
+    const shown = { ...here, done: callId, ...textParameters(texts) };
+    return context.redirect(issuesUrl(code, shown), 303);
   });
 
   return app;
@@ -172,29 +168,16 @@ function NoIssues({ page: { next }, code, isFiltered }: NoIssuesProps) {
   );
 }
 
-/** The number of issues on all pages. */
-function matchingText(counts: IssueCounts, code: SubjectIssueCode | null): string {
-  const all = SUBJECT_ISSUES.filter((one) => code === null || one === code).map(
-    (one) => counts[one],
-  );
-  const count = all.reduce((sum, one) => sum + one.count, 0);
-  return issueCountText({ count, isMore: all.some(({ isMore }) => isMore) });
-}
-
 type IssueFormProps = {
   readonly page: PageOfIssues;
   readonly code: SubjectIssueCode | null;
-  readonly counts: IssueCounts;
   readonly cursor: IssueCursor | null;
 } & Omit<IssueTableProps, 'issues'>;
 
-function IssueForm({ page: { issues, next }, code, counts, cursor, ...rows }: IssueFormProps) {
-  const { areSelected, areAllMatching } = rows;
-  const actions = ACTIONS.filter(
-    (action) =>
-      // Each row has a team of its own.
-      !(areAllMatching && action === 'link') &&
-      issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
+function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormProps) {
+  const { areSelected } = rows;
+  const actions = ACTIONS.filter((action) =>
+    issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
   const here = cursorParameters(cursor);
   const pager = (
@@ -222,23 +205,9 @@ function IssueForm({ page: { issues, next }, code, counts, cursor, ...rows }: Is
       <IssueTable issues={issues} {...rows} />
       <div class="toolbar">
         <a href={issuesUrl(code, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Deselect' : 'Select'} all rows
+          {areSelected ? 'Deselect all rows' : selectText(next !== null)}
         </a>
-        {areAllMatching ? (
-          <>
-            <input type="hidden" name="all" value="matching" />
-            <strong role="status">All {matchingText(counts, code)} matching are selected</strong>
-          </>
-        ) : (
-          <>
-            {(next !== null || cursor !== null) && (
-              <a href={issuesUrl(code, { ...here, select: 'matching' })}>
-                Select all {matchingText(counts, code)} matching
-              </a>
-            )}
-            <span class="row-count" />
-          </>
-        )}
+        <span class="row-count" />
         {actions.map((action) => (
           <div>
             {action === 'dismiss' && (
@@ -271,3 +240,6 @@ function IssueForm({ page: { issues, next }, code, counts, cursor, ...rows }: Is
     </PostForm>
   );
 }
+
+const selectText = (isMore: boolean) =>
+  isMore ? `Select up to ${MAX_CHOSEN} rows` : 'Select all rows';

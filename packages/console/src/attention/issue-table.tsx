@@ -34,6 +34,7 @@ import {
 } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
+import { MAX_CHOSEN } from './selection.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -52,8 +53,6 @@ const COLUMNS = [
 export type IssueTableProps = {
   readonly issues: readonly OpenIssue[];
   readonly areSelected: boolean;
-  /** Whether also the rows of the other pages are selected: then none of them can be left out. */
-  readonly areAllMatching: boolean;
   /** The texts in the rows' fields, by subject. */
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
@@ -72,7 +71,7 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
     return {
       heading: <Badge tone={TONES[any.severity]}>{ISSUE_NAMES[code]}</Badge>,
       rows: found.map((issue) =>
-        issueCells(issue, `row-${issues.indexOf(issue)}`, state).slice(first, last),
+        issueCells(issue, issues.indexOf(issue), state).slice(first, last),
       ),
     };
   });
@@ -89,18 +88,23 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 
 function issueCells(
   issue: OpenIssue,
-  id: string,
-  { areSelected, areAllMatching, texts, failures, people }: RowState,
+  index: number,
+  { areSelected, texts, failures, people }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
-  const input = { id, text: texts.get(subject), failure: failures.get(subject), people };
+  const input = {
+    id: `row-${index}`,
+    text: texts.get(subject),
+    failure: failures.get(subject),
+    people,
+  };
   return [
     <input
       type="checkbox"
       name="row"
       value={subject}
-      checked={areSelected}
-      disabled={areAllMatching}
+      // A page can have a few more.
+      checked={areSelected && index < MAX_CHOSEN}
       data-actions={issue.remedies.join(' ')}
       aria-label={`Row of ${plainText(subject)}`}
     />,

@@ -19,16 +19,11 @@ import { Page } from '../page.tsx';
 import { Who } from './issue-table.tsx';
 import type { Selection } from './selection.ts';
 
-const MAX_LISTED = 50;
-
-/** More would take longer than a page may. */
-const MAX_COUNTED = 1_000;
-
 /** What is asked before an action that changes several teams, or that can't be undone. */
 const QUESTIONS = {
   repair: {
     kind: 'team',
-    text: (count: number) => `Repair ${counted(count, 'team', MAX_COUNTED)}`,
+    text: (count: number) => `Repair ${counted(count, 'team')}`,
     effect: "Instep asks Stripe again, and then changes the plans. This can't be undone.",
     change: ({ evidence }: OpenIssue): Child =>
       'is' in evidence && evidence.is !== null ? (
@@ -39,7 +34,7 @@ const QUESTIONS = {
   },
   'link-suggested': {
     kind: 'customer',
-    text: (count: number) => `Link ${counted(count, 'customer', MAX_COUNTED)}`,
+    text: (count: number) => `Link ${counted(count, 'customer')}`,
     effect:
       'Each customer is linked to the team that the metadata of its subscription names, and the team gets its plan.',
     change: ({ evidence }: OpenIssue): Child =>
@@ -53,34 +48,27 @@ const QUESTIONS = {
 type Question = {
   readonly action: keyof typeof QUESTIONS;
   readonly count: number;
-  /** Of the first ones. */
+  /** Those that are still on the page. */
   readonly issues: readonly OpenIssue[];
 };
 
 /** What to ask before a form of this page of the list is acted on; `null`: nothing. */
 export async function questionFor(
   services: OperateContext,
-  { requests, matching }: Selection,
+  { requests }: Selection,
   code: SubjectIssueCode | null,
   page: PageRequest<IssueCursor>,
 ): Promise<Question | null> {
-  const action = matching ?? requests[0]?.action;
+  const action = requests[0]?.action;
   if (action !== 'repair' && action !== 'link-suggested') return null;
   const chosen = requests.filter(({ subject }) => subject.kind === QUESTIONS[action].kind);
   const subjects = new Set(chosen.map(({ subject }) => subjectText(subject)));
-  const found = findIssues(services, code);
-  const all = matching === null ? (await found.page(page)).issues : found.all();
-  const issues: OpenIssue[] = [];
-  let count = 0;
-  for await (const issue of all) {
-    if (matching === null && !subjects.delete(subjectText(issue.subject))) continue;
-    if (!issue.remedies.includes(action)) continue;
-    count += 1;
-    if (count <= MAX_LISTED) issues.push(issue);
-    if (count === MAX_COUNTED) break;
-  }
-  // Chosen rows that are no longer on the page
-  count += subjects.size;
+  const found = (await findIssues(services, code).page(page)).issues;
+  const issues = found.filter(
+    ({ subject, remedies }) => subjects.has(subjectText(subject)) && remedies.includes(action),
+  );
+  const onPage = found.filter(({ subject }) => subjects.has(subjectText(subject))).length;
+  const count = issues.length + subjects.size - onPage;
   return count === 0 ? null : { action, count, issues };
 }
 
@@ -102,9 +90,7 @@ export function QuestionPage({ form, question: { action, count, issues } }: Ques
           change(issue),
         ])}
       />
-      {count > issues.length && (
-        <p>And {countText(count - issues.length, MAX_COUNTED - MAX_LISTED)} more.</p>
-      )}
+      {count > issues.length && <p>And {countText(count - issues.length)} more.</p>}
       <Confirm action="/attention" back="/attention" button={text(count)}>
         {fields.map(([name, value]) => (
           <input type="hidden" name={name} value={String(value)} />

@@ -1,19 +1,17 @@
-import { ACTIONS, type Action, type ActionRequest, parseSubject } from 'instep/operate';
-import { CHOOSE_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
+import { ACTIONS, type ActionRequest, parseSubject } from 'instep/operate';
+import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 export type Selection = {
   readonly requests: readonly ActionRequest[];
-  /** What to do about all matching rows of all pages; `null`: only about the requests. */
-  readonly matching: Action | null;
   readonly note: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until: Date | null;
 };
 
-/** More rows than a page of the list has. */
-const MAX_ROWS = 200;
+/** How many rows one form can choose: all are acted on before the page is answered. */
+export const MAX_CHOSEN = 200;
 
 /** Longer than any subject. */
 const MAX_SUBJECT_LENGTH = 300;
@@ -30,27 +28,27 @@ export function readSelection(form: FormData): Selection | null {
     const subject = name.startsWith(CHOOSE_FIELD) && parseSubject(name.slice(CHOOSE_FIELD.length));
     if (!subject) continue;
     const request = { action: 'link', subject, linkTo: queryText(value) } as const;
-    return { requests: [request], matching: null, note, until };
+    return { requests: [request], note, until };
   }
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
   const canReplace = `${ofRow} ` === REPLACE_FIELD;
   const named = canReplace ? 'link' : ofRow || form.get('action');
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return null;
-  const isOfAll = ofRow === '' && action !== 'link' && form.get('all') === 'matching';
-  if (isOfAll) return { requests: [], matching: action, note, until };
   const texts = readTexts(form);
   const ofAll = () => (action === 'link' ? [...texts.keys()] : form.getAll('row').map(queryText));
   const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
   const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
   if (known.length === 0) return null;
-  const requests = known.slice(0, MAX_ROWS).flatMap((text) => {
+  const requests = known.flatMap((text) => {
     const subject = parseSubject(text);
     const replaced = queryText(form.get(`${REPLACE_FIELD}${text}`));
     const linkTo = canReplace ? replaced : (texts.get(text) ?? '');
-    return subject === null ? [] : [{ action, subject, linkTo, canReplace }];
+    const expected = form.get(`${EXPECTED_FIELD}${text}`);
+    const expecting = expected === null ? {} : { expectedCustomerId: queryText(expected) || null };
+    return subject === null ? [] : [{ action, subject, linkTo, canReplace, ...expecting }];
   });
-  return { requests, matching: null, note, until };
+  return { requests, note, until };
 }
 
 /** The end of a day; `null` for anything else. */

@@ -30,7 +30,7 @@ export function ComparePanel(props: ComparePanelProps) {
     <Panel title="Comparison with Stripe" id="comparison">
       {isShown ? (
         <>
-          <ActionSummary actions={acted} page={teamUrl(id)} />
+          <ActionSummary actions={acted} teamId={id} />
           <div role="status" data-comparison={comparison.code}>
             <Result comparison={comparison} />
           </div>

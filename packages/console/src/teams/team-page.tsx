@@ -187,7 +187,7 @@ function TeamPage(props: TeamPageProps) {
       }
       area="Teams"
     >
-      {comparison === null && <ActionSummary actions={acted} page={teamUrl(id)} />}
+      {comparison === null && <ActionSummary actions={acted} teamId={id} />}
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
       <p>
         <a href={`${teamUrl(id)}/export`} download>

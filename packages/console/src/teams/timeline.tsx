@@ -9,7 +9,7 @@ import {
   type TimelineItem,
   type TimelinePart,
 } from 'instep/operate';
-import { failedWord } from '../actions/action-summary.tsx';
+import { stateWord } from '../actions/action-summary.tsx';
 import { SubjectLink } from '../actions/subject-link.tsx';
 import { causeText, resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
@@ -305,7 +305,7 @@ function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
       const { action, isDone, operator } = item.action;
       return isDone
         ? { word: action, by: operator }
-        : { word: `${action} ${failedWord(item.action)}`, tone: 'bad', by: operator };
+        : { word: `${action} ${stateWord(item.action)}`, tone: 'bad', by: operator };
     }
     case 'refused':
       return { word: 'plan refused', tone: 'bad' };

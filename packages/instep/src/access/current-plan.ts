@@ -106,7 +106,7 @@ export async function settleTeam(
 
 /**
  * Gives a team a customer or none (`null`) in a transaction, and in the same change of its row the plan that it has then.
- * Returns the customer that it has: another one if that must not be replaced.
+ * Returns the customer that it has: another one, or none, if that must not change.
  *
  * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
  */
@@ -114,13 +114,13 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string | null,
-  { canReplace = () => true, ...options }: LinkOptions,
+  { canChange = () => true, ...options }: LinkOptions,
 ): Promise<string | null> {
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
   const { customerId: formerCustomerId } = team;
+  if (formerCustomerId !== customerId && !canChange(formerCustomerId)) return formerCustomerId;
   const isForced = formerCustomerId !== null && formerCustomerId !== customerId;
-  if (isForced && !canReplace(formerCustomerId)) return formerCustomerId;
   await setCustomer(query, id, customerId);
   // The locks of all its teams guard the customer's subscriptions.
   if (customerId !== null) await lockTeams(query, [customerId]);
@@ -130,6 +130,6 @@ export async function linkTeam(
 }
 
 type LinkOptions = CurrentPlanOptions & {
-  /** Whether a team that has this customer can lose it; any by default. */
-  readonly canReplace?: (customerId: string) => boolean;
+  /** Whether a team that has this customer, or none, can get the other one; any by default. */
+  readonly canChange?: (customerId: string | null) => boolean;
 };

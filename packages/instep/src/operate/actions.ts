@@ -42,13 +42,12 @@ import { type NamedTeam, readNamedTeam, readTeamsWithName, teamNamedBy } from '.
 export type ActionRequest = {
   readonly action: Action;
   readonly subject: Subject;
-  /**
-   * To link: the id or the name of a customer's team, or the id of a team's customer. To unlink, it can be the customer
-   * that the team must have.
-   */
+  /** To link: the id or the name of a customer's team, or the id of a team's customer. */
   readonly linkTo?: string;
   /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
   readonly canReplace?: boolean;
+  /** To link a team or to unlink it only while it has this customer, or none. By default, whatever it has. */
+  readonly expectedCustomerId?: string | null;
   /** The note to remove. */
   readonly noteId?: string;
   /** The plan to grant. */
@@ -86,7 +85,7 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   'remove-note': EVERYTHING,
 };
 
-export function applies({ action, subject }: ActionRequest, { note }: PerformOptions): boolean {
+function applies({ action, subject }: ActionRequest, { note }: PerformOptions): boolean {
   const isEmpty = action === 'note' && (note ?? '').trim() === '';
   return SUBJECTS[action].includes(subject.kind) && !isEmpty;
 }
@@ -103,8 +102,10 @@ export type ActionContext = OperateContext & {
 export async function act(
   request: ActionRequest,
   context: ActionContext,
-  { note = null, until = null }: PerformOptions,
+  options: PerformOptions,
 ): Promise<Outcome> {
+  if (!applies(request, options)) return failed({ code: 'does-not-apply' });
+  const { note = null, until = null } = options;
   const { action, subject } = request;
   const { inTransaction } = context;
   switch (action) {
@@ -143,21 +144,34 @@ export async function act(
 }
 
 async function link(
-  { subject: { kind, id }, linkTo = '', canReplace = false }: ActionRequest,
+  { subject: { kind, id }, linkTo = '', canReplace = false, expectedCustomerId }: ActionRequest,
   context: ActionContext,
 ): Promise<Outcome> {
   const { query } = context.database;
   if (kind === 'customer') {
     const found = await teamNamed(linkTo, context);
-    return 'code' in found ? failed(found) : await linkAndReplay(found, id, canReplace, context);
+    return 'code' in found
+      ? failed(found)
+      : await linkAndReplay(found, id, replacing(canReplace), context);
   }
   if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
   const team = await readNamedTeam(query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
+  if (expectedCustomerId !== undefined) {
+    return await linkAndReplay(team, linkTo, (has) => has === expectedCustomerId, context);
+  }
   const issue = await readStoredIssueOf(query, team);
   const isUnknown = issue?.cause === 'unknown customer';
-  return await linkAndReplay(team, linkTo, canReplace || isUnknown, context);
+  return await linkAndReplay(team, linkTo, replacing(canReplace || isUnknown), context);
 }
+
+/** Whether to link a team that has this customer, or none. */
+type CanChange = (has: string | null) => boolean;
+
+const replacing =
+  (canReplace: boolean): CanChange =>
+  (has) =>
+    has === null || canReplace;
 
 async function linkSuggested(customerId: string, context: ActionContext): Promise<Outcome> {
   const { database, linkByMetadata } = context;
@@ -166,7 +180,7 @@ async function linkSuggested(customerId: string, context: ActionContext): Promis
   if (named == null) return failed({ code: 'no-suggestion' });
   const team = await readNamedTeam(database.query, named);
   if (team === null) return failed({ code: 'no-such-team', text: named });
-  return await linkAndReplay(team, customerId, false, context);
+  return await linkAndReplay(team, customerId, replacing(false), context);
 }
 
 const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
@@ -175,11 +189,11 @@ const NEWEST = { order: 'newest first', limit: 1 } as const;
 async function linkAndReplay(
   { id: teamId, customerId: formerCustomerId }: NamedTeam,
   customerId: string,
-  canReplace: boolean,
+  canChange: CanChange,
   context: ActionContext,
 ): Promise<Outcome> {
   const linked = { code: 'linked', teamId, customerId, former: formerCustomerId } as const;
-  const first = await changeCustomer({ ...linked, outcomes: null }, () => canReplace, context);
+  const first = await changeCustomer({ ...linked, outcomes: null }, canChange, context);
   if (!first.isDone) return first;
   const outcomes = await replayParked(customerId, context);
   return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
@@ -188,14 +202,14 @@ async function linkAndReplay(
 /** Gives a team its customer or takes it away, as the result says that is recorded. */
 async function changeCustomer(
   result: Extract<ActionResult, { code: 'linked' | 'unlinked' }>,
-  canReplace: (has: string) => boolean,
+  canChange: CanChange,
   context: ActionContext,
 ): Promise<Outcome> {
   const { code, teamId, customerId } = result;
   const wanted = code === 'linked' ? customerId : null;
   try {
     return await context.inTransaction(async (query) => {
-      const has = await linkTeam(query, teamId, wanted, { ...context, canReplace });
+      const has = await linkTeam(query, teamId, wanted, { ...context, canChange });
       return has === wanted
         ? done(result)
         : failed({ code: 'has-another-customer', teamId, customerId: has });
@@ -232,18 +246,18 @@ async function teamNamed(
 }
 
 async function unlink(
-  { subject: { id }, linkTo: expected }: ActionRequest,
+  { subject: { id }, expectedCustomerId }: ActionRequest,
   context: ActionContext,
 ): Promise<Outcome> {
   const team = await readNamedTeam(context.database.query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
   const { id: teamId, customerId } = team;
   if (customerId === null) return failed({ code: 'not-linked', teamId });
-  if (expected !== undefined && expected !== customerId) {
+  if (expectedCustomerId !== undefined && expectedCustomerId !== customerId) {
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
-  const isSame = (has: string) => has === customerId;
-  return await changeCustomer({ code: 'unlinked', teamId, customerId }, isSame, context);
+  const unlinked = { code: 'unlinked', teamId, customerId } as const;
+  return await changeCustomer(unlinked, (has) => has === customerId, context);
 }
 
 /** A replay with this outcome has changed nothing that needs attention. */

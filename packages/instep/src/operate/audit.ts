@@ -3,7 +3,6 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
-import type { SubjectIssueCode } from '../health/issues.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
@@ -136,30 +135,9 @@ export type ActionResult =
   | { readonly code: 'consumer-removed'; readonly position: number }
   /** A team or a user was added by a command. */
   | { readonly code: 'added' }
-  /** What a bulk action has done so far: its call has a record for each subject too. */
-  | ({ readonly code: 'bulk' } & BulkProgress)
+  /** The action is none for this kind of subject, or lacks its text. */
+  | { readonly code: 'does-not-apply' }
   | { readonly code: 'failed'; readonly error: InstepErrorCode };
-
-/** How far an action on all matching issues is. */
-export type BulkProgress = {
-  /** The issues that it is about; `null`: all. */
-  readonly issue: SubjectIssueCode | null;
-  /** `interrupted`: the server was stopped. What was done stays, and the rest is as it was. */
-  readonly state: 'running' | 'done' | 'cancelled' | 'failed' | 'interrupted';
-  /** `null`: not counted yet. */
-  readonly total: number | null;
-  readonly done: number;
-  readonly failed: number;
-  /** The number of issues to which the action does not apply. */
-  readonly skipped: number;
-  /** When it was written, in milliseconds since 1970. */
-  readonly atMs: number;
-  readonly cancelledBy?: string;
-  readonly error?: InstepErrorCode;
-};
-
-/** The subject of a bulk action's own record. */
-export const BULK = 'issues:all';
 
 /** A team that an entered text can mean. */
 export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<TeamPlan, 'planName'>;
@@ -206,8 +184,7 @@ export type Action = (typeof ACTIONS)[number];
 /** An operator's action on a team, a customer, a subscription or an event, and its result. */
 export type OperatorAction = {
   /**
-   * Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all`, `events:all`
-   * or `issues:all`.
+   * Such as `team:1`, `customer:cus_1`, `subscription:sub_1`, `event:1` or `consumer:mailer`; `teams:all` or `events:all`.
    */
   readonly subject: string;
   readonly action:

@@ -1,4 +1,4 @@
-// Reads the audit, with what takes each action back.
+// Reads the audit, with the action that reverses each one.
 
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -7,7 +7,7 @@ import type { NamedStatement } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { ActionRequest } from './actions.ts';
-import { BULK, CHANGES_OF, isCallId, type OperatorAction, parseSubject } from './audit.ts';
+import { CHANGES_OF, isCallId, type OperatorAction, parseSubject } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
@@ -20,7 +20,7 @@ export type ActionChange = {
 
 /** An action in the audit. */
 export type RecordedAction = OperatorAction & {
-  /** The same for all actions of one call of `perform`, or of one bulk action. */
+  /** The same for all actions of one call of `perform`. */
   readonly callId: string;
   readonly note: string | null;
   /** Who acted, and through which program. */
@@ -33,33 +33,33 @@ export type RecordedAction = OperatorAction & {
   readonly teamName: string | null;
   /** `null`: the subject is not an event, or the event is gone or has no id. */
   readonly eventId: string | null;
-  /** What takes it back; `null`: it has changed nothing, or can't be undone. */
-  readonly undo: ActionRequest | null;
+  /** The action that reverses it, if nobody has changed the team since; `null`: there is none. */
+  readonly reverse: ActionRequest | null;
 };
 
-type Stored = Omit<RecordedAction, 'undo'>;
+type Stored = Omit<RecordedAction, 'reverse'>;
 
 async function readRecorded(query: Query, statement: NamedStatement): Promise<RecordedAction[]> {
   const stored = await query<Stored>(statement);
-  return stored.map((action) => ({ ...action, undo: undoOf(action) }));
+  return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
 }
 
-function undoOf({ callId, action, subject: text, result }: Stored): ActionRequest | null {
+function reverseOf({ action, subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {
     case 'linked': {
-      const { teamId, customerId, former: formerCustomerId } = result;
-      const team = { kind: 'team', id: String(teamId) } as const;
+      const { teamId, customerId, former } = result;
       // It had the customer already.
-      if (formerCustomerId === customerId) return null;
-      if (formerCustomerId === null) return { action: 'unlink', subject: team, linkTo: customerId };
-      return { action: 'link', subject: team, linkTo: formerCustomerId, canReplace: true };
+      if (former === customerId) return null;
+      const team = { kind: 'team', id: String(teamId) } as const;
+      const reverse = { subject: team, expectedCustomerId: customerId };
+      return former === null
+        ? { action: 'unlink', ...reverse }
+        : { action: 'link', ...reverse, linkTo: former };
     }
     case 'unlinked':
-      return { action: 'link', subject, linkTo: result.customerId };
-    case 'noted':
-      return { action: 'remove-note', subject, noteId: callId };
+      return { action: 'link', subject, linkTo: result.customerId, expectedCustomerId: null };
     case 'dismissed':
       return { action: 'restore', subject };
     case 'granted':
@@ -114,33 +114,11 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
 
-/** The first failures are enough for a page. */
-const MAX_FAILURES = 500;
-
-/** The record of a bulk action, and then those of its actions that failed; nothing if there is none with this id. */
-export async function readBulkRecords(query: Query, callId: string): Promise<RecordedAction[]> {
-  if (!isCallId(callId)) return [];
-  return await readRecorded(query, {
-    name: 'read_bulk_records',
-    text: (tables) => `
-      ${SELECT_ACTIONS(tables)}
-       where form_id = $1
-         and (subject = '${BULK}' or not is_done)
-       order by subject <> '${BULK}', subject
-       limit ${MAX_FAILURES + 1}`,
-    values: [callId],
-  });
-}
-
 const READ_ACTIONS = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
        where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
          and ($3::text is null or operator = $3)
          and ($4::uuid is null or form_id = $4)
-         -- One of the many of a bulk action, which has a record of its own.
-         and ($5 or subject = '${BULK}' or not exists (
-           select from instep.operator_actions as bulk where bulk.form_id = acted.form_id and bulk.subject = '${BULK}'
-         ))
        order by acted_at desc
        fetch first $2 rows with ties`;
 
@@ -219,15 +197,14 @@ export async function readLinkedMs(
 export type ActionFilter = {
   /** Only those of this operator. */
   readonly operator?: string | undefined;
-  /** Only those of one call of `perform`, or of one bulk action; none for anything but a `callId`. */
+  /** Only those of one call of `perform`; none for anything but a `callId`. */
   readonly callId?: string | undefined;
 };
 
 const EXPORT_PAGE = 500;
 
 /**
- * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970. On it,
- * a bulk action is one row, unless its `callId` is given. All rows have each of its actions too.
+ * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970.
  *
  * @example
  * ```ts
@@ -244,19 +221,19 @@ export function findActions(
   { callId, operator }: ActionFilter = {},
 ): Search<RecordedAction, RecordedAction[], number> {
   const isNone = callId !== undefined && !isCallId(callId);
-  const read = (before: number | null, limit: number, areParts: boolean) =>
+  const read = (before: number | null, limit: number) =>
     readRecorded(query, {
       name: 'read_actions',
       text: READ_ACTIONS,
-      values: [before, limit, operator ?? null, callId ?? null, areParts],
+      values: [before, limit, operator ?? null, callId ?? null],
     });
   return {
     async page({ start = null, limit = 50 } = {}) {
-      return isNone ? [] : await read(start, limit, callId !== undefined);
+      return isNone ? [] : await read(start, limit);
     },
     async *all() {
       for (let before: number | null = null; !isNone; ) {
-        const page: RecordedAction[] = await read(before, EXPORT_PAGE, true);
+        const page: RecordedAction[] = await read(before, EXPORT_PAGE);
         yield* page;
         const last = page.at(-1);
         if (last === undefined || page.length < EXPORT_PAGE) return;

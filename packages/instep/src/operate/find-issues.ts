@@ -1,5 +1,5 @@
 // Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
-// is stored or can be derived. The console's list calls it, bulk-run.ts, and health.ts for the numbers.
+// is stored or can be derived. The console's list calls it, and health.ts for the numbers.
 
 import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';

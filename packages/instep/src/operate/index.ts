@@ -102,7 +102,6 @@ export {
   ACTIONS,
   type Action,
   type ActionResult,
-  type BulkProgress,
   type Candidate,
   type ComparedPlans,
   type OperatorAction,
@@ -110,7 +109,6 @@ export {
   type Subject,
   subjectText,
 } from './audit.ts';
-export * from './bulk-run.ts';
 export {
   type Comparison,
   compareTeam,

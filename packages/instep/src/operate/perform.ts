@@ -22,13 +22,7 @@ import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import type { InstepError } from '../runtime/errors.ts';
-import {
-  type ActionContext,
-  type ActionRequest,
-  act,
-  applies,
-  type PerformOptions,
-} from './actions.ts';
+import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
   type ActionResult,
   beginActions,
@@ -112,7 +106,7 @@ export type Task =
     };
 
 /** How many actions are on their way together: few enough for Stripe to answer for all before the deadline of one. */
-export const AT_ONCE = 10;
+const AT_ONCE = 10;
 
 /** What was done about one subject. */
 export type PerformedAction = OperatorAction & {
@@ -124,8 +118,6 @@ export type Performed = {
   /** `findActions` finds the results under this id. */
   readonly callId: string;
   readonly results: readonly PerformedAction[];
-  /** The number of requests whose action does not apply to their subject. */
-  readonly skipped: number;
 };
 
 /**
@@ -160,10 +152,7 @@ export async function perform(
   const { name } = operator;
   const ingest: Ingest = (events) =>
     context.ingest(events.map((event) => ({ ...event, operator: name })));
-  const applicable = requests.filter(
-    (request) => !('subject' in request) || applies(request, options),
-  );
-  const begun = applicable.map((request) => {
+  const begun = requests.map((request) => {
     const about = { action: request.action, subject: subjectOf(request) };
     return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
   });
@@ -200,7 +189,7 @@ export async function perform(
     await Promise.allSettled(batch);
     results.push(...(await Promise.all(batch)));
   }
-  return { callId, results, skipped: requests.length - applicable.length };
+  return { callId, results };
 }
 
 /** What the audit calls the subject of a request: what it is limited to, or else all teams or all events. */
@@ -325,7 +314,7 @@ export async function performOne(
   options?: PerformOptions,
 ): Promise<ActionResult> {
   const [performed] = (await perform(context, operator, [request], options)).results;
-  if (performed === undefined) throw new RangeError(`${request.action} does not apply`);
+  if (performed === undefined) throw new RangeError(`${request.action} has no result`);
   if (performed.error !== undefined) throw performed.error;
   return performed.result;
 }

@@ -1,0 +1,109 @@
+import type { ApplicationId } from 'instep/operate';
+import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import { beforeEach, expect, test } from 'vitest';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { fieldsOf } from '../support/browser/forms.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { eventBody, received } from '../support/stripe/events.ts';
+
+const { database } = await createDatabase();
+const { query } = database;
+const ingest = openPipeline(database);
+const pages = await openConsole(database);
+
+/** More than one form can choose. */
+const CUSTOMERS = 205;
+const MAX_CHOSEN = 200;
+
+beforeEach(async () => {
+  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+                        instep.operator_actions, instep.dismissed_events`);
+  const bodies = Array.from({ length: CUSTOMERS }, (_, index) => {
+    const customerId = `cus_${String(index).padStart(3, '0')}`;
+    return eventBody({ customerId, subscriptionId: `sub_${index}` });
+  });
+  await ingest(bodies.map((body) => received(body, Date.now())));
+});
+
+type Field = [name: string, value: string];
+
+const chosen = (action: string, subjects: readonly string[]): Field[] => [
+  ['issue', 'parked-events'],
+  ['action', action],
+  ...subjects.map((subject): Field => ['row', subject]),
+];
+
+const waiting = async () => (await query('select from instep.dismissed_events')).length;
+
+/** Adds a team for each customer that its events name. */
+async function suggestTeams(customerIds: readonly string[]): Promise<ApplicationId[]> {
+  const teamIds: ApplicationId[] = [];
+  for (const customerId of customerIds) {
+    const teamId = await addTeam(query, { name: `Team of ${customerId}`, customerId: null });
+    teamIds.push(teamId);
+    const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_of_${customerId}` }));
+    event.data.object.metadata = { teamId: String(teamId) };
+    await ingest([received(JSON.stringify(event), Date.now())]);
+  }
+  return teamIds;
+}
+
+const customersOf = async (teamIds: readonly ApplicationId[]) =>
+  await Promise.all(teamIds.map(async (id) => (await readTeam(query, id))?.customerId));
+
+test('200 rows are selected by a link, dismissed by one form and restored by another', async () => {
+  const { html } = await pages.get('/attention?issue=parked-events&select=all');
+  const rows = [...html.matchAll(/name="row" value="([^"]*)" checked/g)].map(([, row = '']) => row);
+  expect(rows).toHaveLength(MAX_CHOSEN);
+  const dismissed = await pages.post('/attention', chosen('dismiss', rows));
+  expect(dismissed.html.match(/data-result="dismissed"/g)).toHaveLength(MAX_CHOSEN);
+  expect(await waiting()).toBe(MAX_CHOSEN);
+  const restored = await pages.post('/attention', fieldsOf(dismissed.html, 'action', 'restore'));
+  expect(restored.html.match(/data-result="restored"/g)).toHaveLength(MAX_CHOSEN);
+  expect(await waiting()).toBe(0);
+});
+
+test('more than 200 rows are refused, with the limit, and nothing is changed', async () => {
+  const subjects = Array.from({ length: MAX_CHOSEN + 1 }, (_, index) => `customer:cus_${index}`);
+  const { status, text } = await pages.post('/attention', chosen('dismiss', subjects));
+  expect(status).toBe(400);
+  expect(text).toContain('At most 200 rows');
+  expect(await query('select from instep.operator_actions')).toEqual([]);
+});
+
+test('customers are linked to the teams that their metadata names, after a question, and unlinked', async () => {
+  const customerIds = ['cus_010', 'cus_020', 'cus_030'];
+  const teamIds = await suggestTeams(customerIds);
+  // Nothing is suggested for the last one.
+  const subjects = ['cus_010', 'cus_020', 'cus_021'].map((id) => `customer:${id}`);
+  const fields = chosen('link-suggested', subjects);
+  const asked = await pages.post('/attention', fields);
+  expect(asked.text).toContain('Link 2 customers?');
+  expect(asked.text).not.toContain('cus_030');
+  expect(await customersOf(teamIds)).toEqual([null, null, null]);
+  const linked = await pages.post('/attention', [...fields, ['confirmed', 'yes']]);
+  expect(linked.text).toMatch(/1 of 3 failed failed cus_021/);
+  expect(await customersOf(teamIds)).toEqual(['cus_010', 'cus_020', null]);
+  // A colleague has given one of them another customer since.
+  await query('update teams set provider_customer_id = $2 where id = $1', [teamIds[0], 'cus_x']);
+  const reversed = await pages.post('/attention', fieldsOf(linked.html, 'action', 'unlink'));
+  expect(reversed.html).toContain('data-result="has-another-customer"');
+  expect(await customersOf(teamIds)).toEqual(['cus_x', null, null]);
+});
+
+test('a row that the database refuses stops no other', async () => {
+  const [first, second] = await suggestTeams(['cus_010', 'cus_020']);
+  await query(`alter table teams add constraint no_customer
+                 check (id <> ${first} or provider_customer_id is null)`);
+  try {
+    const subjects = ['customer:cus_010', 'customer:cus_020'];
+    const fields: Field[] = [...chosen('link-suggested', subjects), ['confirmed', 'yes']];
+    const { html } = await pages.post('/attention', fields);
+    expect(html).toContain('data-result="link-refused"');
+    expect(html).toContain('data-result="linked"');
+    expect(await customersOf([first ?? 0, second ?? 0])).toEqual([null, 'cus_020']);
+  } finally {
+    await query('alter table teams drop constraint no_customer');
+  }
+});
