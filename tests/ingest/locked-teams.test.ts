@@ -118,7 +118,7 @@ test('a team whose trigger waited once is not behind those whose triggers always
     $$begin if exists (select from waiting where customer_id = new.provider_customer_id)
       then perform pg_sleep(1); end if; return new; end$$;
     create trigger wait before update on teams for each row execute function wait_as_listed()`);
-  const pipeline = openPipeline({ timeoutMs: 800 });
+  const pipeline = openPipeline({ timeoutMs: 3_000 });
   let products = 0;
   const ingest = ({ customerId }: { customerId: string }) => {
     products += 1;

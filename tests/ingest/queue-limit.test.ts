@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { QueueLimit } from 'instep/src/ingest/pipeline.ts';
+import { QueueLimit } from 'instep/src/ingest/queue-limit.ts';
 import { describe, expect, test } from 'vitest';
 
 const MAX_QUEUED = 10_000;

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { RefusedPlans } from 'instep/src/ingest/pipeline.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
+import { RefusedPlans } from 'instep/src/ingest/refused-plans.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';

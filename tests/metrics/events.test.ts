@@ -7,7 +7,7 @@ const UPDATED = 'customer.subscription.updated';
 const MAX_QUEUED = 3;
 const service = useMetrics({
   MAX_QUEUED_EVENTS: String(MAX_QUEUED),
-  REQUEST_DEADLINE_MS: '60000',
+  REQUEST_DEADLINE_MS: '300000',
 });
 
 const counted = (outcome: string, type = UPDATED, source = 'delivery') =>

@@ -41,50 +41,7 @@ test('runs one batch at a time', async () => {
   await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
 });
 
-test('the next batch sends its statements before the items of the batch before are answered', async () => {
-  const order: string[] = [];
-  const batcher = new Batcher<number, number>({
-    name: 'batch',
-    run: async (items) => {
-      // A pool hands out its connections on the next tick.
-      await new Promise<void>((resolve) => process.nextTick(resolve));
-      order.push(`send ${items}`);
-      await new Promise((resolve) => setImmediate(resolve));
-      return items;
-    },
-    maxBatch: 2,
-    maxQueued: 10,
-    startsNextFirst: true,
-  });
-  await Promise.all([1, 2, 3].map(async (item) => order.push(`answer ${await batcher.add(item)}`)));
-  expect(order).toEqual(['send 1', 'send 2,3', 'answer 1', 'answer 2', 'answer 3']);
-});
-
-test('a bad item fails alone', async () => {
-  const { open, opened } = gate();
-  const run: Run = async (items) => {
-    await opened;
-    if (items.includes(13)) throw new RangeError('thirteen');
-    return [...items];
-  };
-  const batcher = new Batcher({
-    name: 'batch',
-    run,
-    maxBatch: 10,
-    maxQueued: 10,
-    isWorthSplitting: () => true,
-  });
-  const results = [1, 2, 13, 3].map((item) => batcher.add(item));
-  open();
-  expect((await Promise.allSettled(results)).map(({ status }) => status)).toEqual([
-    'fulfilled',
-    'fulfilled',
-    'rejected',
-    'fulfilled',
-  ]);
-});
-
-test('a batch that is not worth splitting fails as a whole, and the next one runs', async () => {
+test('a batch fails as a whole, and the next one runs', async () => {
   let fails = true;
   const run = vi.fn<Run>(async (items) => {
     if (fails) throw new Error('down');
@@ -95,7 +52,6 @@ test('a batch that is not worth splitting fails as a whole, and the next one run
     run,
     maxBatch: 10,
     maxQueued: 10,
-    isWorthSplitting: () => false,
   });
   const first = await Promise.allSettled([batcher.add(1), batcher.add(2), batcher.add(3)]);
   expect(first.every(({ status }) => status === 'rejected')).toBe(true);

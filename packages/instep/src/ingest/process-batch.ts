@@ -64,6 +64,8 @@ export type ProcessedBatch = {
   readonly writes: readonly PlanWrite<LinkedTeam>[];
   /** The teams that were linked by metadata. */
   readonly linked: readonly LinkedTeam[];
+  /** How long it took to lock and to read. */
+  readonly readMs: number;
 };
 
 type StoredRows = {
@@ -89,10 +91,12 @@ export async function processBatch(
   const { query } = transaction;
   const customerIds = customerIdsOf(events);
   const refusedLinks = await linkTeamsOfCheckouts(query, events);
+  const startedAtMs = performance.now();
   const [available, storedBefore] = await Promise.all([
     lockAvailableTeams(query, customerIds),
     readStored(query, events, customerIds),
   ]);
+  const readMs = performance.now() - startedAtMs;
   const linkable = events.filter((event) => !refusedLinks.has(event));
   const linked = await linkTeamsInMetadata(query, linkable, available, options);
   const teams = [...available.teams, ...linked.teams];
@@ -113,7 +117,7 @@ export async function processBatch(
   for (const [index, result] of withoutDecision.entries()) {
     if (result !== null) results.splice(index, 0, result);
   }
-  return { results, writes, linked: linked.teams };
+  return { results, writes, linked: linked.teams, readMs };
 }
 
 /** Links the teams of checkouts. Returns the events whose team could not be linked, with the reason. */

@@ -3,7 +3,7 @@
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
 import type { Figures } from '../health/figures.ts';
 import { ISSUES, type Issue } from '../health/issues.ts';
-import type { Queued } from '../ingest/pipeline.ts';
+import type { Queued } from '../ingest/event-queues.ts';
 import type { PoolUse } from '../postgres/database-pool.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { InstepError } from '../runtime/errors.ts';

@@ -200,20 +200,29 @@ const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: Applica
        where ${column('id')} = ${idFrom(idType, '$1::text')}
       returning ${column('id')} as id`;
 
+// Another transaction of the app can hold the customer in a unique index: everything in this one would wait with the link.
+const LIMIT_WAIT = `
+      select set_config('instep.lock_timeout', current_setting('lock_timeout'), true),
+             set_config('lock_timeout', '250ms', true)`;
+
+const UNLIMIT_WAIT = `select set_config('lock_timeout', current_setting('instep.lock_timeout'), true)`;
+
 export const notLinked = () =>
   new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
 
 /**
  * Gives a locked team a customer or none. @throws DatabaseRefused when another team is linked to the customer, or the
- * application skips the update
+ * application skips the update; DatabaseBusy when another transaction links the customer
  */
 export async function setCustomer(
   query: Query,
   id: ApplicationId,
   customerId: string | null,
 ): Promise<void> {
-  const [rows] = await Promise.all([
+  const [, rows] = await Promise.all([
+    query({ name: 'limit_wait', text: LIMIT_WAIT }),
     query({ name: 'set_customer', text: SET_CUSTOMER, values: [id, customerId] }),
+    query({ name: 'unlimit_wait', text: UNLIMIT_WAIT }),
     // Stripe is asked about the customer again, whatever it has answered while a former team had it. Not in one statement,
     // because a rule of the application can make several of the update, which then can't be one with another.
     query({ name: 'forget_answer', text: FORGET_ANSWER, values: [customerId] }),
