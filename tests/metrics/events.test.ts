@@ -7,7 +7,7 @@ const UPDATED = 'customer.subscription.updated';
 const MAX_QUEUED = 3;
 const service = useMetrics({
   MAX_QUEUED_EVENTS: String(MAX_QUEUED),
-  REQUEST_DEADLINE_MS: '300000',
+  REQUEST_DEADLINE_MS: '60000',
 });
 
 const counted = (outcome: string, type = UPDATED, source = 'delivery') =>
@@ -120,7 +120,7 @@ test('counts requests that are refused before their body is read', async () => {
   const [failed = 0, refused = 0] = await counted();
   const accepted: Promise<Response>[] = [];
   // Blocks all events, so that the queue fills up.
-  await whileHeld(service.database, 'lock table teams', async () => {
+  await whileHeld(service.database, 'lock table instep.events in exclusive mode', async () => {
     accepted.push(service.post(eventBody()));
     await untilWaiting(service.database);
     accepted.push(...Array.from({ length: MAX_QUEUED }, () => service.post(eventBody())));
