@@ -100,14 +100,10 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     ]);
   });
 
-  test.each([
-    'create rule note as on update to teams do also insert into notes values (new.id)',
-    `alter table teams rename to base;
-     create view teams as select * from base`,
-  ])('has the changes of a table whose updates return nothing: %#', async (change) => {
+  test('has the changes of a view', async () => {
     const { query } = store.database;
     const { teamId, customerId } = await store.addTeam();
-    await query(`create table notes (id integer); ${change}`);
+    await query('alter table teams rename to base; create view teams as select * from base');
     const other = store.openAnother();
     const ingest = openPipeline(other);
     await ingest([receivedEvent({ customerId })]);
@@ -117,11 +113,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     await lookUpNames(other);
     const options = { planSelection: 'newest' } as const;
     await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`, options));
-    await query(
-      change.startsWith('create')
-        ? 'drop rule note on teams; drop table notes'
-        : 'drop view teams; alter table base rename to teams; drop table notes',
-    );
+    await query('drop view teams; alter table base rename to teams');
     const active = ['active', null, 'prod_1', 'sub_1'];
     const [unnamed, named] = [null, 'Late'].map((name) => ['active', name, productId, 'sub_1']);
     expect(await rowsOf(query, teamId)).toMatchObject([

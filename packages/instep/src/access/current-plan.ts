@@ -93,7 +93,7 @@ export async function settleTeam(
   options: Pick<CurrentPlanOptions, 'planSelection'>,
 ): Promise<boolean> {
   return await database.transaction(async (query) => {
-    const team = await lockAvailableTeam(query, teamId, 'no key update');
+    const team = await lockAvailableTeam(query, teamId);
     if (team === 'locked') return false;
     const earlierGrant = await readOpenGrant(query, teamId);
     const isOver = earlierGrant?.isOver ?? false;

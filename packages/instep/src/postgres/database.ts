@@ -311,7 +311,6 @@ class PooledDatabase implements Database {
         return rows;
       }
       const text = this.#statements.textOf(statement.text);
-      if (text === null) return [];
       const { rows } = await this.#sendPrepared<Row>(
         statement.name,
         client,

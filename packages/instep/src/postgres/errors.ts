@@ -84,8 +84,6 @@ const RETRY_POLICY: readonly RetryPolicyEntry[] = [
   },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
   { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, nextStep: 'find tables' },
-  // A table that has a rewrite rule (`create rule`) by now, so that its updates return nothing.
-  { states: ['0A000'], routine: 'RewriteQuery', kind: DatabaseUnusable, nextStep: 'find tables' },
   // Lock and statement timeouts.
   { states: ['55P03', '57014'], kind: DatabaseBusy, nextStep: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.

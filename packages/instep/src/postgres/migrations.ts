@@ -185,30 +185,12 @@ create table instep.plan_changes (
 
 create index plan_changes_of_team on instep.plan_changes (team_id, id);
 
--- The error of a plan that was not written, with the names of what can have skipped it.
-create function instep.refuse_skipped_plan(teams regclass) returns boolean
+-- The error of a plan that was not written.
+create function instep.refuse_unwritten_plan() returns boolean
   language plpgsql as
 $body$
 begin
-  raise exception 'the plan was not written: skipped by a policy, a rule or a trigger%', (
-    select coalesce(' (' || string_agg(quote_ident(name), ', ') || ')', '')
-      from (
-             -- The bits of tgtype: before or instead of, update.
-             select tgname
-               from pg_trigger
-              where tgrelid = teams
-                and not tgisinternal
-                and tgtype & (2 | 64) > 0
-                and tgtype & 16 > 0
-              union all
-             -- ev_type: update.
-             select rulename
-               from pg_rewrite
-              where ev_class = teams
-                and ev_type = '2'
-                and is_instead
-           ) as skipping (name)
-  );
+  raise exception 'the plan was not written: a trigger, a policy or a view of the app skipped or changed it';
 end
 $body$;
 

@@ -5,11 +5,8 @@ import { hash } from 'node:crypto';
 import { TablesUnknown } from './errors.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
-/**
- * The text of a statement, or a function that builds it from the names of the application's tables; `null` if these
- * tables don't need it: then it is not sent, and has no rows.
- */
-type StatementText = string | ((tables: ApplicationTables) => string | null);
+/** The text of a statement, or a function that builds it from the names of the application's tables. */
+type StatementText = string | ((tables: ApplicationTables) => string);
 
 /** A statement that each connection prepares once, under a name that also names its span. */
 export type NamedStatement = {
@@ -46,7 +43,7 @@ export class Statements {
   #lookUp: () => Promise<ApplicationTables>;
   #tables: ApplicationTables | null = null;
   #finding: Promise<void> | null = null;
-  #texts = new WeakMap<Exclude<StatementText, string>, string | null>();
+  #texts = new WeakMap<Exclude<StatementText, string>, string>();
   #names: Record<Use, Map<string, string>> | null = { alone: new Map(), deciding: new Map() };
 
   /** `lookUp` finds the application's tables. */
@@ -60,7 +57,7 @@ export class Statements {
   }
 
   /** The text to send. @throws TablesUnknown when the application's tables have to be looked up first */
-  textOf(text: StatementText): string | null {
+  textOf(text: StatementText): string {
     if (typeof text === 'string') return text;
     const known = this.#texts.get(text);
     if (known !== undefined) return known;

@@ -2,9 +2,9 @@
 
 import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../database.ts';
-import { DatabaseRefused, sqlState } from '../errors.ts';
+import { DatabaseRefused } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
-import { type ApplicationTables, regclass } from '../tables/application-tables.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import {
   type LinkedTeam,
@@ -16,14 +16,11 @@ import {
   toTeam,
 } from './teams.ts';
 
-/** What a lock does when another transaction has the row: wait, leave it out, or fail. */
-type IfLocked = '' | 'skip locked' | 'nowait';
-
 // `no key update` rather than `update`: an application that inserts rows which reference a team takes a
 // key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
 // the lock.
 const lockTeamsText =
-  (ifLocked: IfLocked) =>
+  (ifLocked: '' | 'skip locked') =>
   ({ teams }: ApplicationTables) =>
     `
       with locked as (
@@ -34,35 +31,16 @@ const lockTeamsText =
            for no key update ${ifLocked}
       )
       select locked.*,
-             teams.provider_customer_id as "askedCustomerId",
-             case
-               when locked.id is null then ${canBeHidden(teams.name, ifLocked)}
-             end as "canBeHidden"
+             teams.provider_customer_id as "askedCustomerId"
         from ${teams.rows} as teams
         left join locked on locked.id = teams.id
        where teams.provider_customer_id = any ($1::text[])
        order by teams.id`;
 
-/**
- * If the teams are a view, only the table below it knows its policies. Where no lock is waited for, the row is then tried
- * once more.
- */
-const canBeHidden = (name: string, ifLocked: IfLocked) =>
-  `row_security_active(${regclass(name)})${
-    ifLocked === 'skip locked'
-      ? ` or (select relkind = 'v' from pg_class where oid = ${regclass(name)})`
-      : ''
-  }`;
-
 const LOCK_TEAMS = lockTeamsText('');
 const LOCK_AVAILABLE_TEAMS = lockTeamsText('skip locked');
-const LOCK_TEAMS_AT_ONCE = lockTeamsText('nowait');
 
-type LockedRow = ({ id: null } | TeamRow<string>) & {
-  askedCustomerId: string;
-  /** Whether row level security can be why the row was not locked; `null` for a locked row. */
-  canBeHidden: boolean | null;
-};
+type LockedRow = ({ id: null } | TeamRow<string>) & { askedCustomerId: string };
 
 /**
  * The teams of these customers, locked until the transaction ends, in the order of their ids, so
@@ -79,22 +57,18 @@ export async function lockTeams(
     text: LOCK_TEAMS,
     values: [customerIds],
   });
-  if (rows.some(({ canBeHidden }) => canBeHidden)) throw hiddenFromUpdates();
+  if (rows.some(({ id }) => id === null)) throw hiddenFromUpdates();
   return rows.flatMap(toLockedTeam);
 }
 
 /** The teams that could be locked without waiting. */
 export type AvailableTeams = {
   readonly teams: readonly LinkedTeam[];
-  /** The customers with a team that another transaction has locked. */
+  /** The customers with a team that another transaction has locked, or that a policy hides from updates. */
   readonly lockedElsewhere: ReadonlySet<string>;
 };
 
-/**
- * The teams of these customers that no other transaction holds, locked until this one ends.
- *
- * @throws DatabaseRefused when row level security hides one of them from updates
- */
+/** The teams of these customers that no other transaction holds, locked until this one ends. */
 export async function lockAvailableTeams(
   query: Query,
   customerIds: readonly string[],
@@ -106,13 +80,6 @@ export async function lockAvailableTeams(
   });
   const notLocked = rows.filter(({ id }) => id === null);
   const lockedElsewhere = new Set(notLocked.map(({ askedCustomerId }) => askedCustomerId));
-  if (notLocked.some(({ canBeHidden }) => canBeHidden)) {
-    for (const customerId of lockedElsewhere) {
-      const lockAtOnce = { name: 'lock_teams_at_once', text: LOCK_TEAMS_AT_ONCE };
-      const locking = { ...lockAtOnce, values: [[customerId]] };
-      await refuseHidden<LockedRow>(query, locking, (rows) => rows.some(({ id }) => id === null));
-    }
-  }
   const teams = rows
     .flatMap(toLockedTeam)
     .filter(({ customerId }) => !lockedElsewhere.has(customerId));
@@ -124,8 +91,11 @@ const LOCK_TEAM = ({ teams }: ApplicationTables) => `
         from ${teams.rows} as teams
        where id = ${idFrom(teams.idType, '$1::text')}`;
 
-/** `update` is to link a team, because the column has a unique index in most applications. */
-type TeamLock = 'update' | 'no key update';
+/**
+ * How to lock a team: `update` to link it, because the column has a unique index in most applications. With `nowait`, it
+ * is an error if another transaction has locked it.
+ */
+type TeamLock = 'no key update' | 'update' | 'update nowait';
 
 const lockTeamFor = (id: ApplicationId, lock: string): NamedStatement => ({
   name: `lock_team for ${lock}`,
@@ -136,7 +106,7 @@ const lockTeamFor = (id: ApplicationId, lock: string): NamedStatement => ({
 /**
  * The team with this id, locked until the transaction ends; `null`: there is none.
  *
- * @throws DatabaseRefused when row level security hides it from updates
+ * @throws DatabaseRefused when row level security hides it from updates; DatabaseBusy
  */
 export async function lockTeam(
   query: Query,
@@ -149,43 +119,19 @@ export async function lockTeam(
   return null;
 }
 
-/** The same without waiting; `locked`: another transaction has locked it. @throws DatabaseRefused as above */
+/** The same without waiting; `locked`: another transaction has locked it, or a policy hides it from updates. */
 export async function lockAvailableTeam(
   query: Query,
   id: ApplicationId,
-  lock: TeamLock,
 ): Promise<Team | 'locked' | null> {
-  const [row] = await query<TeamRow>(lockTeamFor(id, `${lock} skip locked`));
+  const [row] = await query<TeamRow>(lockTeamFor(id, 'no key update skip locked'));
   if (row !== undefined) return toTeam(row);
-  if ((await readTeam(query, id)) === null) return null;
-  await refuseHidden(query, lockTeamFor(id, `${lock} nowait`), (rows) => rows.length === 0);
-  return 'locked';
+  return (await readTeam(query, id)) === null ? null : 'locked';
 }
 
-function toLockedTeam({ askedCustomerId: _, canBeHidden: __, ...row }: LockedRow): LinkedTeam[] {
+function toLockedTeam({ askedCustomerId: _, ...row }: LockedRow): LinkedTeam[] {
   return row.id === null ? [] : [toTeam(row)];
 }
-
-/**
- * `skip locked` leaves out hidden rows too, but `nowait` fails only for a row that is locked.
- *
- * @throws DatabaseRefused when this statement with `nowait` leaves out a row
- */
-async function refuseHidden<Row extends object>(
-  query: Query,
-  lockAtOnce: NamedStatement,
-  isLeftOut: (rows: readonly Row[]) => boolean,
-): Promise<void> {
-  await query('savepoint before_lock');
-  try {
-    if (isLeftOut(await query<Row>(lockAtOnce))) throw hiddenFromUpdates();
-  } catch (error) {
-    if (sqlState(error) !== LOCK_NOT_AVAILABLE) throw error;
-    await query('rollback to savepoint before_lock');
-  }
-}
-
-const LOCK_NOT_AVAILABLE = '55P03';
 
 const hiddenFromUpdates = () =>
   new DatabaseRefused(
@@ -208,7 +154,9 @@ const LIMIT_WAIT = `
 const UNLIMIT_WAIT = `select set_config('lock_timeout', current_setting('instep.lock_timeout'), true)`;
 
 export const notLinked = () =>
-  new DatabaseRefused('the link was not written: skipped by a policy, a rule or a trigger');
+  new DatabaseRefused(
+    'the link was not written: a trigger, a policy or a view of the app skipped it',
+  );
 
 /**
  * Gives a locked team a customer or none. @throws DatabaseRefused when another team is linked to the customer, or the
@@ -242,9 +190,10 @@ const LOCK_CUSTOMER_TO_LINK = `select pg_try_advisory_xact_lock(hashtextextended
 
 /**
  * Links a team to a customer in a transaction, if the team has no customer and the customer no team. A team that
- * has the customer already is `linked`; `locked`: another transaction has locked the team, or links the customer.
+ * has the customer already is `linked`; `locked`: another transaction links the customer.
  *
- * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates
+ * @throws DatabaseRefused when the application refuses the link, or row level security hides the team from updates; DatabaseBusy
+ * when another transaction has locked the team
  */
 export async function linkAvailableTeam(
   query: Query,
@@ -257,8 +206,7 @@ export async function linkAvailableTeam(
     values: [customerId],
   });
   if (customer?.isFree !== true) return 'locked';
-  const team = await lockAvailableTeam(query, id, 'update');
-  if (team === 'locked') return team;
+  const team = await lockTeam(query, id, 'update nowait');
   if (team === null) return 'no such team';
   if (team.customerId === customerId) return 'linked';
   if (team.customerId !== null) return 'team has another customer';

@@ -6,8 +6,8 @@ import type { ApplicationId } from '../../core/application.ts';
 import type { TeamPlan } from '../../core/transition.ts';
 import { type Query, unlessRefused } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
-import { onlyRow, parametersOf, type RowCount, rowsAs, textsByRowCount } from '../statement.ts';
-import { type ApplicationTables, contractColumn, regclass } from '../tables/application-tables.ts';
+import { onlyRow, parametersOf, rowsAs, textsByRowCount } from '../statement.ts';
+import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
 
@@ -80,48 +80,38 @@ function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean): Writ
   };
 }
 
-/** Updates the teams of the rows `plan`, which this SQL yields. */
-const updatePlans = (
-  { teams: { name, column, setUpdatedAt } }: ApplicationTables,
-  plan: string,
-) => `
-      update ${name} as team
-         set ${column('subscriptionStatus')} = plan.subscription_status,
-             ${column('planName')} = plan.plan_name,
-             ${column('providerProductId')} = plan.provider_product_id,
-             ${column('providerSubscriptionId')} = plan.provider_subscription_id
-             ${setUpdatedAt}
-        from ${plan}
-       where team.${column('id')} = plan.team_id`;
-
-/** The columns of `team` after its update. */
-const writtenColumns = (column: (field: 'id' | keyof TeamPlan) => string) => `
-          team.${column('id')} as id,
-          team.${column('subscriptionStatus')}::text as subscription_status_after,
-          team.${column('planName')}::text as plan_name_after,
-          team.${column('providerProductId')}::text as provider_product_id_after,
-          team.${column('providerSubscriptionId')}::text as provider_subscription_id_after`;
-
-// A trigger that returns null, a policy or a rewrite rule can skip the update of a row without an error. The commit is sent
-// together with this statement, so only the statement itself can prevent it. The application can shorten a name, so
-// names are not compared.
+// A trigger that returns null, a policy or a view can skip the update of a row without an error, and a trigger can change
+// its values. The commit is sent together with this statement, so only the statement itself can prevent it. The
+// application can shorten a name, so names are not compared. What a trigger does after the update is not seen.
 const IS_WRITTEN = `
                         written.id is not null
                         and written.subscription_status_after is not distinct from plan.subscription_status
                         and written.provider_product_id_after is not distinct from plan.provider_product_id
                         and written.provider_subscription_id_after is not distinct from plan.provider_subscription_id`;
 
-/** Records the changes of the rows that this SQL has `written`, and fails if one does not have its plan. */
-const recordWritten = (
-  count: RowCount,
-  { teams: { name, idType } }: ApplicationTables,
-  written: string,
-) => `
+/** Updates the teams, records their changes, and fails if one does not have its plan. */
+const WRITE_PLANS = textsByRowCount(
+  (count) =>
+    ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) =>
+      `
       with plan as ${count === 'one' ? 'not materialized' : 'materialized'} (
         select *
           from ${rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count)}
       ),
-      written as (${written}
+      written as (
+        update ${name} as team
+           set ${column('subscriptionStatus')} = plan.subscription_status,
+               ${column('planName')} = plan.plan_name,
+               ${column('providerProductId')} = plan.provider_product_id,
+               ${column('providerSubscriptionId')} = plan.provider_subscription_id
+               ${setUpdatedAt}
+          from plan
+         where team.${column('id')} = plan.team_id
+        returning team.${column('id')} as id,
+                  team.${column('subscriptionStatus')}::text as subscription_status_after,
+                  team.${column('planName')}::text as plan_name_after,
+                  team.${column('providerProductId')}::text as provider_product_id_after,
+                  team.${column('providerSubscriptionId')}::text as provider_subscription_id_after
       )
       ${recordChanges(
         `(
@@ -135,32 +125,14 @@ const recordWritten = (
                    from plan
                    left join written on written.id = plan.team_id
                ) as change`,
-        `case when is_written then ${IS_CHANGE} else instep.refuse_skipped_plan(${regclass(name)}) end`,
-      )}`;
-
-const WRITE_PLANS = textsByRowCount((count) => (tables: ApplicationTables) => {
-  const { column, idType, returnsUpdates } = tables.teams;
-  if (returnsUpdates) {
-    const returning = `returning ${writtenColumns(column)}`;
-    return recordWritten(count, tables, `${updatePlans(tables, 'plan')} ${returning}`);
-  }
-  return updatePlans(tables, rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count));
-});
-
-/** Where an update returns nothing, such as for a view with a rule: reads the rows back. */
-const RECORD_PLANS = textsByRowCount((count) => (tables: ApplicationTables) => {
-  if (tables.teams.returnsUpdates) return null;
-  const written = `
-        select ${writtenColumns((field) => (field === 'id' ? field : contractColumn(field)))}
-          from plan
-          join ${tables.teams.rows} as team on team.id = plan.team_id`;
-  return recordWritten(count, tables, written);
-});
+        `case when is_written then ${IS_CHANGE} else instep.refuse_unwritten_plan() end`,
+      )}`,
+);
 
 /**
  * Writes the plans of teams that are locked, with or without names, and records what changes. Other columns are the app's.
  *
- * @throws DatabaseRefused when the application skips the update of a row, or refuses it
+ * @throws DatabaseRefused when the application skips the update of a row, changes its plan, or refuses it
  */
 export async function writePlans(
   query: Query,
@@ -169,10 +141,7 @@ export async function writePlans(
 ): Promise<void> {
   const rows = writes.map((write) => rowOf(write, areNamed));
   const { count, values } = parametersOf(rows, WRITE_COLUMNS);
-  await Promise.all([
-    query({ name: 'write_plans', text: WRITE_PLANS[count], values }),
-    query({ name: 'record_plans', text: RECORD_PLANS[count], values }),
-  ]);
+  await query({ name: 'write_plans', text: WRITE_PLANS[count], values });
 }
 
 /** The same; without names if the application refuses the plans, because its column can be too short for one. */

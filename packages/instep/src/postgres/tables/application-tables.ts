@@ -40,8 +40,6 @@ export type ApplicationTables = {
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
-    /** Whether an update can return the rows that it wrote: not with a rewrite rule, which a view's table can have too. */
-    readonly returnsUpdates: boolean;
     /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
     readonly setUpdatedAt: string;
   };
@@ -98,6 +96,3 @@ export type Entity = keyof typeof FIELDS;
 /** The name of a field in the contract's columns: `provider_customer_id`. */
 export const contractColumn = (field: string) =>
   field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-
-/** SQL for the table with this name, quoted and with its schema. */
-export const regclass = (name: string) => `'${name.replaceAll("'", "''")}'::regclass`;

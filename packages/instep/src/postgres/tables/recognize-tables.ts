@@ -82,12 +82,8 @@ type Table = {
   readonly schemaSql: string;
   readonly isSchemaUsable: boolean;
   readonly isView: boolean;
-  readonly hasUpdateRules: boolean;
   readonly columns: ReadonlyMap<string, Column>;
 };
-
-/** A value of `pg_rewrite.ev_type`. */
-const RULE_ON_UPDATE = "'2'";
 
 /** Reads each table: the first one that exists of those with its declared or usual names. */
 async function readTables(
@@ -113,12 +109,6 @@ async function readTables(
              quote_ident(nspname) as "schemaSql",
              has_schema_privilege(pg_namespace.oid, 'usage') as "isSchemaUsable",
              relkind not in ('r', 'p') as "isView",
-             exists (
-               select
-                 from pg_rewrite
-                where ev_class = pg_class.oid
-                  and ev_type = ${RULE_ON_UPDATE}
-             ) as "hasUpdateRules",
              (
                select coalesce(json_agg(json_build_object(
                         'name', attname,
@@ -325,7 +315,6 @@ export function applicationTablesOf({
     teams: {
       ...tableOf(teams, `${name} as name`),
       hasNames,
-      returnsUpdates: !teams.table.isView && !teams.table.hasUpdateRules,
       setUpdatedAt: updatedAtAssignment(teams),
     },
   };
