@@ -42,70 +42,6 @@ describe.each(postgresServers)('$name', (server) => {
     await store.database.query('alter table teams alter column plan_name type text');
   });
 
-  /** A refusal by the application, and how it is undone. */
-  const objections: [by: string, objection: string, withdrawal: string][] = [
-    [
-      'a check constraint',
-      `alter table teams add constraint objection check (provider_subscription_id <> 'sub_bad')`,
-      'alter table teams drop constraint objection',
-    ],
-    [
-      'a trigger that raises an exception',
-      `create function object() returns trigger language plpgsql as
-       $$begin if new.provider_subscription_id = 'sub_bad' then raise exception 'no'; end if;
-       return new; end$$;
-       create trigger objection before update on teams for each row execute function object()`,
-      'drop trigger objection on teams',
-    ],
-    [
-      'a view with a check option',
-      `alter table teams rename to all_teams;
-       create view teams as select * from all_teams
-        where provider_subscription_id is distinct from 'sub_bad' with check option`,
-      'drop view teams; alter table all_teams rename to teams',
-    ],
-  ];
-
-  test.each(objections)(
-    'an event that is refused by %s fails alone, and leaves nothing behind',
-    async (_, objection, withdrawal) => {
-      await store.database.query(objection);
-      const ingest = openPipeline(store.database);
-      const [before, bad, after] = [
-        await store.addTeam(),
-        await store.addTeam(),
-        await store.addTeam(),
-      ];
-      const settled = await Promise.allSettled(
-        [
-          receivedEvent({ customerId: 'cus_nobody' }),
-          receivedEvent({ customerId: before.customerId }),
-          receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' }),
-          receivedEvent({ customerId: after.customerId }),
-        ].map((event) => ingest([event])),
-      );
-      await store.database.query(withdrawal);
-
-      expect(settled.map(({ status }) => status)).toEqual([
-        'fulfilled',
-        'fulfilled',
-        'rejected',
-        'fulfilled',
-      ]);
-      expect(settled[2]).toMatchObject({ reason: expect.any(DatabaseRefused) });
-      for (const { teamId } of [before, after]) {
-        expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-      }
-      expect(await store.planOf(bad.teamId)).toEqual(NO_PLAN);
-      expect(await store.logOf(bad.customerId)).toEqual([]);
-      const known = 'select from instep.subscriptions where customer_id = $1';
-      expect(await store.database.query(known, [bad.customerId])).toEqual([]);
-
-      const again = receivedEvent({ customerId: bad.customerId, subscriptionId: 'sub_bad' });
-      expect(await ingest([again])).toEqual([{ outcome: 'applied', teamIds: [bad.teamId] }]);
-    },
-  );
-
   /** A trigger that refuses the team of `cus_bad` with any SQLSTATE. */
   const raising = (state: string) => [
     `create or replace function object() returns trigger language plpgsql as
@@ -117,10 +53,24 @@ describe.each(postgresServers)('$name', (server) => {
   ];
 
   const refusals = [
-    ...['U0001', '55000', '42501', '42P01', '0A000', '26000', '57P01', 'XX000'].map((state) => [
+    ...['U0001', '42P01', '26000', 'XX000'].map((state) => [
       `a trigger that raises ${state}`,
       ...raising(state),
     ]),
+    [
+      'a check constraint',
+      `alter table teams add constraint objection
+         check (provider_customer_id <> 'cus_bad' or provider_subscription_id is null)`,
+      'alter table teams drop constraint objection',
+    ],
+    [
+      'a view with a check option',
+      `alter table teams rename to all_teams;
+       create view teams as select * from all_teams
+        where provider_customer_id is distinct from 'cus_bad' or provider_subscription_id is null
+         with check option`,
+      'drop view teams; alter table all_teams rename to teams',
+    ],
     [
       'a trigger that lacks a privilege',
       `create table secrets ();
@@ -163,10 +113,10 @@ describe.each(postgresServers)('$name', (server) => {
   ] as [by: string, refusal: string, withdrawal: string][];
 
   test.each(refusals)(
-    'what %s refuses is one team’s issue: 95 other teams get their plans',
+    'what %s refuses is one team’s issue and leaves nothing behind: 31 other teams get their plans',
     async (_, refusal, withdrawal) => {
       const { query } = store.database;
-      const others = await Promise.all(Array.from({ length: 95 }, () => store.addTeam()));
+      const others = await Promise.all(Array.from({ length: 31 }, () => store.addTeam()));
       const teamId = await addTeam(query, { name: 'Bad', customerId: 'cus_bad' });
       await query(refusal);
       const ingest = openPipeline(store.database);
@@ -188,6 +138,10 @@ describe.each(postgresServers)('$name', (server) => {
         ]),
       );
       await query(withdrawal);
+      expect(await store.planOf(teamId)).toEqual(NO_PLAN);
+      expect(await store.logOf('cus_bad')).toEqual([]);
+      const known = `select from instep.subscriptions where customer_id = 'cus_bad'`;
+      expect(await query(known)).toEqual([]);
       expect(await ingestAll(['cus_bad'])).toMatchObject([{ status: 'fulfilled' }]);
       await query(`delete from teams where provider_customer_id = 'cus_bad';
         delete from instep.events where customer_id = 'cus_bad';

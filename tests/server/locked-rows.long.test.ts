@@ -27,17 +27,6 @@ test('answers 503 to a webhook for a locked team, and 200 to its retry', async (
   expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
-test('waits for a team that is locked for a moment', async () => {
-  const { teamId, customerId } = await service.addTeam();
-  let answer: Promise<Response> | undefined;
-  await whileHeld(service.database, lockTeam(teamId), async () => {
-    answer = service.postSigned(eventBody({ customerId, eventId: 'evt_brief' }));
-    await untilBlocked('evt_brief');
-  });
-  expect((await answer)?.status).toBe(200);
-  expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-});
-
 test('answers profiles while webhooks wait', async () => {
   const { id } = await service.addUser();
   const cookie = await service.cookieOf(id);
@@ -55,31 +44,6 @@ test('answers profiles while webhooks wait', async () => {
     expect(isAnswered).toBe(false);
     await expectUnavailable(answer);
   });
-});
-
-test('a locked team does not delay other teams', async () => {
-  const locked = await service.addTeam();
-  const body = eventBody({ customerId: locked.customerId, eventId: 'evt_locked' });
-  await whileHeld(service.database, lockTeam(locked.teamId), async () => {
-    let isAnswered = false;
-    const answer = service.postSigned(body).finally(() => {
-      isAnswered = true;
-    });
-    await untilBlocked('evt_locked');
-    const others = await Promise.all(Array.from({ length: 5 }, () => service.addTeam()));
-    const bodies = others.map(({ customerId }) => eventBody({ customerId }));
-    // Also in one batch with more events of the locked team.
-    const again = service.postSigned(eventBody({ customerId: locked.customerId }));
-    const answers = await Promise.all(bodies.map((other) => service.postSigned(other)));
-    expect(answers.map(({ status }) => status)).toEqual(others.map(() => 200));
-    expect(isAnswered).toBe(false);
-    for (const { teamId } of others) {
-      expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    }
-    await Promise.all([expectUnavailable(answer), expectUnavailable(again)]);
-  });
-  expect((await service.postSigned(body)).status).toBe(200);
-  expect(await service.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'active' });
 });
 
 test('updates both teams of a customer although one of them was locked', async () => {

@@ -29,7 +29,7 @@ export type AtCommit = (...statements: Promise<unknown>[]) => void;
 export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>;
 
 type TransactionOptions = {
-  /** After this time, PostgreSQL ends a statement, or its wait for a lock; that of all statements by default. */
+  /** After this time, PostgreSQL ends a statement, also while it waits for a lock; that of all statements by default. */
   readonly timeoutMs?: number | undefined;
 };
 
@@ -227,9 +227,8 @@ class PooledDatabase implements Database {
     };
     // Nothing waits for its response, so the first statement is sent together with it.
     const start = [...BEGIN[use], ...(this.#pools.ownsSession(client) ? [] : [this.#setLocally])];
-    for (const name of ['statement_timeout', 'lock_timeout'] as const) {
-      const isShorter = timeoutMs !== undefined && timeoutMs < this.#timeouts[name];
-      if (isShorter) start.push(`set local ${name} = ${timeoutMs}`);
+    if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
+      start.push(`set local statement_timeout = ${timeoutMs}`);
     }
     atCommit(...this.#begin(client, start));
     let result: Result;
