@@ -76,21 +76,4 @@ describe.each(postgresServers)('$name', (server) => {
     expect(count(results.flat(), 'applied')).toBe(events.length);
     expect(count(results.flat(), 'duplicate')).toBe(events.length);
   });
-
-  test('different events of one customer at two instances end with the newest', async () => {
-    const pipelines = openTwo();
-    const { teamId, customerId } = await store.addTeam();
-    const events = Array.from({ length: 60 }, (_, index) =>
-      receivedEvent({
-        customerId,
-        createdSeconds: 1_000 + index,
-        subscriptionId: `sub_${index}`,
-        status: index % 3 === 0 ? 'canceled' : 'active',
-      }),
-    );
-    await Promise.all(
-      events.map((event, index) => pipelines[index % 2 === 0 ? 0 : 1]([event])).reverse(),
-    );
-    expect(await store.planOf(teamId)).toMatchObject({ providerSubscriptionId: 'sub_59' });
-  });
 });

@@ -4,7 +4,6 @@ import {
   applicationTablesOf,
   recognizeTables,
 } from 'instep/src/postgres/tables/recognize-tables.ts';
-import { findUsers } from 'instep/src/server/user.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
@@ -120,11 +119,5 @@ describe.each(postgresServers)('$name', (server) => {
     );
     await Promise.all(events.reverse().map((event, index) => pipelines[index % 2]?.([event])));
     expect((await starterTeams())[1]).toMatchObject({ stripe_subscription_id: 'sub_39' });
-  });
-
-  test('users are read from the table beside the view', async () => {
-    const [user] = await findUsers(database.query, [1]);
-    expect(user).toMatchObject({ email: 'ada@example.com', role: 'member' });
-    expect(user?.createdAt).toBe('2024-02-29T00:00:00.000Z');
   });
 });

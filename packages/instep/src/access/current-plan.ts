@@ -83,9 +83,9 @@ export async function writeCurrentPlan(
 
 /**
  * Makes a team's row follow its customer and its grant, if its plan is not the application's own, and closes a grant
- * whose end has come. Returns whether anything changed; not while another transaction has locked the team.
+ * whose end has come. Returns whether anything changed; not while the team can't be locked.
  *
- * @throws DatabaseRefused when the application refuses the plan, or row level security hides the team from updates
+ * @throws DatabaseRefused when the application refuses the plan
  */
 export async function settleTeam(
   database: Database,
