@@ -141,7 +141,11 @@ export class Application {
   }
 
   #setGrant(request: Parameters<typeof setGrant>[2]) {
-    const options = { planSelection: this.#planSelection, operator: 'operator', now: Date.now };
+    const options = {
+      planSelection: this.#planSelection,
+      operator: { name: 'operator', actionId: null },
+      now: Date.now,
+    };
     return this.#database.transaction((query) => setGrant(query, this.#teamId, request, options));
   }
 

@@ -4,7 +4,6 @@ import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { recordActions } from 'instep/src/operate/audit.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
@@ -102,20 +101,6 @@ const resultsIn = (html: string) =>
   [...html.matchAll(/data-result="([^"]*)"/g)].map(([, code]) => code);
 
 const EMPTY = 'No team needs attention';
-
-test('the summary of a form has all of its actions', async () => {
-  const call = { callId: randomUUID(), operator: { name: 'user:7', how: 'application' } } as const;
-  const noted = (_: unknown, number: number) =>
-    ({
-      subject: `team:${number}`,
-      action: 'note',
-      isDone: true,
-      result: { code: 'noted' },
-    }) as const;
-  await recordActions(query, call, Array.from({ length: 600 }, noted));
-  const { text } = await pages.get(`/attention?done=${call.callId}`);
-  expect(text).toContain('600 done');
-});
 
 test('the list of second customers continues behind a page without any', async () => {
   const taken = await newTeam('Taken', 'cus_first');

@@ -19,7 +19,7 @@ import {
   notLinked,
   setCustomer,
 } from '../postgres/statements/lock-teams.ts';
-import type { ChangedBy } from '../postgres/statements/plan-changes.ts';
+import type { ActingOperator, ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { type Team, writePlans, writePlansThatFit } from '../postgres/statements/teams.ts';
@@ -27,7 +27,7 @@ import { type Team, writePlans, writePlansThatFit } from '../postgres/statements
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
   /** The operator who makes the change; none by default. */
-  readonly operator?: string | null;
+  readonly operator?: ActingOperator | null;
 };
 
 type WriteOptions = CurrentPlanOptions & {

@@ -8,6 +8,7 @@ import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
 import { closeGrant, IS_OVER, readOpenGrant } from '../postgres/statements/grants.ts';
 import { lockTeam } from '../postgres/statements/lock-teams.ts';
+import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import type { DuePage, Team } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
@@ -74,8 +75,7 @@ type GivenGrant = Omit<GrantRequest, 'planName'> & { readonly planName?: string 
 type GrantOptions = {
   readonly planSelection: PlanSelection;
   readonly now: () => number;
-  /** The operator's name. */
-  readonly operator: string;
+  readonly operator: ActingOperator;
 };
 
 /**
@@ -97,7 +97,7 @@ export async function setGrant(
   if (granted === null && earlierGrant === null) {
     throw new GrantRefused('NO_GRANT', 'the team has no grant');
   }
-  await closeGrant(query, team.id, operator);
+  await closeGrant(query, team.id, operator.name);
   if (granted !== null) {
     const { planName, productId, until, reason } = granted;
     await query({
@@ -105,7 +105,7 @@ export async function setGrant(
       text: `
         insert into instep.grants (team_id, plan_name, product_id, ends_at, reason, granted_by)
         values ($1, $2, $3, $4, $5, $6)`,
-      values: [String(team.id), planName, productId, until, reason, operator],
+      values: [String(team.id), planName, productId, until, reason, operator.name],
     });
   }
   const isKept = given !== null && given.planName === undefined;

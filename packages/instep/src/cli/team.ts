@@ -132,13 +132,17 @@ export function checkoutCommand(): Command {
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
   const addNamed: Parameters<typeof withContext>[0] = async (context, operator) => {
-    const { id } = await addRecorded(context, operator, 'team', async (query) => {
-      const id = await addTeam(query, { name, customerId: customer ?? null });
+    const { planSelection } = context;
+    const { id } = await addRecorded(
+      context,
+      operator,
+      'team',
+      async (query) => ({ id: await addTeam(query, { name, customerId: customer ?? null }) }),
       // It gets the plan of its customer.
-      const by = { planSelection: context.planSelection, operator: operator.name };
-      if (customer !== undefined) await linkTeam(query, id, customer, by);
-      return { id };
-    });
+      async (query, { id }, by) =>
+        customer !== undefined &&
+        (await linkTeam(query, id, customer, { planSelection, operator: by })),
+    );
     printData(teamData(await requireTeam(context, id)), output);
   };
   await withContext(addNamed, null, { createsDatabase: true });

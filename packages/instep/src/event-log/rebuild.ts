@@ -30,6 +30,7 @@ import { readEventsOfCustomer } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
+import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import { readSubscriptions, writeSubscriptions } from '../postgres/statements/subscriptions.ts';
 import {
@@ -47,7 +48,7 @@ type RebuildOptions = {
   teamId?: ApplicationId | undefined;
   isDryRun: boolean;
   /** The operator who asked for it, for the history of changes. */
-  operator?: string | null;
+  operator?: ActingOperator | null;
   onFailure?: (failure: RebuildFailure) => void;
 };
 

@@ -5,7 +5,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
-import type { PlanChangeCause } from '../postgres/statements/plan-changes.ts';
+import type { ActingOperator, PlanChangeCause } from '../postgres/statements/plan-changes.ts';
 import type { ReadableEvent, UnreadableEvent } from '../stripe/parse-event.ts';
 import type { SnapshotEvent } from '../stripe/subscription-snapshot.ts';
 
@@ -25,8 +25,8 @@ export type ReceivedEvent = (ReadableEvent | UnreadableEvent | SnapshotEvent) & 
   readonly linkToTeamId?: ApplicationId;
   /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
   readonly changeCause?: PlanChangeCause;
-  /** The name of the operator who processes it. */
-  readonly operator?: string | null;
+  /** The operator who processes it. */
+  readonly operator?: ActingOperator | null;
   /** The name of its product, if the pipeline found it before the transaction. */
   readonly productName?: string | null;
 };

@@ -21,6 +21,7 @@ import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readStoredIssueOf } from '../postgres/statements/issues.ts';
+import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import { readCustomerIdsOf, readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
@@ -62,8 +63,6 @@ export type PerformOptions = {
   readonly until?: Date | null;
   /** The reason, for the audit and for grants; or the note itself. */
   readonly note?: string | null;
-  /** To add to the actions of an earlier call, or to repeat it: its id. What has a result is not done again. */
-  readonly callId?: string;
 };
 
 const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
@@ -92,8 +91,7 @@ function applies({ action, subject }: ActionRequest, { note }: PerformOptions): 
 
 /** What an action works with. */
 export type ActionContext = OperateContext & {
-  /** The operator's name, for the history of changes. */
-  readonly operator: string;
+  readonly operator: ActingOperator;
   /** Does the first part of an action, and records it in the same transaction. */
   readonly inTransaction: InTransaction;
 };

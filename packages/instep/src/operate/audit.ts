@@ -5,11 +5,7 @@ import type { TeamPlan } from '../core/transition.ts';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
-import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
-import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { idFrom } from '../postgres/tables/id-from-text.ts';
 import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import type { Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
@@ -209,163 +205,77 @@ export type Call = {
   readonly note?: string | null;
   /** When dismissals end; `null`: when the issue changes. */
   readonly until?: Date | null;
-  /** The newest change of a plan before the actions: later ones that this operator made are theirs; `null`: none are. */
-  readonly afterChange?: number | null;
 };
-
-/** The customer that an action is about. */
-const CUSTOMER = `
-        case split_part(subject, ':', 1)
-          when 'customer' then substr(subject, length('customer:') + 1)
-          when 'subscription' then (
-            select customer_id
-              from instep.subscriptions
-             where subscription_id = substr(subject, length('subscription:') + 1)
-             limit 1
-          )
-          when 'event' then (
-            select customer_id
-              from instep.events
-             where position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}
-          )
-        end`;
-
-type ChangesOf = Readonly<Record<'operator' | 'after' | 'linkedTeamId', string>> & {
-  /** More conditions. */
-  readonly until?: string;
-};
-
-/** SQL for the changes of plans that an operator made after one of them, of the teams that an action is about. */
-export const CHANGES_OF = (
-  tables: ApplicationTables,
-  { operator, after, linkedTeamId, until = '' }: ChangesOf,
-) => `(
-        select coalesce(jsonb_agg(
-                 jsonb_build_object('id', id, 'teamId', "teamId", 'before', before, 'after', after) order by id
-               ), '[]')
-          from (
-                 select ${PLAN_CHANGE_COLUMNS(tables)}
-                   from instep.plan_changes as change
-                  where (subject = 'team:' || change.team_id
-                         or change.customer_id = ${CUSTOMER}
-                         or change.team_id = ${linkedTeamId})
-                    and change.id > ${after}
-                    and change.operator = ${operator}
-                    ${until}
-               ) as changed
-      )`;
 
 /** Longer than any id. */
 const MAX_SUBJECT_LENGTH = 300;
 
-const RECORD_ACTIONS = (tables: ApplicationTables) => `
+const BEGIN_ACTIONS = `
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
            and action <> 'note'
            and (dismissed_until is null or dismissed_until < now())
-      ),
-      acted as (
-        select distinct on (subject, action) left(subject, ${MAX_SUBJECT_LENGTH}) as subject, action, "isDone", result,
-               result ->> 'code' = 'begun' as has_begun,
-               case when result ->> 'code' = 'linked' then result ->> 'teamId' end as team_id,
-               case when result ->> 'code' = 'linked' then result ->> 'customerId' end as customer_id
-          from jsonb_to_recordset($5::jsonb) as given (subject text, action text, "isDone" boolean, result jsonb)
       )
       insert into instep.operator_actions
-             (form_id, operator, operator_how, note, subject, action, is_done, outcome,
-              linked_team_id, linked_customer_id, dismissed_until, acted_at)
-      select $1, $2, $3, $4, subject, action, "isDone",
-             result || jsonb_build_object('afterChange', $7::bigint) || case
-               when has_begun then '{}'
-               else jsonb_build_object('changes', ${CHANGES_OF(tables, {
-                 operator: '$2',
-                 after: '$7',
-                 linkedTeamId: 'acted.team_id',
-               })})
-             end,
-             team_id, customer_id, case when action = 'dismiss' then $6::timestamptz end, clock_timestamp()
-        from acted
-          on conflict (form_id, subject, action) do update
-         set is_done            = excluded.is_done,
-             outcome            = excluded.outcome,
-             linked_team_id     = excluded.linked_team_id,
-             linked_customer_id = excluded.linked_customer_id,
-             dismissed_until    = excluded.dismissed_until,
-             acted_at           = excluded.acted_at
-       where operator_actions.outcome ->> 'code' = 'begun'
-          or excluded.outcome ->> 'code' not in ('begun', 'failed')`;
+             (form_id, operator, operator_how, note, subject, action, is_done, outcome, dismissed_until, acted_at)
+      select $1, $2, $3, $4, left(subject, ${MAX_SUBJECT_LENGTH}), action, false, '{"code": "begun"}',
+             case when action = 'dismiss' then $5::timestamptz end, clock_timestamp()
+        from unnest($6::text[], $7::text[]) with ordinality as given (subject, action, number)
+       order by number
+      returning id`;
 
 /**
- * Records the actions of one call with the changes of plans that they made, in place of what was recorded when they
- * began. What was done stays recorded if a later part of the action fails. Deletes those older than a year, except notes.
+ * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
+ * Returns their ids, in the same order. Deletes those older than a year, except notes.
  */
-export async function recordActions(
+export async function beginActions(
   query: Query,
-  { callId, operator, note, until, afterChange = null }: Call,
-  actions: readonly OperatorAction[],
-): Promise<void> {
+  { callId, operator, note, until }: Call,
+  actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
+): Promise<number[]> {
   // Such as a dry run's.
-  if (actions.length === 0) return;
+  if (actions.length === 0) return [];
   const reason = note ?? operator.reason ?? null;
-  await query({
-    name: 'record_actions',
-    text: RECORD_ACTIONS,
+  const rows = await query<{ id: number }>({
+    name: 'begin_actions',
+    text: BEGIN_ACTIONS,
     values: [
       ...[callId, operator.name, operator.how, reason === null ? null : storable(reason)],
-      JSON.stringify(actions, (_, value) => (typeof value === 'string' ? storable(value) : value)),
-      ...[isValid(until) ? until : null, afterChange],
+      isValid(until) ? until : null,
+      actions.map(({ subject }) => storable(subject)),
+      actions.map(({ action }) => action),
     ],
   });
+  return rows.map(({ id }) => id);
 }
 
 const isValid = (time?: Date | null) => Number.isFinite(time?.getTime());
 
-type Attempt = {
-  /** The newest change of a plan before the first attempt. */
-  readonly afterChange: number;
-  /** What earlier attempts did; what they began, or failed to do, is done again. */
-  readonly concluded: readonly OperatorAction[];
-};
-
-const READ_ATTEMPT = `
-      select coalesce(
-               min((outcome ->> 'afterChange')::bigint),
-               (select max(id) from instep.plan_changes),
-               0
-             ) as "afterChange",
-             coalesce(
-               jsonb_agg(jsonb_build_object(
-                 'subject', subject, 'action', action, 'isDone', is_done,
-                 'result', outcome - '{changes,afterChange}'::text[]
-               )) filter (where outcome ->> 'code' not in ('begun', 'failed')),
-               '[]'
-             ) as concluded
-        from instep.operator_actions
-       where form_id = $1
-         and subject = any ($2::text[])`;
-
-/**
- * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
- * Returns the call to record their results with, and what earlier attempts at the same call did.
- */
-export async function beginActions(
+/** Records the result of an action. What was done stays recorded if a later part of the action fails. */
+export async function recordResult(
   query: Query,
-  given: Call,
-  actions: readonly Pick<OperatorAction, 'action' | 'subject'>[],
-): Promise<{ call: Call; concluded: Attempt['concluded'] }> {
-  const subjects = actions.map(({ subject }) => storable(subject));
-  const { concluded, afterChange } = await onlyRow<Attempt>(query, {
-    name: 'read_attempt',
-    text: READ_ATTEMPT,
-    values: [given.callId, subjects],
+  actionId: number,
+  { isDone, result }: Outcome,
+): Promise<void> {
+  const linked = result.code === 'linked' ? result : null;
+  await query({
+    name: 'record_result',
+    text: `
+      update instep.operator_actions
+         set is_done            = $2,
+             outcome            = $3,
+             linked_team_id     = $4,
+             linked_customer_id = $5,
+             acted_at           = clock_timestamp()
+       where id = $1
+         and (outcome ->> 'code' = 'begun' or $3::jsonb ->> 'code' <> 'failed')`,
+    values: [
+      ...[actionId, isDone],
+      JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),
+      ...[linked === null ? null : String(linked.teamId), linked?.customerId ?? null],
+    ],
   });
-  const call = { ...given, afterChange };
-  const begun = actions.map(
-    (action) => ({ ...action, isDone: false, result: { code: 'begun' } }) as const,
-  );
-  await recordActions(query, call, begun);
-  return { call, concluded };
 }
 
 /** What became of an action. */

@@ -11,6 +11,7 @@ import {
 } from '../maintenance/reconcile/progress.ts';
 import { reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
+import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import type { ActionResult } from './audit.ts';
 import type { OperateContext } from './context.ts';
 import { readNamedTeam } from './named-teams.ts';
@@ -55,7 +56,7 @@ export async function compareTeam(
 
 /** Compares a team with Stripe, and repairs it unless it is a dry run. */
 export async function compareOrRepair(
-  context: OperateContext & { readonly operator?: string },
+  context: OperateContext & { readonly operator?: ActingOperator },
   teamId: ApplicationId,
   isDryRun: boolean,
 ): Promise<Comparison> {

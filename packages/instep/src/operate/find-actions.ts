@@ -4,10 +4,11 @@ import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
+import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
 import type { ActionRequest } from './actions.ts';
-import { CHANGES_OF, isCallId, type OperatorAction, parseSubject } from './audit.ts';
+import { isCallId, type OperatorAction, parseSubject } from './audit.ts';
 import type { OperateContext, OperatorAccess, Search } from './context.ts';
 
 /** A change of a team's plan by an action; `null`: the team had or has no plan. */
@@ -27,7 +28,7 @@ export type RecordedAction = OperatorAction & {
   readonly operator: string;
   readonly how: OperatorAccess;
   readonly actedAtMicroseconds: number;
-  /** The changes of plans that it made. */
+  /** The first 100 changes of plans that it made. */
   readonly changes: readonly ActionChange[];
   /** `null`: the subject is neither a team nor a subscription, or its team is gone or has no name. */
   readonly teamName: string | null;
@@ -69,31 +70,28 @@ function reverseOf({ action, subject: text, result }: Stored): ActionRequest | n
   }
 }
 
-/** What an action without a result has changed. It takes minutes at most, and nobody repeats it meanwhile. */
-const UNFINISHED = {
-  operator: 'acted.operator',
-  after: "(acted.outcome ->> 'afterChange')::bigint",
-  linkedTeamId: 'acted.linked_team_id',
-  until: `
-                    and change.changed_at < acted.acted_at + interval '10 minutes'
-                    and change.id < (acted.outcome ->> 'afterChange')::bigint + 10000
-                    and change.id <= coalesce((
-                          select min((later.outcome ->> 'afterChange')::bigint)
-                            from instep.operator_actions as later
-                           where later.subject = acted.subject
-                             and later.acted_at > acted.acted_at
-                             and later.operator = acted.operator
-                        ), change.id)`,
-};
+/** A rebuild can make as many as there are teams. */
+const MAX_CHANGES = 100;
 
 /** SQL that selects recorded actions. Conditions on `acted`, the stored rows, follow it. */
 const SELECT_ACTIONS = (tables: ApplicationTables) => `
       select form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
-             acted.outcome - '{changes,afterChange}'::text[] as result,
-             coalesce(
-               acted.outcome -> 'changes',
-               case when acted.outcome ->> 'code' = 'begun' then ${CHANGES_OF(tables, UNFINISHED)} end,
-               '[]'
+             acted.outcome as result,
+             (
+               select coalesce(
+                        jsonb_agg(
+                          jsonb_build_object('id', id, 'teamId', "teamId", 'before', before, 'after', after)
+                          order by id
+                        ),
+                        '[]'
+                      )
+                 from (
+                        select ${PLAN_CHANGE_COLUMNS(tables)}
+                          from instep.plan_changes as change
+                         where change.action_id = acted.id
+                         order by change.id
+                         limit ${MAX_CHANGES}
+                      ) as changed
              ) as changes,
              (extract(epoch from acted_at) * 1000000)::bigint as "actedAtMicroseconds",
              coalesce(teams.name, of_subscription.name) as "teamName", event_id as "eventId"

@@ -21,6 +21,7 @@ import type { StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
+import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
@@ -30,7 +31,7 @@ import {
   done,
   type OperatorAction,
   type Outcome,
-  recordActions,
+  recordResult,
   subjectText,
 } from './audit.ts';
 import type { OperateContext, Operator } from './context.ts';
@@ -147,34 +148,32 @@ export async function perform(
   requests: readonly (ActionRequest | Task)[],
   options: PerformOptions = {},
 ): Promise<Performed> {
-  const { callId = context.nonce(), note = null, until = null } = options;
+  const { note = null, until = null } = options;
   const { database, logger } = context;
-  const { name } = operator;
-  const ingest: Ingest = (events) =>
-    context.ingest(events.map((event) => ({ ...event, operator: name })));
-  const begun = requests.map((request) => {
+  const callId = context.nonce();
+  const named = requests.map((request) => {
     const about = { action: request.action, subject: subjectOf(request) };
     return { request, about, isRecorded: !('isDryRun' in request && request.isDryRun) };
   });
-  const { call, concluded: earlier } = await beginActions(
-    database.query,
-    { callId, operator, note, until },
-    begun.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : [])),
-  );
+  const recorded = named.flatMap(({ about, isRecorded }) => (isRecorded ? [about] : []));
+  const ids = await beginActions(database.query, { callId, operator, note, until }, recorded);
+  const begun = named.map(({ isRecorded, ...others }) => ({
+    ...others,
+    actionId: isRecorded ? (ids.shift() ?? null) : null,
+  }));
   const conclude = async ({
     request,
     about,
-    isRecorded,
+    actionId,
   }: (typeof begun)[number]): Promise<PerformedAction> => {
-    const concludedBefore = earlier.find(
-      ({ action, subject }) => action === about.action && subject === about.subject,
-    );
-    if (concludedBefore !== undefined) return concludedBefore;
-    const record = async (query: Query, { isDone, result }: Outcome) => {
-      if (isRecorded) await recordActions(query, call, [{ ...about, isDone, result }]);
+    const by = { name: operator.name, actionId };
+    const record = async (query: Query, outcome: Outcome) => {
+      if (actionId !== null) await recordResult(query, actionId, outcome);
     };
+    const ingest: Ingest = (events) =>
+      context.ingest(events.map((event) => ({ ...event, operator: by })));
     const outcome = await concluded(database, record, (inTransaction) => {
-      const acting = { ...context, ingest, operator: name, inTransaction };
+      const acting = { ...context, ingest, operator: by, inTransaction };
       return 'subject' in request ? act(request, acting, options) : runTask(request, acting);
     });
     // A command prints it, and so does the caller of a task.
@@ -360,12 +359,15 @@ export async function addRecorded<Added extends { readonly id: ApplicationId }>(
   operator: Operator,
   kind: 'team' | 'user',
   add: (query: Query) => Promise<Added>,
+  /** What belongs to it, such as its link to a customer. */
+  complete: (query: Query, added: Added, by: ActingOperator) => Promise<unknown> = async () => null,
 ): Promise<Added> {
   return await database.transaction(async (query) => {
     const added = await add(query);
-    const subject = `${kind}:${added.id}`;
-    const record = { subject, action: 'add', isDone: true, result: { code: 'added' } } as const;
-    await recordActions(query, { callId: nonce(), operator }, [record]);
+    const action = { action: 'add', subject: `${kind}:${added.id}` } as const;
+    const [actionId = null] = await beginActions(query, { callId: nonce(), operator }, [action]);
+    await complete(query, added, { name: operator.name, actionId });
+    if (actionId !== null) await recordResult(query, actionId, done({ code: 'added' }));
     return added;
   });
 }

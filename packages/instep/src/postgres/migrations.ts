@@ -173,6 +173,8 @@ create table instep.plan_changes (
   -- Stripe's time.
   event_created_at                timestamptz,
   operator                        text,
+  -- The operator's action that made it.
+  action_id                       bigint,
   subscription_status_before      text,
   plan_name_before                text,
   provider_product_id_before      text,
@@ -184,6 +186,8 @@ create table instep.plan_changes (
 );
 
 create index plan_changes_of_team on instep.plan_changes (team_id, id);
+
+create index plan_changes_of_action on instep.plan_changes (action_id, id) where action_id is not null;
 
 -- The error of a plan that was not written.
 create function instep.refuse_unwritten_plan() returns boolean
@@ -380,6 +384,7 @@ create table instep.double_billed (
 
 -- What operators did.
 create table instep.operator_actions (
+  id                 bigint      primary key generated always as identity,
   -- One submission of a form in the console; it can concern many teams.
   form_id            uuid        not null,
   -- Such as \`team:1\`, \`customer:cus_1\`, \`subscription:sub_1\` or \`event:1\`.
@@ -397,10 +402,10 @@ create table instep.operator_actions (
   linked_team_id     text,
   linked_customer_id text,
   -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
-  dismissed_until    timestamptz,
-  -- One form can act twice on one subject.
-  primary key (form_id, subject, action)
+  dismissed_until    timestamptz
 );
+
+create index operator_actions_of_form on instep.operator_actions (form_id);
 
 create index operator_actions_by_time on instep.operator_actions (acted_at);
 

@@ -4,6 +4,7 @@ import * as v from 'valibot';
 import type { PlanSelection } from '../../core/plan-selection.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
+import type { ActingOperator } from '../../postgres/statements/plan-changes.ts';
 import { CodedError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
@@ -28,8 +29,8 @@ export type ReconcileOptions = ReconcileServices & {
   readonly isDryRun: boolean;
   /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
   readonly canResume?: boolean;
-  /** The name of the operator who asked for it. */
-  readonly operator?: string;
+  /** The operator who asked for it. */
+  readonly operator?: ActingOperator;
   readonly onIssue: (issue: ReconciliationIssue) => void;
   readonly onProgress?: (progress: StepProgress) => void;
   /** How often all teams are compared, if this run is one of those. */

@@ -20,6 +20,9 @@ export type PlanChangeCause =
   | 'operator'
   | 'app';
 
+/** An operator who acts; the audit has the action under its id. */
+export type ActingOperator = { readonly name: string; readonly actionId: number | null };
+
 /** What changes a plan, for the history of changes. */
 export type ChangedBy = {
   readonly cause: PlanChangeCause;
@@ -27,8 +30,7 @@ export type ChangedBy = {
   readonly eventId?: string | null;
   /** When the event was created by Stripe's clock, in seconds since 1970. */
   readonly eventCreatedSeconds?: number | null;
-  /** Who made the change: the operator's name. */
-  readonly operator?: string | null;
+  readonly operator?: ActingOperator | null;
 };
 
 /** The plan before and after a change. */
@@ -37,7 +39,7 @@ const BEFORE =
 const AFTER =
   'subscription_status_after, plan_name_after, provider_product_id_after, provider_subscription_id_after';
 
-const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, ${BEFORE}, ${AFTER}`;
+const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operator, action_id, ${BEFORE}, ${AFTER}`;
 
 /** SQL: whether the plan differs. One that is the same as before is no change. */
 export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;

@@ -57,6 +57,7 @@ const WRITE_COLUMNS = {
   event_id: 'text',
   event_created_seconds: 'bigint',
   operator: 'text',
+  action_id: 'bigint',
 };
 
 type WriteRow = Record<keyof typeof WRITE_COLUMNS, unknown>;
@@ -76,7 +77,8 @@ function rowOf({ team, shouldBe, changedBy }: PlanWrite, isNamed: boolean): Writ
     cause: changedBy.cause,
     event_id: changedBy.eventId,
     event_created_seconds: changedBy.eventCreatedSeconds,
-    operator: changedBy.operator,
+    operator: changedBy.operator?.name,
+    action_id: changedBy.operator?.actionId,
   };
 }
 
@@ -116,7 +118,7 @@ const WRITE_PLANS = textsByRowCount(
       ${recordChanges(
         `(
                  select plan.team_id::text as team_id, plan.customer_id, plan.cause, plan.event_id,
-                        to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator,
+                        to_timestamp(plan.event_created_seconds) as event_created_at, plan.operator, plan.action_id,
                         plan.subscription_status_before, written.subscription_status_after,
                         plan.plan_name_before, written.plan_name_after,
                         plan.provider_product_id_before, written.provider_product_id_after,
