@@ -28,7 +28,6 @@ export default {
     'IssueSearch',
     'Neighbors',
     'OpenIssueOf',
-    'OrderCertainty',
     'OutOfSync',
     'ParkedEvidence',
     'SLOTS_SECONDS',

@@ -1,6 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
@@ -193,12 +192,9 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       ...{ store, decided, written, completed, granted, unfilled, planSelection },
     }),
   );
-  // Without snapshots only an order without any evidence can stay ambiguous.
+  // Without Stripe's answer, the last arrival decides an ambiguous second.
   const undecidable = new Set(
-    store.ambiguous().flatMap(({ subscription: deciding }) => {
-      const customer = customers.get(deciding.customerId);
-      return customer === undefined || hasEvidence(deciding, customer) ? [] : deciding.customerId;
-    }),
+    store.ambiguous().map(({ subscription: { customerId } }) => customerId),
   );
   // Only its arrival decides when an event without `created` happened.
   const undated = new Set(
@@ -212,17 +208,6 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
       (kind === 'team' || kind === 'ambiguous' || kind === 'latest'));
   const unexcused = divergences.filter((found) => !isExcused(found));
   return { divergences: unexcused, digest, snapshots };
-}
-
-/**
- * Whether an earlier second shows the subscription's former state, and all events are distinct: two events
- * with a shared id and the same content count as one.
- */
-function hasEvidence(deciding: SubscriptionState, { history }: CustomerEvents): boolean {
-  const events = history.events.filter((event) => event.subscriptionId === deciding.subscriptionId);
-  if (new Set(events.map(({ body }) => body)).size < events.length) return false;
-  const isEarlier = events.some((event) => event.createdSeconds < deciding.createdSeconds);
-  return isEarlier && events.some(({ body }) => body.includes('"previous_attributes"'));
 }
 
 const END_OF_TIME_MS = Number.MAX_SAFE_INTEGER;

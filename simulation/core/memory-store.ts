@@ -158,11 +158,11 @@ export class MemoryStore {
       grants: this.#grants,
     };
     let decision = decide(events, known, this.#planSelection);
-    if (decision.needNeighbors.length > 0) {
-      const neighbors = decision.needNeighbors.flatMap(
+    if (decision.needOtherSeconds.length > 0) {
+      const others = decision.needOtherSeconds.flatMap(
         (event) => this.#subscriptions.get(subscriptionOf(event)) ?? NO_ENTRIES,
       );
-      const logged = [...neighbors, ...known.logged];
+      const logged = [...others, ...known.logged];
       decision = decide(events, { ...known, logged }, this.#planSelection);
     }
     this.#log(arrivals, decision.outcomes);

@@ -8,10 +8,6 @@ function at(createdSeconds: number, fields: Partial<SubscriptionState> = {}): Pa
   return { ...change, subscription: { ...change.subscription, createdSeconds, ...fields } };
 }
 
-function keysOf(events: readonly ParsedEvent[]): string[] {
-  return events.map(({ key }) => key);
-}
-
 test('returns the events of a second in the order of arrival', () => {
   const [one, other] = [at(10), at(10)];
   const history = new EventHistory([one, other]);
@@ -44,16 +40,6 @@ test('distinguishes a missing subscription from any id', () => {
   expect(history.tieGroupOf(none.subscription).events).toEqual([none]);
 });
 
-test('returns up to five earlier seconds in order, and the next one', () => {
-  const seconds = [7, 12, 3, 10, 9, 4, 11, 8, 6, 5].map((second) => at(second));
-  const history = new EventHistory(seconds);
-  const { earlier, next } = history.tieGroupOf(at(10).subscription).neighbors();
-  const ofSecond = (second: number) =>
-    seconds.find(({ subscription }) => subscription.createdSeconds === second)?.key;
-  expect(earlier.map(keysOf)).toEqual([5, 6, 7, 8, 9].map((second) => [ofSecond(second)]));
-  expect(keysOf(next)).toEqual([ofSecond(11)]);
-});
-
 describe('an event without created', () => {
   const undated = (seconds: number) => ({
     ...at(seconds, { status: 'unpaid' }),
@@ -72,19 +58,4 @@ describe('an event without created', () => {
       lastUndated: null,
     });
   });
-
-  test('is no evidence for other events', () => {
-    const seconds = [at(8), undated(9), at(10), undated(11), at(12)];
-    const { earlier, next } = new EventHistory(seconds).tieGroupOf(at(10).subscription).neighbors();
-    expect({ earlier, next }).toEqual({ earlier: [[seconds[0]]], next: [seconds[4]] });
-  });
-});
-
-test('returns no neighbors when there are none', () => {
-  const only = at(10);
-  const { earlier, next } = new EventHistory([only]).tieGroupOf(only.subscription).neighbors();
-  expect({ earlier, next }).toEqual({ earlier: [], next: [] });
-  const unknown = new EventHistory().tieGroupOf(only.subscription);
-  expect(unknown.events).toEqual([]);
-  expect(unknown.neighbors()).toEqual({ earlier: [], next: [] });
 });

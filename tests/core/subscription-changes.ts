@@ -1,4 +1,3 @@
-import type { Neighbors } from 'instep/src/core/event-history.ts';
 import type { JsonObject } from 'instep/src/core/json.ts';
 import type { ParsedEvent, SubscriptionState } from 'instep/src/core/subscription-event.ts';
 import { type DecidingEvent, lastEventWithEffect } from 'instep/src/core/tie-group.ts';
@@ -58,17 +57,9 @@ export function changes(states: readonly JsonObject[]): ParsedEvent[] {
   });
 }
 
-/** The last event of a second between these neighboring seconds. */
-export function lastOf(
-  events: readonly ParsedEvent[],
-  { earlier = [], next = [] }: Partial<Neighbors> = {},
-): DecidingEvent | null {
-  return lastEventWithEffect({
-    events,
-    lastUndated: null,
-    search: { isGivenUp: false },
-    neighbors: () => ({ earlier, next }),
-  });
+/** The last event of a second. */
+export function lastOf(events: readonly ParsedEvent[]): DecidingEvent | null {
+  return lastEventWithEffect({ events, lastUndated: null, search: { isGivenUp: false } });
 }
 
 export function permutations<Item>(items: readonly Item[]): Item[][] {

@@ -44,9 +44,13 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   ]),
 
   // Tie groups.
-  bug('the tie groups beside an ambiguous one are not read', DECIDE, [
-    '      ...withUncertainOrder(events, stored.decidingEvents, decidingEvents),\n      ...needNeighborsForState,\n',
+  bug('the other seconds of a subscription are not read', DECIDE, [
+    '      ...withOtherLast(events, stored.decidingEvents, decidingEvents),\n      ...stateNeedsOtherSeconds,\n',
     '',
+  ]),
+  bug("Stripe's answer about an ambiguous second is ignored", 'core/tie-group.ts', [
+    'if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {',
+    'if (snapshot !== undefined && snapshot.key === null) {',
   ]),
   bug('the log is not read for the events of a tie group', DECIDE, [
     'new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []))',

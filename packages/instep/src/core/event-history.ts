@@ -16,20 +16,9 @@ export type TieGroup = {
    * receipt, and only its arrival shows its place in the order.
    */
   readonly lastUndated: SubscriptionState | null;
-  neighbors(): Neighbors;
   /** Shared by all that ask for this tie group, so that a search for its order is given up only once. */
   readonly search: { isGivenUp: boolean };
 };
-
-export type Neighbors = {
-  /** The events of up to five earlier tie groups, the oldest group first. */
-  readonly earlier: readonly Events[];
-  /** The events of the next tie group. */
-  readonly next: Events;
-};
-
-/** Enough for several ambiguous tie groups in a row. */
-const MAX_EARLIER = 5;
 
 /** The known events of subscriptions, in tie groups. */
 export class EventHistory {
@@ -73,18 +62,6 @@ export class EventHistory {
       search,
       events: arrivals.filter(isDated),
       lastUndated: last === undefined || isDated(last) ? null : last.subscription,
-      neighbors() {
-        const inOrder = [...bySecond]
-          .map(([second, events]) => [second, events.filter(isDated)] as const)
-          .filter(([, events]) => events.length > 0)
-          .sort(([a], [b]) => a - b);
-        const earlier = inOrder.filter(([second]) => second < subscription.createdSeconds);
-        const next = inOrder.find(([second]) => second > subscription.createdSeconds);
-        return {
-          earlier: earlier.slice(-MAX_EARLIER).map(([, events]) => events),
-          next: next?.[1] ?? [],
-        };
-      },
     };
   }
 }

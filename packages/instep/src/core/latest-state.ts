@@ -29,7 +29,7 @@ export type LatestStates = ReadonlyMap<string | null, LatestState>;
 export const NO_LATEST_STATES: LatestStates = new Map();
 
 type Evidence = {
-  /** The events of the same tie group, this one included; those beside it where they are needed. */
+  /** The events of the same tie group, this one included; the others of the subscription where they are needed. */
   readonly history: EventHistory;
   /** The subscription's deciding event, after this one; `null`: it has none. */
   readonly deciding: SubscriptionState | null;
@@ -38,13 +38,13 @@ type Evidence = {
 /**
  * A subscription's latest state after one more event. The result is the same for every order of arrival: an event
  * that is newer than all others counts by itself, and for most others the history is looked at. If the state needs
- * neighbors, it counts only if `history` has the tie groups beside this one.
+ * other seconds, it counts only if `history` has the subscription's events of those.
  */
 export function latestStateAfter(
   stored: LatestState | undefined,
   event: ParsedEvent,
   { history, deciding }: Evidence,
-): { state: LatestState; needsNeighbors: boolean } {
+): { state: LatestState; needsOtherSeconds: boolean } {
   const { subscription, object } = event;
   const { createdSeconds, status } = subscription;
   // If there is no stored state, or a settled one, most events need no look at the history.
@@ -56,22 +56,22 @@ export function latestStateAfter(
     if (createdSeconds > storedSeconds && history.tieGroupOf(subscription).events.length <= 1) {
       const since = isOfSameStatus ? sinceSeconds : createdSeconds;
       const state = { subscription, object, sinceSeconds: since, isSettled: true };
-      return { state, needsNeighbors: false };
+      return { state, needsOtherSeconds: false };
     }
     // An older one changes nothing if it has the same status and came after the status began, or has another one and came
     // before that.
     const isAfterBegin = createdSeconds >= sinceSeconds;
     if (stored !== undefined && createdSeconds < storedSeconds && isAfterBegin === isOfSameStatus) {
-      return { state: stored, needsNeighbors: false };
+      return { state: stored, needsOtherSeconds: false };
     }
   }
   const events = history.eventsOf(subscription);
   const group = events.filter((event) => event.subscription.createdSeconds === createdSeconds);
   if (stored?.isSettled && createdSeconds === stored.subscription.createdSeconds) {
     const state = latestStateOf(group, { history, deciding, stored });
-    if (state.isSettled) return { state, needsNeighbors: false };
+    if (state.isSettled) return { state, needsOtherSeconds: false };
   }
-  return { state: latestStateOf(events, { history, deciding, stored }), needsNeighbors: true };
+  return { state: latestStateOf(events, { history, deciding, stored }), needsOtherSeconds: true };
 }
 
 /**
@@ -93,7 +93,7 @@ export function latestStateOf(
     : { event: lastArrival, isKnown: true };
   const { subscription, object } = event;
   const sinceSeconds = beginOfStatus(subscription, events, stored);
-  // The stored state can be of an event without `created`, which only the statement that reads the neighbors finds.
+  // The stored state can be of an event without `created`, which only the statement that reads other seconds finds.
   const isOfAnotherStatus = ({
     subscription: { createdSeconds, status },
   }: LatestState | ParsedEvent) =>

@@ -43,8 +43,7 @@ export function decidingEventsOf(
 
 /**
  * Applies the ordering rule (docs/ARCHITECTURE.md) to one more event of a customer. `history` holds the event's
- * tie group, including this event and those without an effect; and the tie groups beside it where the order
- * depends on them.
+ * tie group, including this event and those without an effect.
  */
 export function decideEvent(
   decidingEvents: DecidingEvents,
@@ -72,7 +71,7 @@ export function decideEvent(
 
 /**
  * The deciding event of a subscription after one more event; `null`: the stored one, because the event has no effect or is
- * older, and `history` has no events of the stored one's second.
+ * older.
  */
 function newDecidingEvent(
   stored: DecidingEvent | undefined,
@@ -83,6 +82,5 @@ function newDecidingEvent(
   if (stored === undefined) return last;
   const storedSeconds = stored.subscription.createdSeconds;
   if (last !== null && last.subscription.createdSeconds >= storedSeconds) return last;
-  // The event belongs to another tie group, and can show the order of the newest one.
-  return lastEventWithEffect(history.tieGroupOf(stored.subscription));
+  return null;
 }

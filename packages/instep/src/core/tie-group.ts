@@ -1,22 +1,17 @@
 // Puts the events of one subscription in one second in order. ordering-rule.ts asks for the last one with an effect,
 // latest-state.ts for the last one of all.
 
-import type { Neighbors, TieGroup } from './event-history.ts';
+import type { TieGroup } from './event-history.ts';
 import { isList, type Json, member } from './json.ts';
+import { effectOf } from './status.ts';
 import { isSameState, type ParsedEvent, type SubscriptionState } from './subscription-event.ts';
 import { isSamePlan, planAfter } from './transition.ts';
-
-/**
- * How the last event of a tie group was found: `known` from its own events or a snapshot with an effect; `inferred`
- * from the tie groups beside it or another snapshot, until a late event of those says more; `ambiguous` while it
- * can't be found.
- */
-export type OrderCertainty = 'known' | 'inferred' | 'ambiguous';
 
 /** A subscription's newest event with an effect: the last one of its newest tie group that has one. */
 export type DecidingEvent = {
   readonly subscription: SubscriptionState;
-  readonly order: OrderCertainty;
+  /** `known` from the events of its tie group or a snapshot; `ambiguous` until Stripe was asked. */
+  readonly order: 'known' | 'ambiguous';
 };
 
 /** Whether the same event decides, for the same reason. */
@@ -45,16 +40,16 @@ const isUsedUp = ({ steps }: Budget) => steps <= 0;
  * Puts the events of a tie group in order (docs/contract.md, section 6, ordering rule 3) and returns the last one with an
  * effect; `null`: none has one.
  * An event comes after the one whose values it replaced. If several orders are possible and differ for the
- * team, as in a cycle from active to unpaid and back, the tie groups beside it help: each begins with the values
- * that the one before it left. Otherwise the last arrival wins, and the order is ambiguous.
+ * team, as in a cycle from active to unpaid and back, the last arrival counts, and the order is ambiguous until a
+ * snapshot shows it.
  *
  * @example
  * Three events of one second arrive as C, A, B. In brackets is what they replaced:
  * A: active (incomplete), B: unpaid (active), C: active (unpaid). Only B fits after A, and only C after B, so C decides.
- * Without A, both B C and C B are possible. If the tie group before left `active`, only B C is: C decides again, inferred.
+ * Without A, both B C and C B are possible, so the order is ambiguous.
  */
 export function lastEventWithEffect(group: TieGroup): DecidingEvent | null {
-  const { events, lastUndated, neighbors, search } = group;
+  const { events, lastUndated, search } = group;
   if (lastUndated !== null) return { subscription: lastUndated, order: 'known' };
   const withEffect = events
     .map(({ subscription }) => subscription)
@@ -73,18 +68,27 @@ export function lastEventWithEffect(group: TieGroup): DecidingEvent | null {
   const last = lastIfSamePlan(possible);
   if (last !== null) return { subscription: last, order: 'known' };
 
-  const inferred = lastIfSamePlan(ordersBetween(events, neighbors(), budget));
-  if (inferred !== null) return { subscription: inferred, order: 'inferred' };
   // Every further event would only make the search longer, so a decision searches once.
   if (isUsedUp(budget)) search.isGivenUp = true;
   if (snapshot === undefined) return { subscription: lastArrival, order: 'ambiguous' };
-  // A snapshot is the last resort.
   const shown = lastShownBy(snapshot, possible, changedMembers(events));
-  return { subscription: shown ?? lastArrival, order: 'inferred' };
+  return { subscription: shown ?? preferred(withEffect), order: 'known' };
 }
 
-/** How the last status of a tie group was found, where all its events with an effect lead to the same plan. */
-function certaintyOfStatus(group: TieGroup): OrderCertainty {
+/**
+ * The event that decides where not even Stripe's answer shows the order, whatever the order of arrival: one that grants
+ * a plan, if there is one, so that nobody who has paid loses it.
+ */
+function preferred(withEffect: readonly SubscriptionState[]): SubscriptionState {
+  const granting = withEffect.filter(({ status }) => effectOf(status) === 'grants');
+  const candidates = granting.length > 0 ? granting : withEffect;
+  const rank = ({ status, productId, planName }: SubscriptionState) =>
+    JSON.stringify([status, productId, planName]);
+  return candidates.reduce((first, other) => (rank(other) < rank(first) ? other : first));
+}
+
+/** Whether the last status of a tie group is known, where all its events with an effect lead to the same plan. */
+function certaintyOfStatus(group: TieGroup): DecidingEvent['order'] {
   const { events } = group;
   if (hasOneStatus(events) || events.some((event) => isCompleteSnapshot(event, events))) {
     return 'known';
@@ -92,21 +96,19 @@ function certaintyOfStatus(group: TieGroup): OrderCertainty {
   const { orders, isLastKnown } = ordersOf(group);
   if (isLastKnown) return 'known';
   return new Set(orders.map(({ last }) => last.subscription.status)).size === 1
-    ? 'inferred'
+    ? 'known'
     : 'ambiguous';
 }
 
 const hasOneStatus = (events: Events) =>
   new Set(events.map(({ subscription }) => subscription.status)).size === 1;
 
-/** The possible orders of a tie group, by its own events or else by those of the tie groups beside it. */
-function ordersOf({ events, neighbors, search }: TieGroup) {
+/** The possible orders of a tie group, and whether all of them have the same last event. */
+function ordersOf({ events, search }: TieGroup) {
   const budget = budgetOf(search);
-  const own = possibleOrders(withoutSnapshots(events), budget);
-  const isLastKnown = new Set(own.map(({ last }) => last)).size === 1;
-  const inferred = isLastKnown ? [] : ordersBetween(events, neighbors(), budget);
+  const orders = possibleOrders(withoutSnapshots(events), budget);
   if (isUsedUp(budget)) search.isGivenUp = true;
-  return { orders: inferred.length > 0 ? inferred : own, isLastKnown };
+  return { orders, isLastKnown: new Set(orders.map(({ last }) => last)).size === 1 };
 }
 
 /** The last event of a tie group, whatever its status. */
@@ -178,32 +180,6 @@ function lastShownBy(
   return asShown(changed) ?? asShown(changed.filter((name) => name !== 'status'));
 }
 
-/** The orders that fit the last events of the earlier tie groups, and the first event of the next one. */
-function ordersBetween(
-  events: Events,
-  { earlier, next }: Neighbors,
-  budget: Budget,
-): readonly EventOrder[] {
-  let predecessors: Events = [];
-  for (const group of earlier) {
-    predecessors = ordersAfter(predecessors, group, budget).map(({ last }) => last);
-  }
-  const orders = ordersAfter(predecessors, events, budget);
-  const nextChanges = withoutSnapshots(next);
-  const fitting = orders.filter(
-    ({ last }) => possibleOrders(nextChanges, budget, [last]).length > 0,
-  );
-  if (isUsedUp(budget)) return [];
-  return fitting.length > 0 ? fitting : orders;
-}
-
-/** The orders that follow one of the predecessors, or all orders if an event in between is missing. */
-function ordersAfter(predecessors: Events, events: Events, budget: Budget): readonly EventOrder[] {
-  const changes = withoutSnapshots(events);
-  const orders = possibleOrders(changes, budget, predecessors);
-  return orders.length > 0 ? orders : possibleOrders(changes, budget);
-}
-
 /** Some or all of the events in an order in which each fits the one before it. */
 type EventOrder = {
   readonly last: ParsedEvent;
@@ -224,11 +200,8 @@ function lastIfSamePlan(orders: readonly EventOrder[]): SubscriptionState | null
   return isOnePlan ? first : null;
 }
 
-/**
- * The possible orders of all the events: one for each last event, and last event with an effect. If there are
- * predecessors, the first event follows one of them.
- */
-function possibleOrders(events: Events, budget: Budget, predecessors: Events = []): EventOrder[] {
+/** The possible orders of all the events: one for each last event, and last event with an effect. */
+function possibleOrders(events: Events, budget: Budget): EventOrder[] {
   if (events.length > MAX_ORDERED || isUsedUp(budget)) return [];
   const names = changedMembers(events);
   const candidates = events.map((event, index) => ({
@@ -255,11 +228,8 @@ function possibleOrders(events: Events, budget: Budget, predecessors: Events = [
     }
   }
 
-  const canStart = (event: ParsedEvent) =>
-    predecessors.length === 0 ||
-    predecessors.some((predecessor) => canFollow(event, predecessor, names));
-  const unplaced = bitsWhere(events, () => true);
-  extend({ lastWithEffect: null, unplaced, successors: bitsWhere(events, canStart) });
+  const all = bitsWhere(events, () => true);
+  extend({ lastWithEffect: null, unplaced: all, successors: all });
   // A map's loop also visits the orders that it adds, until all events have a place.
   for (const order of orders.values()) {
     if (isUsedUp(budget)) return [];

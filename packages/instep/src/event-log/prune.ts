@@ -57,9 +57,7 @@ const BATCH = 500;
 
 /**
  * Whether the ordering rule no longer needs `event`: the deciding event of its subscription is newer and certain, and
- * the event is not of the last tie group before that one. That group stays complete, because it helps if another
- * event of the deciding event's second arrives. If its own order depended on a pruned group, the order can be
- * ambiguous; a snapshot then decides.
+ * the event is not of the last tie group before that one, in which the status of a later one can have begun.
  */
 const IS_NO_LONGER_NEEDED = `
   exists (
@@ -69,7 +67,6 @@ const IS_NO_LONGER_NEEDED = `
        and state.subscription_id = coalesce(event.subscription_id, '')
        and state.created_at > event.created_at
        and not state.is_order_ambiguous
-       and not state.is_order_inferred
        and exists (
              select
                from instep.events as between_them

@@ -49,7 +49,7 @@ export type StoredState = {
   readonly latestStates: ReadonlyMap<string, LatestStates>;
   /**
    * The batch's events that are logged already, and others of their tie groups, in the order of arrival; also
-   * those of the tie groups beside them, once they are needed.
+   * those of other seconds, once they are needed.
    */
   readonly logged: readonly ParsedRow[];
   /** The names of products, by id. */
@@ -70,10 +70,10 @@ export type BatchDecision = {
   readonly possiblyDoubleBilled: readonly string[];
   readonly plans: ReadonlyMap<ApplicationId, TeamPlan>;
   /**
-   * The events whose order, or whose subscription's latest state, depends on the tie groups beside theirs. If those were
-   * not in `logged`, the decision is to be made again with them.
+   * The events whose tie group has another last event, or whose subscription's latest state depends on other seconds. If
+   * those were not in `logged`, the decision is to be made again with them.
    */
-  readonly needNeighbors: readonly SubscriptionState[];
+  readonly needOtherSeconds: readonly SubscriptionState[];
 };
 
 /** Decides on events in the order of their arrival. Pure. */
@@ -88,7 +88,7 @@ export function decide(
   const history = new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []));
   const decidingEvents = new Map(stored.decidingEvents);
   const latestStates = new Map(stored.latestStates);
-  const needNeighborsForState: SubscriptionState[] = [];
+  const stateNeedsOtherSeconds: SubscriptionState[] = [];
   const appliedCustomerIds = new Set<string>();
 
   function decideOn(event: ParsedEvent): EventDecision['outcome'] {
@@ -106,8 +106,8 @@ export function decide(
     const states = latestStates.get(customerId) ?? NO_LATEST_STATES;
     const knownState = states.get(subscriptionId);
     const deciding = decidingEvents.get(customerId)?.get(subscriptionId)?.subscription ?? null;
-    const { state, needsNeighbors } = latestStateAfter(knownState, event, { history, deciding });
-    if (needsNeighbors) needNeighborsForState.push(event.subscription, state.subscription);
+    const { state, needsOtherSeconds } = latestStateAfter(knownState, event, { history, deciding });
+    if (needsOtherSeconds) stateNeedsOtherSeconds.push(event.subscription, state.subscription);
     if (state === knownState) return;
     latestStates.set(customerId, new Map(states).set(subscriptionId, state));
   }
@@ -180,9 +180,9 @@ export function decide(
     possiblyDoubleBilled: [...latestStates].flatMap(([customerId, states]) =>
       hasOtherCharges(states, stored.latestStates.get(customerId)) ? customerId : [],
     ),
-    needNeighbors: [
-      ...withUncertainOrder(events, stored.decidingEvents, decidingEvents),
-      ...needNeighborsForState,
+    needOtherSeconds: [
+      ...withOtherLast(events, stored.decidingEvents, decidingEvents),
+      ...stateNeedsOtherSeconds,
     ],
   };
 }
@@ -217,16 +217,15 @@ function newPlans(
 }
 
 /**
- * The deciding events whose order is not known from their own tie group, before or after the batch; and those of a
- * tie group that now has another last event. An event without `created` can have arrived before that one, and only the
- * statement that reads the neighbors finds it, because its key does not show its second.
+ * The deciding events of tie groups that now have another last event. An event without `created` can have arrived
+ * before that one, and only the statement that reads whole seconds finds it, because its key does not show its second.
  */
-function withUncertainOrder(
+function withOtherLast(
   events: readonly ReceivedEvent[],
   stored: StoredState['decidingEvents'],
   decided: StoredState['decidingEvents'],
 ): SubscriptionState[] {
-  const uncertain = new Set<SubscriptionState>();
+  const changed = new Set<SubscriptionState>();
   for (const event of events) {
     if (event.kind === 'unreadable') continue;
     const { customerId, subscriptionId } = event.subscription;
@@ -235,12 +234,9 @@ function withUncertainOrder(
     const hasOtherLast =
       storedDeciding?.subscription.createdSeconds === newDeciding?.subscription.createdSeconds &&
       !isSameState(storedDeciding?.subscription ?? null, newDeciding?.subscription ?? null);
-    for (const deciding of [storedDeciding, newDeciding]) {
-      if (deciding !== undefined && (deciding.order !== 'known' || hasOtherLast))
-        uncertain.add(deciding.subscription);
-    }
+    if (newDeciding !== undefined && hasOtherLast) changed.add(newDeciding.subscription);
   }
-  return [...uncertain];
+  return [...changed];
 }
 
 /** The stored names of products, and those that were looked up for the events. */

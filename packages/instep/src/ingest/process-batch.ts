@@ -18,7 +18,7 @@ import {
   type LogEntry,
   logEvents,
   readLog,
-  readNeighbors,
+  readOtherSeconds,
 } from '../postgres/statements/events.ts';
 import { readOpenGrants } from '../postgres/statements/grants.ts';
 import {
@@ -75,7 +75,7 @@ type StoredRows = {
 
 /**
  * Processes a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. The tie groups beside one whose order is in doubt, the grants of teams
+ * read what is stored; decide, write and commit. The other seconds of a subscription where its latest state depends on them, the grants of teams
  * without a subscription and missing product names take one more each. A checkout that links its team takes up to four
  * before the lock, and links by metadata take five for each team, and two more, after it. On an app's own pool that
  * does not pipeline, each statement takes one.
@@ -209,7 +209,7 @@ async function decideAndWrite(
   received: readonly ReceivedEvent[],
   { planSelection, namesWritten }: ProcessOptions,
 ) {
-  const decision = await decideWithEvidence(query, teams, stored, received, planSelection);
+  const decision = await decideWithHistory(query, teams, stored, received, planSelection);
   const { events, parkedCopies, grants } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
   const plans = await withStoredNames(query, decision.plans);
@@ -236,7 +236,7 @@ async function decideAndWrite(
 }
 
 /** Decides on a batch, and again with what only a decision shows to be needed, which few batches are. */
-async function decideWithEvidence(
+async function decideWithHistory(
   query: Query,
   teams: readonly LinkedTeam[],
   { log, subscriptions }: StoredRows,
@@ -253,10 +253,10 @@ async function decideWithEvidence(
 
   let rows: readonly LoggedRow[] = log;
   let decision = decideWith(rows);
-  const { needNeighbors } = decision;
-  if (needNeighbors.length > 0) {
-    const neighbors = await readNeighbors(query, needNeighbors);
-    rows = [...log, ...neighbors.map(parseRow)].sort(byPosition);
+  const { needOtherSeconds } = decision;
+  if (needOtherSeconds.length > 0) {
+    const others = await readOtherSeconds(query, needOtherSeconds);
+    rows = [...log, ...others.map(parseRow)].sort(byPosition);
     decision = decideWith(rows);
   }
   const { plans } = decision;

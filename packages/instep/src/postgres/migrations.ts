@@ -99,8 +99,6 @@ create table instep.subscriptions (
   created_at           timestamptz,
   -- Whether several events of one second leave open which came last.
   is_order_ambiguous   boolean     not null,
-  -- Whether only the neighboring seconds decide that: a late one then decides again.
-  is_order_inferred    boolean     not null default false,
 
   -- The latest state.
   latest_status        text,

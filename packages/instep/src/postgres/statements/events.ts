@@ -33,8 +33,8 @@ export type LogEntry = {
   readonly deliveries: number;
 };
 
-/** The maximum number of events that are read on each side of an ambiguous tie group. */
-const MAX_NEIGHBORS = 100;
+/** The maximum number of events that are read before and after an event. */
+const MAX_EVENTS = 100;
 
 /** The columns of a `LoggedEvent`. */
 export const LOGGED_EVENT_COLUMNS = `
@@ -76,16 +76,16 @@ export async function readLog(query: Query, ranges: readonly KeyRange[]): Promis
   return await query<LoggedEvent>({ name: 'read_log', text: READ_LOG[count], values });
 }
 
-/** The tie groups of these events and those beside them, in arrival order. */
-export async function readNeighbors(
+/** The events of the same subscriptions in the seconds of these events, before and after them, in arrival order. */
+export async function readOtherSeconds(
   query: Query,
   events: readonly SubscriptionState[],
 ): Promise<LoggedEvent[]> {
   return await query<LoggedEvent>({
-    name: 'read_neighbors',
+    name: 'read_other_seconds',
     text: `
       with around as (
-        select distinct neighbor.position
+        select distinct nearby.position
           from unnest($1::text[], $2::text[], $3::bigint[])
             as asked (customer_id, subscription_id, created_seconds)
          cross join lateral (
@@ -95,7 +95,7 @@ export async function readNeighbors(
                      and subscription_id is not distinct from asked.subscription_id
                      and created_at < to_timestamp(asked.created_seconds)
                    order by created_at desc, position
-                   limit ${MAX_NEIGHBORS})
+                   limit ${MAX_EVENTS})
                   union all
                  (select position
                     from instep.events
@@ -103,8 +103,8 @@ export async function readNeighbors(
                      and subscription_id is not distinct from asked.subscription_id
                      and created_at >= to_timestamp(asked.created_seconds)
                    order by created_at, position
-                   limit ${MAX_NEIGHBORS})
-               ) as neighbor
+                   limit ${MAX_EVENTS})
+               ) as nearby
       )
       select ${LOGGED_EVENT_COLUMNS}
         from around

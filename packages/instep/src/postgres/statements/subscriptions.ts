@@ -4,7 +4,7 @@
 import type { LatestState, LatestStates } from '../../core/latest-state.ts';
 import type { DecidingEvents } from '../../core/plan-selection.ts';
 import type { SubscriptionState } from '../../core/subscription-event.ts';
-import type { DecidingEvent, OrderCertainty } from '../../core/tie-group.ts';
+import type { DecidingEvent } from '../../core/tie-group.ts';
 import { subscriptionFacts } from '../../stripe/subscription-facts.ts';
 import type { Query } from '../database.ts';
 import { ASKED_CUSTOMERS, parametersOf, rowsAs, textsByRowCount } from '../statement.ts';
@@ -29,11 +29,7 @@ const READ_SUBSCRIPTIONS = textsByRowCount(
              product_id as "productId",
              plan_name as "planName",
              extract(epoch from created_at)::bigint as "createdSeconds",
-             case
-               when is_order_ambiguous then 'ambiguous'
-               when is_order_inferred then 'inferred'
-               else 'known'
-             end as "order",
+             case when is_order_ambiguous then 'ambiguous' else 'known' end as "order",
              latest_status as "latestStatus",
              latest_product_id as "latestProductId",
              latest_plan_name as "latestPlanName",
@@ -84,7 +80,7 @@ type SubscriptionRow = Pick<
     /** `null`: no event has an effect. */
     status: string | null;
     createdSeconds: number;
-    order: OrderCertainty;
+    order: DecidingEvent['order'];
     latestStatus: string;
     latestProductId: string | null;
     latestPlanName: string | null;
@@ -173,7 +169,6 @@ const DECIDING_COLUMNS = {
   plan_name: '"planName"',
   created_at: 'to_timestamp("createdSeconds")',
   is_order_ambiguous: `coalesce("order" = 'ambiguous', false)`,
-  is_order_inferred: `coalesce("order" = 'inferred', false)`,
 };
 
 /** The columns of the latest state, likewise. */
