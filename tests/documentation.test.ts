@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
-import { contractColumn, FIELDS } from 'instep/src/postgres/tables/application-tables.ts';
 import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
@@ -90,17 +89,4 @@ test('.env.example and configuration.md list exactly the variables of the config
   expect(inExample).toEqual(inTable);
   expect(inTable.filter((name) => !source.includes(name))).toEqual([]);
   expect(read.filter((name) => !inTable.includes(name))).toEqual([]);
-});
-
-const userFields = Object.keys(FIELDS.users);
-
-test.each([
-  ['docs/start.md', userFields.map(contractColumn).join(', ')],
-  ['docs/contract.md', `\`${userFields.join(', ')}\``],
-  [
-    'docs/configuration.md',
-    new Intl.ListFormat('en-GB').format(userFields.map((field) => `\`${field}\``)),
-  ],
-])('%s lists the fields of a user: %s', (document, list) => {
-  expect(textOf(document).replace(/\s+/g, ' ')).toContain(list);
 });

@@ -2,20 +2,10 @@ import { expect, test } from 'vitest';
 import type { EventMix } from '../../bench/load/job.ts';
 import { auditEvents } from '../../bench/measures/audit.ts';
 import type { Comparison, Sample } from '../../bench/measures/compare.ts';
-import { PHASES, type RetentionMeasures } from '../../bench/measures/retention.ts';
 import type { Measured } from '../../bench/measures/server-run.ts';
 import { readOptions, UsageWrong } from '../../bench/options.ts';
-import { parseStat } from '../../bench/processes/process-tree.ts';
-import { chart } from '../../bench/report/chart.ts';
-import { comparisonReport } from '../../bench/report/comparison-report.ts';
-import { consoleReport } from '../../bench/report/console-report.ts';
-import { figure, table } from '../../bench/report/format.ts';
 import { goalsOf, goalsTableOfRuns, isMet } from '../../bench/report/goals.ts';
-import { median } from '../../bench/report/median.ts';
-import { growthPercent } from '../../bench/report/memory-report.ts';
-import { withSection } from '../../bench/report/page.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from '../../bench/report/ratios.ts';
-import { retentionReport } from '../../bench/report/retention-report.ts';
 import { ratioTo, summarize } from '../../bench/report/summary.ts';
 import type { System } from '../../bench/systems/system.ts';
 
@@ -70,12 +60,6 @@ const comparison: Comparison = {
   install: { megabytes: 9, packages: 23 },
 };
 
-test('a median is the middle value or the mean of the two middle values', () => {
-  expect(median([30, 1, 2])).toBe(2);
-  expect(median([4, 1, 2, 30])).toBe(3);
-  expect(() => median([])).toThrow(RangeError);
-});
-
 test('a ratio is computed per round, and its median is reported', () => {
   const { samples } = comparison;
   expect(ratioTo(samples, 'events', 'instep', 'floor')).toBe(0.8);
@@ -122,24 +106,6 @@ test('a goal is met if the median of its runs does', () => {
   expect(goalsTableOfRuns(runs)).toContain('| rate | ≥ 2 MB | 3, 1, 2 | 2 MB | yes |');
 });
 
-test('the report names the measurements that failed', () => {
-  const context = { options: readOptions([]), machine: 'two cores' };
-  expect(comparisonReport(comparison, context).figures).toContain('All 9 measurements were valid');
-  const [first, ...rest] = comparison.samples;
-  if (first === undefined) throw new RangeError('no sample');
-  const measured = { ...first.measured, problems: ['7 events are logged of 9'] };
-  const failedBytes = { body: 1, stored: 1, written: 1, problems: ['8 events are logged of 9'] };
-  const failed = {
-    ...comparison,
-    samples: [{ ...first, measured }, ...rest],
-    bytes: new Map([['floor', failedBytes]]),
-  };
-  const { figures } = comparisonReport(failed, context);
-  expect(figures).toContain('- instep, round 1, events: 7 events are logged of 9');
-  expect(figures).toContain('- floor, bytes per event: 8 events are logged of 9');
-  expect(figures).toContain('| instep **failed: see above** |');
-});
-
 test('the audit finds missing events and wrong customers', async () => {
   const prepared = (
     logged: number,
@@ -174,113 +140,6 @@ test('the audit finds missing events and wrong customers', async () => {
   // Only a system that orders events must reach the right state.
   const unordered = prepared(1, 'unpaid', { mix: 'renewals', keepsOrder: false });
   expect(await auditEvents(unordered)).toEqual({ problems: [], wrongCustomers: 1 });
-});
-
-test('only the section of the page changes', () => {
-  const page = [
-    'Prose.',
-    '<!-- Written by npm run bench -- compare: begin -->\nold\n<!-- end -->',
-    'More.',
-    '<!-- Written by npm run bench -- growth: begin -->\n<!-- end -->',
-  ].join('\n');
-  const changed = withSection(page, 'compare', 'new');
-  expect(changed).toBe(page.replace('\nold\n', '\n\nnew\n\n'));
-  const both = withSection(changed, 'growth', 'high');
-  expect(both).toBe(
-    changed.replace(/begin -->\n<!-- end -->$/, 'begin -->\n\nhigh\n\n<!-- end -->'),
-  );
-  expect(() => withSection(page, 'memory', 'flat')).toThrow(RangeError);
-});
-
-test('tables and charts contain their values', () => {
-  expect(table(['a', 'b'], [['1', '2']])).toBe('| a | b |\n|---|---|\n| 1 | 2 |');
-  expect(figure(12_345, '/s')).toBe('12,300/s');
-  expect(figure(0.8512)).toBe('0.851');
-  expect(figure(null, ' MB')).toBe('–');
-  const bars = [
-    { label: '<one>', value: 200 },
-    { label: 'two', value: 100 },
-  ];
-  const svg = chart('what & how', [{ title: 'rates', bars }]);
-  const widths = [...svg.matchAll(/<rect [^>]*width="(\d+)"/g)].map(([, width]) => Number(width));
-  expect(widths[0]).toBe(2 * (widths[1] ?? 0));
-  expect(svg).toContain('&lt;one&gt;');
-  expect(svg).toContain('<title>what &amp; how</title>');
-});
-
-test('the console report has the slowest page and the failed ones', () => {
-  const page = {
-    name: 'overview',
-    path: '/',
-    timesMs: [10, 300, 20],
-    bytes: 12_345,
-    problem: null,
-  };
-  const context = { options: readOptions(['console']), machine: 'two cores' };
-  const week = { ...page, name: '… week', timesMs: [30, 40, 50] };
-  const events = { ...page, name: 'events', timesMs: [5] };
-  const { figures, goals } = consoleReport([page, week, events], context);
-  expect(figures).toContain('| overview | 2 | 40 ms | 300 ms |');
-  expect(figures).toContain('| events | 1 | 5 ms | 5 ms |');
-  expect(figures).toContain('All pages were complete.');
-  expect(goals).toContain('| the slowest page, median | ≤ 100 ms | 40 ms | yes |');
-  expect(goals).toContain('| … worst case | ≤ 100 ms | 300 ms | **no** |');
-  expect(goals).toContain('| overview | 20 ms | 300 ms | 12.3 kB |');
-  const missing = { ...page, problem: '/ was answered 404' };
-  const failed = consoleReport([page, missing], context);
-  expect(failed.figures).toContain('**Failed:** / was answered 404');
-});
-
-test('the retention report has the decrease in each round and the figures of the deletion', () => {
-  const page = { name: 'events', path: '/events', timesMs: [10, 30, 20], bytes: 1, problem: null };
-  const measures: RetentionMeasures = {
-    samples: [
-      ...[sample(PHASES.summingRests, 1, 1_000), sample(PHASES.summing, 1, 960)],
-      ...[sample(PHASES.deletionRests, 1, 1_000), sample(PHASES.deletion, 1, 800)],
-      ...[sample(PHASES.deletionRests, 2, 500), sample(PHASES.deletion, 2, 475)],
-      ...[sample(PHASES.deletionRests, 3, 500), sample(PHASES.deletion, 3, 450)],
-    ],
-    summedPerSecond: 12_345,
-    deletion: {
-      deleted: 5_000_000,
-      perSecond: 4_000,
-      writtenBytes: 512,
-      postgresCpuUs: null,
-      deadRows: 7,
-      vacuumSeconds: 12,
-      kept: 500_000,
-      nextRunSeconds: 60,
-    },
-    pages: { during: [page], after: [{ ...page, timesMs: [300] }] },
-    growthByReplacement: 0.04,
-  };
-  const context = { options: readOptions(['retention']), machine: 'two cores' };
-  const { figures, goals } = retentionReport(measures, context);
-  expect(goals).toContain(
-    '| events per second: decrease while statistics are built | ≤ 5% | 4% | yes |',
-  );
-  expect(goals).toContain(
-    '| events per second: decrease while events are deleted | ≤ 10% | 10% | yes |',
-  );
-  expect(goals).toContain('during the deletion, median | ≤ 100 ms | 20 ms | yes |');
-  expect(goals).toContain('| … and afterward | ≤ 100 ms | 300 ms | **no** |');
-  expect(figures).toContain('| … without other load | 4,000 per second |');
-  expect(figures).toContain('| … in a month | 10.4 billion |');
-  const missing = { ...page, problem: '/events was answered 404' };
-  const failed = { ...measures, pages: { during: [missing], after: [page] } };
-  expect(retentionReport(failed, context).figures).toContain(
-    '**Failed:** /events was answered 404',
-  );
-});
-
-test('growing memory is distinguished from constant memory', () => {
-  expect(growthPercent([50, 100, 100, 100, 100])).toBe(0);
-  expect(growthPercent([50, 100, 110, 120, 130])).toBeCloseTo(30);
-});
-
-test("a process's times are parsed behind any name, with those of its children", () => {
-  const text = '42 (a) S 7 (b)) R 1 42 42 0 -1 4194560 1 1 0 0 10 20 30 40 20 0 1 0 5 6 7';
-  expect(parseStat(text)).toEqual({ pid: 42, parent: 1, cpuMs: 1_000 });
 });
 
 test('the command line selects a whole step or a part of it, or is wrong', () => {
