@@ -103,9 +103,9 @@ export async function readDoubleBilled(
                  from instep.subscriptions as state
                  left join instep.products on products.product_id = latest_product_id
                  left join lateral (
-                        select details.*
+                        select price.*
                           from instep.events as event
-                         cross join lateral instep.subscription_details(event.body) as details
+                         cross join lateral instep.subscription_price(event.body) as price
                          where event.customer_id = state.customer_id
                            and event.subscription_id = state.subscription_id
                            and event.created_at = latest_created_at
