@@ -88,6 +88,13 @@ test('a body that makes room is refused at once, so that nothing keeps its bytes
   for (const connection of connections) connection.destroy();
 });
 
+test('the oldest of too many bodies makes room, however little of each has arrived', async () => {
+  const unfinished = new UnfinishedBodies();
+  const aborted: number[] = [];
+  for (let number = 0; number < 1_002; number += 1) unfinished.begin(() => aborted.push(number));
+  expect(aborted).toEqual([0, 1]);
+});
+
 test('a body over the limit is not kept while its sender stays connected', async () => {
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');

@@ -18,14 +18,15 @@ export class BodyAlreadyRead extends InstepError {
   }
 }
 
-/** The limit for all unfinished bodies together. */
+/** The limits for all unfinished bodies together. */
+const MAX_UNFINISHED_BODIES = 1_000;
 const MAX_UNFINISHED_BYTES = 33_554_432;
 
 type UnfinishedBody = { sizeBytes: number; abort: () => void };
 
 /**
- * Limits the memory of bodies that are still arriving, and so can't be verified yet. The oldest one is
- * aborted to make room: an honest sender needs only milliseconds.
+ * Limits the number and the memory of bodies that are still arriving, and so can't be verified yet. The oldest ones
+ * are aborted to make room: an honest sender needs only milliseconds.
  */
 export class UnfinishedBodies {
   #bodies = new Set<UnfinishedBody>();
@@ -34,22 +35,29 @@ export class UnfinishedBodies {
   begin(abort: () => void): UnfinishedBody {
     const body = { sizeBytes: 0, abort };
     this.#bodies.add(body);
+    this.#makeRoom();
     return body;
   }
 
   grow(body: UnfinishedBody, sizeBytes: number): void {
     body.sizeBytes += sizeBytes;
     this.#totalBytes += sizeBytes;
-    for (const oldest of this.#bodies) {
-      // A single body is limited by its own maximum.
-      if (this.#totalBytes <= MAX_UNFINISHED_BYTES || this.#bodies.size === 1) return;
-      this.end(oldest);
-      oldest.abort();
-    }
+    this.#makeRoom();
   }
 
   end(body: UnfinishedBody): void {
     if (this.#bodies.delete(body)) this.#totalBytes -= body.sizeBytes;
+  }
+
+  #makeRoom(): void {
+    for (const oldest of this.#bodies) {
+      const hasRoom =
+        this.#bodies.size <= MAX_UNFINISHED_BODIES && this.#totalBytes <= MAX_UNFINISHED_BYTES;
+      // A single body is limited by its own maximum.
+      if (hasRoom || this.#bodies.size === 1) return;
+      this.end(oldest);
+      oldest.abort();
+    }
   }
 }
 
