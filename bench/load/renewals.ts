@@ -16,7 +16,7 @@ import {
 /** Shares of all deliveries. */
 const DUPLICATES = 0.05;
 const LATE = 0.02;
-/** The share of events in pairs within one second. Only the neighboring seconds show their order. */
+/** The share of events in pairs within one second, whose own values leave their order open. */
 const AMBIGUOUS = 0.01;
 /** The share of the other events that change their team; the rest are plain renewals. */
 const CHANGES = 0.1;
@@ -55,7 +55,7 @@ export function* renewals(teams: number): Generator<EventContent, never> {
     } else {
       const team = pickTeam(teams, random);
       const before = newest.get(team);
-      // No pair while an event is late, because the order of the pair may depend on it.
+      // A late event must not end up in the second of a pair.
       if (before !== undefined && !lateTeams.has(team) && random.chance(AMBIGUOUS / 2)) {
         const [there, back] = pairAfter(before, number);
         number += 2;

@@ -65,23 +65,6 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await store.planOf(teamId)).toEqual(plan);
   });
 
-  test('keeps the second before the newest one, which decides its order when another event of it arrives', async () => {
-    const { teamId, customerId } = await store.addTeam();
-    const ingest = openPipeline(store.database);
-    const deliver = async (eventId: string, second: number, from: string, status: string) => {
-      const createdSeconds = CREATED + second;
-      const previousAttributes = { status: from };
-      const body = eventBody({ customerId, eventId, createdSeconds, status, previousAttributes });
-      await ingest([received(body, RECEIVED_MS)]);
-    };
-    await deliver('older', 1, 'unpaid', 'active');
-    await deliver('before the newest', 2, 'active', 'unpaid');
-    await deliver('newest', 3, 'active', 'unpaid');
-    expect(await prune()).toBe(1);
-    await deliver('just before it', 3, 'unpaid', 'active');
-    expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
-  });
-
   test('skips an event that another transaction has locked, and prunes it the next time', async () => {
     const { customerId } = await store.addTeam();
     const ingest = openPipeline(store.database);
