@@ -25,8 +25,13 @@ test("a team that returns to an earlier event of a cycle gets the name of that e
     previousAttributes: { status: 'active' },
   });
   expect(await store.planOf(teamId)).toMatchObject({ planName: 'The plan of prod_2' });
-  // Now the cycle begins with active, so it ends with active.
-  await deliver({ createdSeconds: SECOND - 1, status: 'active', productId: 'prod_2' });
+  // Now the second begins with active, so it ends with active.
+  await deliver({
+    createdSeconds: SECOND,
+    status: 'active',
+    productId: 'prod_2',
+    previousAttributes: { status: 'incomplete' },
+  });
   expect(await store.planOf(teamId)).toMatchObject({
     subscriptionStatus: 'active',
     providerProductId: 'prod_1',
