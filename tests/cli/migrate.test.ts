@@ -1,12 +1,6 @@
-import type { Database } from 'instep/src/postgres/database.ts';
 import { MIGRATIONS } from 'instep/src/postgres/migrations.ts';
 import { expect, test } from 'vitest';
-import {
-  connect,
-  createEmptyDatabase,
-  migrateByNewer,
-  migrateByOlder,
-} from '../support/postgres/test-database.ts';
+import { connect, createEmptyDatabase, migrateByNewer } from '../support/postgres/test-database.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 import { someOf } from '../support/test-length.ts';
 
@@ -54,26 +48,17 @@ test("other commands don't migrate your database, and say what to do", async () 
   expect(stderr).toMatch(/^instep: the database lacks .*instep migrate.*\n$/);
 });
 
-test.each([
-  [
-    'newer',
-    (database: Database) => migrateByNewer(database, 'breaking'),
-    /^instep: the database is at migration \d+, .*newer version \[SCHEMA_NEWER\]\n$/,
-  ],
-  [
-    'much older',
-    migrateByOlder,
-    /^instep: the database is at migration \d+, .* first run `instep migrate` of an older version .* \[SCHEMA_TOO_OLD\]\n$/,
-  ],
-])('a %s schema exits with 1 and one line', async (_, prepare, line) => {
+test('the schema of another version exits with 1 and one line', async () => {
   const url = await createEmptyDatabase();
   const database = connect(url);
-  await prepare(database);
+  await migrateByNewer(database, 'breaking');
   await database.close();
   for (const command of [['migrate'], ['user', 'show', '1'], ['serve']]) {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
-    expect(ended.stderr).toMatch(line);
+    expect(ended.stderr).toMatch(
+      /^instep: the database is at migration \d+, .* run the version that migrated it \[SCHEMA_NEWER\]\n$/,
+    );
   }
 });
 

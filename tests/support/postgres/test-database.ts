@@ -58,12 +58,6 @@ export async function migrateByNewer(database: Database, kind: 'additive' | 'bre
   return await migrate(database, { migrations: [...MIGRATIONS, newer] });
 }
 
-/** Migrates a database as a version did that no version can migrate any more. */
-export async function migrateByOlder(database: Database) {
-  const [first] = MIGRATIONS.map((one) => ({ ...one, version: one.version - 1 }));
-  return await migrate(database, { migrations: first === undefined ? [] : [first] });
-}
-
 /** Undoes the newer version's migration. */
 export async function undoNewer({ query }: Database): Promise<void> {
   await query('drop table instep.tomorrow');

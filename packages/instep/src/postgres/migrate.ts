@@ -8,12 +8,10 @@ import { sqlState } from './errors.ts';
 import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
 /**
- * The schema of the database is not the one of this program: a newer Instep has migrated it in a way that this one can't
- * work with, it lacks migrations, or it lacks some that this program no longer has.
+ * The schema of the database is not the one of this program: another Instep has migrated it in a way that this one can't
+ * work with, or it lacks migrations.
  */
-export class SchemaMismatch extends CodedError<
-  'SCHEMA_NEWER' | 'SCHEMA_OUTDATED' | 'SCHEMA_TOO_OLD'
-> {
+export class SchemaMismatch extends CodedError<'SCHEMA_NEWER' | 'SCHEMA_OUTDATED'> {
   readonly problem: string;
   readonly advice: string;
 
@@ -135,17 +133,12 @@ export async function checkSchema(query: Query): Promise<void> {
 
 async function readPending(query: Query, known: readonly Migration[]): Promise<Migration[]> {
   const { version: applied, compatibleFrom } = await readSchema(query);
-  const at = `the database is at migration ${applied}, but this version of Instep`;
   const newest = newestVersion(known);
   if (compatibleFrom > newest) {
-    throw new SchemaMismatch('SCHEMA_NEWER', `${at} knows only ${newest}`, 'run the newer version');
-  }
-  const oldest = known[0]?.version ?? 0;
-  if (applied > 0 && applied < oldest) {
     throw new SchemaMismatch(
-      'SCHEMA_TOO_OLD',
-      `${at} can migrate it only from ${oldest} on`,
-      `first run \`instep migrate\` of an older version that knows migration ${oldest}`,
+      'SCHEMA_NEWER',
+      `the database is at migration ${applied}, but this version of Instep knows only ${newest}`,
+      'run the version that migrated it',
     );
   }
   return known.filter(({ version }) => version > applied);
