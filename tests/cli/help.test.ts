@@ -21,7 +21,6 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
     'access',
     'grant',
     'revoke-grant',
-    'note',
     'sync',
   ],
   checkout: ['complete'],

@@ -778,7 +778,7 @@ test('the list of actions has pages, the newest first', async () => {
   await query(`insert into instep.operator_actions
                       (form_id, subject, action, is_done, operator, operator_how, outcome, acted_at)
                select gen_random_uuid(), 'team:' || number, 'repair', number <> 60, 'ada', 'console',
-                      '{"code":"noted"}', now() - number * interval '1 second'
+                      '{"code":"order-known"}', now() - number * interval '1 second'
                  from generate_series(1, 60) as number`);
   const { html, text } = await pages.get('/actions');
   expect(text).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
@@ -792,7 +792,7 @@ test('the list of actions names teams, and has the id of one that is gone', asyn
   await query(
     `insert into instep.operator_actions
             (form_id, subject, action, is_done, operator, operator_how, outcome)
-     select gen_random_uuid(), subject, 'repair', true, 'ada', 'console', '{"code":"noted"}'
+     select gen_random_uuid(), subject, 'repair', true, 'ada', 'console', '{"code":"order-known"}'
        from unnest($1::text[]) as subject`,
     [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1', 'event:999999']],
   );

@@ -77,22 +77,6 @@ test('the actions of one person can be listed and exported', async () => {
   expect(rows[1]).toContain('uid:0,command,sync');
 });
 
-test('a note about a team is shown with who wrote it, and can be removed', async () => {
-  const [ada, grace] = [await logIn(ADA), await logIn(VIEWER_TOKEN)];
-  const csrf = await ada.csrfOn('/teams/1');
-  const note = '<b>paid by invoice</b>';
-  const sent = await ada.post('/teams/1/note', { csrf, note });
-  const page = await htmlOf(ada, sent.headers.get('location') ?? '');
-  const shown = /id="notes".*?<\/section>/s;
-  const [panel = ''] = shown.exec(await htmlOf(grace, '/teams/1')) ?? [];
-  expect(panel).toContain('&lt;b&gt;paid by invoice&lt;/b&gt;');
-  expect(panel).toContain('ada');
-  const [, noteId = ''] = /name="noteId" value="([^"]+)"/.exec(page) ?? [];
-  await ada.post('/teams/1/remove-note', { csrf, noteId });
-  expect(await htmlOf(ada, '/teams/1')).not.toContain('paid by invoice');
-  expect(await htmlOf(grace, '/teams/1')).not.toContain('id="notes"');
-});
-
 describe('a viewer', () => {
   test('sees the pages, without a form that changes something', async () => {
     const grace = await logIn(VIEWER_TOKEN);

@@ -5,7 +5,6 @@ import {
   acknowledgeChanges,
   compareTeam,
   type Difference,
-  explainTeam,
   findActions,
   findEvents,
   type Operator,
@@ -181,33 +180,6 @@ test('records the plans before and after each action, and finds the actions of a
     { action: 'unlink', changes: [{ teamId: one, before: plan, after: null }] },
   ]);
   expect(await changesBy('nobody')).toEqual([]);
-});
-
-test('writes notes about a team, which stay until they are removed', async () => {
-  const id = await newTeam('Acme');
-  const writeNote = (note: string) =>
-    perform(context, operator, [{ action: 'note', subject: team(id) }], { note });
-  await writeNote('paid by invoice');
-  const { callId } = await writeNote('asked for a refund\0');
-  await query(
-    "update instep.operator_actions set acted_at = now() - interval '2 years' where note = 'paid by invoice'",
-  );
-  const notes = async () => (await explainTeam(context, id))?.operatorNotes;
-  const first = { operator: 'user:7', note: 'paid by invoice' };
-  expect(await notes()).toMatchObject([{ operator: 'user:7', note: 'asked for a refund' }, first]);
-  const remove = { action: 'remove-note', subject: team(id), noteId: callId } as const;
-  expect(await actOn(remove)).toMatchObject({ isDone: true, result: { code: 'note-removed' } });
-  expect(await actOn(remove)).toMatchObject({ isDone: false, result: { code: 'no-such-note' } });
-  expect(await notes()).toMatchObject([first]);
-  const other = {
-    ...remove,
-    subject: team(await newTeam('Other')),
-    noteId: String((await notes())?.[0]?.callId),
-  };
-  expect(await actOn(other)).toMatchObject({ isDone: false });
-  expect(await findActions(context, { callId }).page()).toMatchObject([
-    { action: 'note', note: null },
-  ]);
 });
 
 test('records an action whose reason or name PostgreSQL could not store', async () => {

@@ -23,8 +23,6 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
   restore: 'Restore',
-  note: 'Add a note',
-  'remove-note': 'Remove the note',
 };
 
 /** A sentence for each cause. */
@@ -138,12 +136,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return 'The grant was revoked.';
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
-    case 'noted':
-      return 'A note was written.';
-    case 'note-removed':
-      return 'The note was removed.';
-    case 'no-such-note':
-      return 'The note was removed already.';
     case 'change-replayed':
       return `Change ${result.changeId} is passed on again.`;
     case 'consumer-removed':

@@ -41,7 +41,6 @@ import {
   UnlinkQuestion,
   type WaitingCustomers,
 } from './link-panel.tsx';
-import { NotesPanel } from './notes-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
 import { OlderPage, PAGE_ITEMS, partNamed, TimelinePanel } from './timeline.tsx';
 
@@ -55,8 +54,6 @@ const TEAM_ACTIONS = [
   'grant',
   'revoke-grant',
   'keep-as-grant',
-  'note',
-  'remove-note',
 ] as const;
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
@@ -126,8 +123,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = await findTeam(context);
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
-    const { customer, note, until, confirmed, plan, product, noteId } =
-      await context.req.parseBody();
+    const { customer, note, until, confirmed, plan, product } = await context.req.parseBody();
     const linkTo = queryText(customer);
     const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
     const isUnknown = async () =>
@@ -141,7 +137,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const subject = { kind: 'team', id: String(team.id) } as const;
     const link = action === 'link' && { linkTo, canReplace: confirmed !== undefined };
     const grant = { planName: queryText(plan), productId: queryText(product) || null };
-    const others = { grant, noteId: queryText(noteId), ...link };
+    const others = { grant, ...link };
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
     const requests = [{ action, subject, ...others }];
     const { callId } = await perform(options, operatorOf(context.var), requests, why);
@@ -228,7 +224,6 @@ function TeamPage(props: TeamPageProps) {
           <CustomerPanel team={team} failure={failureOf(acted, entered)} />
         )}
         <GrantPanel {...explained} />
-        <NotesPanel {...explained} />
       </div>
     </Page>
   );

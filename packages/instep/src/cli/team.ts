@@ -93,11 +93,6 @@ export function teamCommand(): Command {
         .action(grant),
     )
     .addCommand(askReason(plain('revoke-grant', "end a team's grant", revoke)))
-    .addCommand(
-      ofTeam('note', 'write a note about a team', 'instep team note 1 "paid by invoice"')
-        .argument('<text>', 'the note')
-        .action(addNote),
-    )
     .addCommand(askReason(plain('sync', 'give a team the plan that Stripe has now', sync)));
 }
 
@@ -288,14 +283,6 @@ async function revoke(id: ApplicationId, options: Json): Promise<void> {
   await withContext(async (context, operator) => {
     const request = { action: 'revoke-grant', subject: teamSubject(id) } as const;
     printData(await performForTeam(context, operator, request), options);
-  });
-}
-
-async function addNote(id: ApplicationId, note: string): Promise<void> {
-  await withContext(async (context, operator) => {
-    await requireTeam(context, id);
-    const request = { action: 'note', subject: teamSubject(id) } as const;
-    await performOne(context, operator, request, { note });
   });
 }
 

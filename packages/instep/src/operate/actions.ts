@@ -28,12 +28,10 @@ import {
   type Action,
   type ActionResult,
   done,
-  emptyNote,
   failed,
   type InTransaction,
   type Outcome,
   type Subject,
-  subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext } from './context.ts';
@@ -49,8 +47,6 @@ export type ActionRequest = {
   readonly canReplace?: boolean;
   /** To link a team or to unlink it only while it has this customer, or none. By default, whatever it has. */
   readonly expectedCustomerId?: string | null;
-  /** The note to remove. */
-  readonly noteId?: string;
   /** The plan to grant. */
   readonly grant?: Pick<GrantRequest, 'planName' | 'productId'>;
 };
@@ -61,7 +57,7 @@ export type PerformOptions = {
    * changes, and a grant when it is revoked.
    */
   readonly until?: Date | null;
-  /** The reason, for the audit and for grants; or the note itself. */
+  /** The reason, for the audit and for grants. */
   readonly note?: string | null;
 };
 
@@ -80,13 +76,10 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   'keep-as-grant': ['team'],
   dismiss: EVERYTHING,
   restore: EVERYTHING,
-  note: ['team'],
-  'remove-note': EVERYTHING,
 };
 
-function applies({ action, subject }: ActionRequest, { note }: PerformOptions): boolean {
-  const isEmpty = action === 'note' && (note ?? '').trim() === '';
-  return SUBJECTS[action].includes(subject.kind) && !isEmpty;
+function applies({ action, subject }: ActionRequest): boolean {
+  return SUBJECTS[action].includes(subject.kind);
 }
 
 /** What an action works with. */
@@ -102,7 +95,7 @@ export async function act(
   context: ActionContext,
   options: PerformOptions,
 ): Promise<Outcome> {
-  if (!applies(request, options)) return failed({ code: 'does-not-apply' });
+  if (!applies(request)) return failed({ code: 'does-not-apply' });
   const { note = null, until = null } = options;
   const { action, subject } = request;
   const { inTransaction } = context;
@@ -127,13 +120,6 @@ export async function act(
     case 'revoke-grant':
     case 'keep-as-grant':
       return await inTransaction((query) => changeGrant(query, request, context, { note, until }));
-    case 'note':
-      return await inTransaction((query) => addNote(query, subject.id));
-    case 'remove-note':
-      return await inTransaction(async (query) => {
-        const isEmptied = await emptyNote(query, subjectText(subject), request.noteId ?? '');
-        return isEmptied ? done({ code: 'note-removed' }) : failed({ code: 'no-such-note' });
-      });
     case 'dismiss':
       return await inTransaction((query) => dismiss(query, subject, until));
     case 'restore':
@@ -303,12 +289,6 @@ async function changeGrant(
   const { teamId, planName } = await setGrant(query, id, given, context);
   if (planName === null) return done({ code: 'grant-revoked', teamId });
   return done({ code: 'granted', teamId, planName, ...(until && { untilMs: until.getTime() }) });
-}
-
-/** The audit stores the note. */
-async function addNote(query: Query, id: string): Promise<Outcome> {
-  const team = await readNamedTeam(query, id);
-  return team === null ? failed({ code: 'no-such-team', text: id }) : done({ code: 'noted' });
 }
 
 async function askForOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {

@@ -122,9 +122,6 @@ export type ActionResult =
   | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
-  /** The note is in the record itself. */
-  | { readonly code: 'noted' | 'note-removed' }
-  | { readonly code: 'no-such-note' }
   /** A consumer of changes gets the change again. */
   | { readonly code: 'change-replayed'; readonly changeId: number }
   /** `position`: the last change that the consumer had acknowledged. */
@@ -171,9 +168,6 @@ export const ACTIONS = [
   /** Hides an issue until it changes. Parked events of a customer that never has a team are deleted 30 days later. */
   'dismiss',
   'restore',
-  /** Writes a note about a team, which stays until it is removed. */
-  'note',
-  'remove-note',
 ] as const;
 export type Action = (typeof ACTIONS)[number];
 
@@ -214,7 +208,6 @@ const BEGIN_ACTIONS = `
       with forgotten as (
         delete from instep.operator_actions
          where acted_at < now() - interval '1 year'
-           and action <> 'note'
            and (dismissed_until is null or dismissed_until < now())
       )
       insert into instep.operator_actions
@@ -227,7 +220,7 @@ const BEGIN_ACTIONS = `
 
 /**
  * Records that actions begin, before anything is changed, so that none leaves no trace even if its process is killed.
- * Returns their ids, in the same order. Deletes those older than a year, except notes.
+ * Returns their ids, in the same order. Deletes those older than a year.
  */
 export async function beginActions(
   query: Query,
@@ -315,24 +308,6 @@ export async function concluded(
 
 /** The text without what PostgreSQL can't store: an action that is done must not be left out of the audit. */
 const storable = (text: string) => text.toWellFormed().replaceAll('\0', '');
-
-/** Empties a note. That it was written, and by whom, stays in the audit. Returns whether there was one. */
-export async function emptyNote(query: Query, subject: string, callId: string): Promise<boolean> {
-  if (!isCallId(callId)) return false;
-  const rows = await query({
-    name: 'empty_note',
-    text: `
-      update instep.operator_actions
-         set note = null
-       where form_id = $1
-         and subject = $2
-         and action = 'note'
-         and note is not null
-      returning form_id`,
-    values: [callId, subject],
-  });
-  return rows.length > 0;
-}
 
 const UUID = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/;
 

@@ -28,7 +28,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
-import { type RecordedAction, readLinkedMs, readOperatorNotes } from './find-actions.ts';
+import { readLinkedMs } from './find-actions.ts';
 import type { ComparisonIssue } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import {
@@ -58,8 +58,6 @@ export type ExplainedTeam = {
   readonly dismissal: Dismissal | null;
   /** All of its grants, the newest first. */
   readonly grants: readonly TeamGrant[];
-  /** What operators wrote about it, the newest first. */
-  readonly operatorNotes: readonly RecordedAction[];
 };
 
 /** A subscription of a team's customer. */
@@ -131,12 +129,11 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [page, stored, linkedMs, dismissals, operatorNotes, grants] = await Promise.all([
+  const [page, stored, linkedMs, dismissals, grants] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
-    readOperatorNotes(query, id),
     readGrants(query, id),
   ]);
   const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
@@ -148,7 +145,7 @@ export async function explainTeam(
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
   const record = { team, stored, entries, subscriptions, planSelection, linkedMs, grants };
   return {
-    ...{ team, planSelection, timeline, grants, issue, operatorNotes },
+    ...{ team, planSelection, timeline, grants, issue },
     isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, decidingEvents, deciding),

@@ -151,28 +151,6 @@ export async function readActionsOn(
   });
 }
 
-/** More than a team gets. */
-const MAX_NOTES = 100;
-
-/** The notes about a team, the newest first. */
-export async function readOperatorNotes(
-  query: Query,
-  teamId: ApplicationId,
-): Promise<RecordedAction[]> {
-  return await readRecorded(query, {
-    name: 'read_operator_notes',
-    text: (tables) => `
-      ${SELECT_ACTIONS(tables)}
-       where subject = $1
-         and action = 'note'
-         and note is not null
-         and is_done
-       order by acted_at desc
-       limit ${MAX_NOTES}`,
-    values: [`team:${teamId}`],
-  });
-}
-
 /** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
 export async function readLinkedMs(
   query: Query,
