@@ -37,7 +37,8 @@ test.each(someOf(1, WIDTHS))(
     await form.getByLabel('Until').fill('2999-12-31');
     await form.getByRole('button', { name: 'Grant' }).click();
     await page.locator('[data-result=granted]').waitFor();
-    await page.getByRole('button', { name: 'Revoke the grant' }).click();
+    const granted = page.getByRole('region', { name: 'Granted plan' });
+    await granted.getByRole('button', { name: 'Revoke the grant' }).click();
     await page.locator('[data-result=grant-revoked]').waitFor();
     const timeline = page.getByRole('region', { name: 'Timeline', exact: true });
     await expectText(timeline).toMatch(/revoked[\s\S]*granted[\s\S]*canceled[\s\S]*trialing/);

@@ -192,12 +192,3 @@ test('a consumer is told of a plan that an event changes, and of no other event'
   ];
   await vi.waitFor(() => expect(reported).toEqual(expected), { timeout: 20_000 });
 });
-
-test('a query shows the details of the subscription beside the team', async () => {
-  const teamId = await account.addTeam('cus_details');
-  await account.happen({ customerId: 'cus_details', productId: 'prod_pro' });
-  const query = codeOf('Show more about a subscription', 'sql');
-  expect(await database.query(query.replace('= 1', `= ${teamId}`))).toEqual([
-    expect.objectContaining({ id: teamId, plan_name: 'Pro', status: 'active' }),
-  ]);
-});

@@ -143,8 +143,8 @@ test('a team is compared only when Stripe has answered about its customer', asyn
   expect((await overview()).text).toContain('1 of 1 team compared with Stripe');
 
   // The customer may have changed while no team had it.
-  await setCustomer(query, id, null);
-  await setCustomer(query, id, 'cus_1');
+  await database.transaction((query) => setCustomer(query, id, null));
+  await database.transaction((query) => setCustomer(query, id, 'cus_1'));
   await countTeamsNow(query);
   expect((await overview()).text).toContain('0 of 1 team compared with Stripe');
 });
