@@ -22,7 +22,8 @@ const query = (statement: string) => service.database.query(statement);
 
 async function eventually(teamId: ApplicationId, plan: object): Promise<void> {
   const look = async () => expect(await service.planOf(teamId)).toMatchObject(plan);
-  await vi.waitFor(look, { timeout: 15_000, interval: 100 });
+  // After the start of a server, the first search for parked events can take nearly 15 s.
+  await vi.waitFor(look, { timeout: 30_000, interval: 100 });
 }
 
 async function outcomesOf(customerId: string) {
