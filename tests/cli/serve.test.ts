@@ -67,7 +67,7 @@ test('a newer schema exits with 1 at once', async () => {
   const database = connect(newer);
   await migrateByNewer(database, 'breaking');
   await database.close();
-  expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('run the newer version');
+  expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('SCHEMA_NEWER');
 });
 
 test('waits for a database that starts a moment later, and answers 503 until then', async () => {

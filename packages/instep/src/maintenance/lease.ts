@@ -37,7 +37,7 @@ export type LeasedRun = {
  * For a job that reads the application's table, which can be large and without an index. The lease covers the reads only,
  * so it can be short: if its process is killed meanwhile, the others search again soon.
  */
-export const READS_ALL_TEAMS = { dueAfterMs: 3_000, share: 0.02, leaseMs: 10_000 };
+export const READS_ALL_TEAMS = { dueAfterMs: 3_000, share: 0.05, leaseMs: 10_000 };
 
 const LEASE_MS = 120_000;
 
