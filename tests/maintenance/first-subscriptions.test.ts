@@ -187,6 +187,30 @@ test('an id that Stripe refuses keeps no other customer from being looked up', a
   expect(lines).toMatchObject([{ level: 'info', teamId }]);
 });
 
+test('a customer for whom Stripe fails keeps no other waiting, and is asked for again later', async () => {
+  const { run } = openJob();
+  const teamOf = async (customerId: string) => {
+    const teamId = await account.addTeam(customerId);
+    await account.happen(
+      { customerId, subscriptionId: `sub_${customerId}`, status: 'trialing' },
+      'missed',
+    );
+    return teamId;
+  };
+  const failing = await teamOf('cus_1_failing');
+  const other = await teamOf('cus_2_other');
+  const trialing = { plan: { subscriptionStatus: 'trialing' } };
+  const answer500 = { status: 500, retryAfterSeconds: 0 };
+  account.fault = (path) => (path.includes('cus_1_failing') ? answer500 : undefined);
+  await expect(run()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED' });
+  await run();
+  expect(await account.planOf(other)).toMatchObject(trialing);
+  account.fault = undefined;
+  await passTime('1 minute');
+  await run();
+  expect(await account.planOf(failing)).toMatchObject(trialing);
+});
+
 test('an API that fails is asked again later', async () => {
   const { run } = openJob();
   const teamId = await account.addTeam('cus_outage');

@@ -6,6 +6,7 @@ import { type Examined, examine } from '../postgres/examine.ts';
 import type { LinkedTeam } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
+import { StripeApiFailed } from '../stripe/api-failure.ts';
 import { type LeasedRun, READS_ALL_TEAMS, sweep, withLease } from './lease.ts';
 import type { ReconciliationIssue } from './reconcile/drift.ts';
 import { listCustomer } from './reconcile/listed-subscriptions.ts';
@@ -53,7 +54,9 @@ export function createFirstSubscriptionsJob(services: ReconcileServices): Job['r
       try {
         await ask(customerId, signal);
       } catch (error) {
-        const values = [customerIds.slice(index)];
+        // A key without the permission is no failure of this customer.
+        const isOfAll = error instanceof StripeApiFailed && error.isForbidden;
+        const values = [customerIds.slice(index), isOfAll ? null : customerId];
         await query({ name: 'ask_unanswered_again', text: ASK_AGAIN, values });
         throw error;
       }
@@ -235,11 +238,21 @@ const STORE_ANSWERED = `
        where customer_id = $1
          and is_requested`;
 
-/** Whether an answer is outstanding stays as it is. */
+/**
+ * The customers who were not asked for are due at once. The one whose call failed ($2) comes after ever longer delays,
+ * up to an hour, so that it does not keep the others waiting. Whether an answer is outstanding stays as it is.
+ */
 const ASK_AGAIN = `
       update instep.new_customers
-         set first_asked_at = now(),
-             due_at         = now()
+         set first_asked_at = case when customer_id = $2::text then first_asked_at else now() end,
+             due_at         = case
+                                when customer_id = $2::text
+                                  then now() + least(
+                                         greatest(now() - first_asked_at, interval '5 seconds'),
+                                         interval '1 hour'
+                                       )
+                                else now()
+                              end
        where customer_id = any ($1::text[])`;
 
 /** Lets the job ask for these customers' subscriptions at once, and again until Stripe answers. */
