@@ -168,10 +168,10 @@ test('one of several instances reads the teams, and a slow read is repeated less
         where name = 'first-subscriptions'`,
       [age],
     );
-  await tookSeconds('40 seconds');
+  await tookSeconds('15 seconds');
   await other.job(signal);
   expect(asked()).toHaveLength(1);
-  await tookSeconds('60 seconds');
+  await tookSeconds('25 seconds');
   await other.job(signal);
   expect(asked()).toHaveLength(2);
 });
