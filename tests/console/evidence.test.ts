@@ -137,6 +137,8 @@ test('a team is compared only when Stripe has answered about its customer', asyn
 
   account.fault = undefined;
   account.customers.set({ id: 'cus_1' });
+  // After a failure, Stripe is asked again some seconds later.
+  await query('update instep.new_customers set due_at = now()');
   await query(`update instep.leased_jobs set started_at = null where name = 'first-subscriptions'`);
   await compareNew();
   await countTeamsNow(query);
