@@ -21,7 +21,7 @@ import {
 } from '../operators-listener/open-operations.ts';
 import { CHECK_CONNECTION, DatabaseUnavailable } from '../postgres/errors.ts';
 import { checkSchema } from '../postgres/migrate.ts';
-import { createLogger, type Logger, prettyLines } from '../runtime/logging.ts';
+import { createLogger, type Logger } from '../runtime/logging.ts';
 import { retry } from '../runtime/retry.ts';
 import { handleWhileStarting } from '../server/health.ts';
 import type { Handler } from '../server/http-message.ts';
@@ -40,20 +40,12 @@ export function serveCommand(): Command {
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
   requireTwoPorts(config);
-  const logger = createServerLogger(config.logLevel);
+  const logger = createLogger(config.logLevel);
   exitOnDefect(logger);
   logSettings({ config, logger });
   // Handled from the start: an unhandled signal does not end the first process of a container.
   await serveUntil(nextSignal(), config, logger);
   logger.info('stopped');
-}
-
-function createServerLogger(level: Config['logLevel']): Logger {
-  const isTerminal = process.stdout.isTTY;
-  return createLogger(
-    level,
-    isTerminal ? prettyLines((text) => process.stdout.write(text)) : undefined,
-  );
 }
 
 /** Loading the console keeps the process busy for a moment. The requests that waited for the start come first. */
@@ -167,7 +159,7 @@ async function runConsole(): Promise<void> {
     stripeApi: readApiConfig(process.env),
     ...readContextSettings(process.env),
   };
-  const logger = createServerLogger('info');
+  const logger = createLogger('info');
   await withDatabase(async ({ query }, server) => {
     // Without the schema, every page would be an error.
     await checkSchema(query);

@@ -1,7 +1,6 @@
 // Log lines: their format, a standard output that never blocks, and a limit for lines that outsiders can cause.
 
 import { writeSync } from 'node:fs';
-import { styleText } from 'node:util';
 import { codeOf, InstepError } from './errors.ts';
 import { activeSpan, outsideSpans } from './tracing.ts';
 
@@ -110,25 +109,6 @@ function describe(error: unknown, withStack: boolean): unknown {
     message: error.message,
     ...(error.cause instanceof Error && { cause: describe(error.cause, withStack) }),
     ...(withStack && { stack: error.stack }),
-  };
-}
-
-const COLORS = { fatal: 'red', error: 'red', warn: 'yellow', info: 'green' } as const;
-
-/** Formats the lines for a person at a terminal: time, level, message, and the rest as `name=value`. */
-export function prettyLines(write: (text: string) => void): LogDestination {
-  return {
-    write(line) {
-      const { level, time, msg, ...rest } = JSON.parse(line) as Record<string, unknown>;
-      const color = COLORS[level as keyof typeof COLORS] ?? 'gray';
-      const details = Object.entries(rest).map(
-        ([name, value]) =>
-          `${styleText('gray', `${name}=`)}${escapeControls(JSON.stringify(value))}`,
-      );
-      const clock = styleText('gray', String(time).slice(11, 23));
-      const label = styleText(color, String(level).toUpperCase().padEnd(5));
-      write(`${[clock, label, msg, ...details].join(' ')}\n`);
-    },
   };
 }
 
