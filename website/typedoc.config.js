@@ -20,7 +20,6 @@ export default {
     'Decided',
     'Effect',
     'EventSearch',
-    'ExaminedInterruption',
     'INSTEP_ERROR_CODES',
     'ISSUE_CAUSES',
     'IngestResult',

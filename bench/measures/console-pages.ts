@@ -46,10 +46,6 @@ export async function consolePages(ask: Ask, teams: number): Promise<ConsolePage
     ...searches(row, teams),
     { name: 'reconcile', path: '/reconcile' },
     { name: '… its progress', path: '/reconcile/run' },
-    { name: 'an incident, the last hour', path: '/incident' },
-    { name: '… of an hour, days ago', path: '/incident?from=5000m&until=4940m' },
-    { name: '… of a day, days ago', path: '/incident?from=5d&until=4d' },
-    { name: '… as a file', path: '/incident?from=5d&until=4d&format=csv', isFile: true },
   ];
 }
 

@@ -39,31 +39,6 @@ async function pointOf(page: Page, slot: number): Promise<{ x: number; y: number
 
 const readouts = (page: Page) => page.locator('.readout').allInnerTexts();
 
-test('a drag over a chart shows what went wrong in that period', async () => {
-  const page = await openOverview();
-  const [first, last] = [await pointOf(page, 35), await pointOf(page, 40)];
-  await page.mouse.move(last.x, last.y);
-  await page.mouse.down();
-  await page.mouse.move(first.x, first.y, { steps: 5 });
-  expect(await page.locator('.chart').first().locator('.dragged').count()).toBe(6);
-  await page.mouse.up();
-  await page.waitForURL('**/incident?from=2026-10-14T15%3A06&until=2026-10-14T15%3A12');
-  // In the zone of the reader.
-  expect(await page.getByLabel('From').inputValue()).toBe('2026-10-15T00:06');
-  await expectText(page).toContain('none of 1 event of that time arrived late');
-  expect(await axeViolations(page)).toEqual([]);
-});
-
-test('any period can be chosen, in the zone of the reader', async () => {
-  const page = await openOverview();
-  await page.getByRole('link', { name: 'Any period' }).click();
-  await page.getByLabel('From').fill('2026-10-15T00:00');
-  await page.getByLabel('Until').fill('2026-10-15T00:30');
-  await page.getByRole('button', { name: 'Show' }).click();
-  await page.waitForURL('**/incident?from=2026-10-14T15%3A00*&until=2026-10-14T15%3A30*');
-  await expectText(page).toContain('none of 1 event of that time arrived late');
-});
-
 test('one crosshair follows the mouse over all charts, and a click shows the events', async () => {
   const page = await openOverview();
   expect(await page.locator('.ticks span').allTextContents()).toEqual(

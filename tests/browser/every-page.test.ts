@@ -22,7 +22,6 @@ const PAGES = [
   ['a team', () => `/teams/${teams.script}`, HOSTILE.script],
   ['what needs attention', () => '/attention?select=all', `${HOSTILE.image} 2`],
   ['the overview of a week', () => '/?range=week&live=off', null],
-  ['an incident', () => '/incident', null],
   ['the teams', () => '/teams', HOSTILE.script],
   ['the search', () => `/search?q=${encodeURIComponent(HOSTILE.image.slice(0, 4))}`, null],
   ['a search without results', () => `/teams?search=${encodeURIComponent(HOSTILE.image)}`, null],

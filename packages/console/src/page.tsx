@@ -21,7 +21,6 @@ const AREAS = [
 /** Those that only their own areas lead to. */
 const OTHER_PAGES = [
   { name: 'What operators did', path: '/actions' },
-  { name: 'An incident', path: '/incident' },
   { name: 'Checks', path: '/checks' },
 ] as const;
 

@@ -7,14 +7,8 @@ function moveCrosshair() {
     const crosshair = chart.querySelector('.crosshair');
     const { firstMs, slotMs } = crosshair.dataset;
     const index = selectedMs === null ? -1 : (selectedMs - firstMs) / slotMs;
-    const slots = chart.querySelector('.slots').children;
-    const slot = slots[index];
+    const slot = chart.querySelector('.slots').children[index];
     chart.classList.toggle('selected', slot !== undefined);
-    const dragged = dragMs === null ? index : (dragMs - firstMs) / slotMs;
-    const [first, last] = [Math.min(index, dragged), Math.max(index, dragged)];
-    [...slots].forEach((one, at) => {
-      one.classList.toggle('dragged', first < last && at >= first && at <= last);
-    });
     if (slot === undefined) continue;
     crosshair.value = index;
     const readout = chart.querySelector('.readout');
@@ -46,29 +40,10 @@ function selectAt({ target, clientX }) {
 // The first touch of a slot shows its values, the second one opens its events.
 let isSecond = false;
 
-/** Where a drag over the charts began; it ends with the page about that period. */
-let dragMs = null;
-
 document.addEventListener('pointerdown', (event) => {
   isSecond = selectAt(event);
-  const isDrag = event.pointerType === 'mouse' && event.target.closest('.plot') !== null;
-  dragMs = isDrag ? selectedMs : null;
 });
 document.addEventListener('pointermove', selectAt);
-document.addEventListener('pointerup', () => {
-  const [from, until] = [dragMs ?? selectedMs, selectedMs].sort((one, other) => one - other);
-  dragMs = null;
-  moveCrosshair();
-  if (from === until) return;
-  const { slotMs } = document.querySelector('.crosshair').dataset;
-  const textOf = (ms) => new Date(ms).toISOString().slice(0, 16);
-  const period = new URLSearchParams({ from: textOf(from), until: textOf(until + Number(slotMs)) });
-  location.assign(`${document.querySelector('#incident').href}?${period}`);
-});
-// The slots are links, which a browser would drag away.
-document.addEventListener('dragstart', (event) => {
-  if (event.target.closest?.('.slots')) event.preventDefault();
-});
 document.addEventListener('click', (event) => {
   if (event.target.closest('.slots') !== null && !isSecond) event.preventDefault();
 });

@@ -2,7 +2,6 @@ import {
   type ApplicationId,
   DELETED_TYPE,
   type EventRow,
-  type Period,
   type Reason,
   type ReasonPart,
   reasonParts,
@@ -37,17 +36,6 @@ export function filterUrl(
   others: Readonly<Record<string, number>> = {},
 ): string {
   return urlWith(path, fields, others);
-}
-
-const MINUTE_MS = 60_000;
-
-/** The page about a period, in whole minutes. */
-export function incidentUrl({ sinceMs, untilMs }: Period): string {
-  const minuteAt = (minute: number) => new Date(minute * MINUTE_MS).toISOString().slice(0, 16);
-  return filterUrl('/incident', {
-    from: minuteAt(Math.floor(sinceMs / MINUTE_MS)),
-    until: minuteAt(Math.ceil(untilMs / MINUTE_MS)),
-  });
 }
 
 /** `team`: the one in whose timeline the event is shown. */

@@ -72,7 +72,7 @@ export function ResponsesChart({
 }
 
 /** Why deliveries were refused. */
-export function Refusals({ responses }: { readonly responses: readonly ResponsesRow[] }) {
+function Refusals({ responses }: { readonly responses: readonly ResponsesRow[] }) {
   const reasons = new Map<string, number>();
   for (const { status, code, count } of responses) {
     if (code === '') continue;

@@ -87,9 +87,6 @@ function Controls({ range, isLive }: ControlsProps) {
           Last {one.name}
         </a>
       ))}
-      <a id="incident" href="/incident">
-        Any period
-      </a>
       <a href={urlOf(range, !isLive)}>{isLive ? 'Stop updating' : 'Update every 5 s'}</a>
     </nav>
   );

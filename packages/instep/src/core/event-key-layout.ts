@@ -34,13 +34,6 @@ export function formatEventKey(parts: EventKeyParts): string {
 /** The lowest key with `created`. Keys below it belong to events without a time of their own. */
 export const FIRST_DATED_KEY = '00000001-0000-0000-0000-000000000000';
 
-/** The lowest key of events that were created at this time or later, in milliseconds since 1970. */
-export function firstKeySince(ms: number): string {
-  const hash = '0'.repeat(64);
-  const createdSeconds = Math.ceil(ms / 1_000);
-  return formatEventKey({ createdSeconds, subscriptionHash: hash, contentHash: hash });
-}
-
 /** Whether this is the key of an event with `created`. Only such events share a range of keys. */
 export function isDatedKey(key: string): boolean {
   return key >= FIRST_DATED_KEY;

@@ -108,13 +108,12 @@ export type ResponsesRow = {
 type ResponsesRequest = {
   readonly slotSeconds: SlotSeconds;
   readonly sinceMs: number;
-  readonly untilMs?: number;
 };
 
-/** The responses to deliveries in a period, by slot. */
+/** The responses to deliveries since a time, by slot. */
 export async function readResponses(
   query: Query,
-  { slotSeconds, sinceMs, untilMs }: ResponsesRequest,
+  { slotSeconds, sinceMs }: ResponsesRequest,
 ): Promise<ResponsesRow[]> {
   return await query<ResponsesRow>({
     name: 'read_responses',
@@ -126,10 +125,9 @@ export async function readResponses(
              sum(count)::bigint as count
         from instep.responses
        where starts_at >= $2
-         and starts_at < coalesce($3, 'infinity'::timestamptz)
        group by 1, status, code
        order by 1`,
-    values: [slotSeconds, new Date(sinceMs), untilMs === undefined ? null : new Date(untilMs)],
+    values: [slotSeconds, new Date(sinceMs)],
   });
 }
 

@@ -158,14 +158,9 @@ export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
 export {
-  type AffectedTeam,
   type Delays,
-  type Incident,
   type Interruption,
-  type LateEvents,
-  type Period,
   RESPONSE_CLASSES,
-  readIncident,
   readStatistics,
   type Slot,
   type Statistics,
