@@ -286,16 +286,15 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
   { name: '… parked', path: '/attention?issue=parked-events' },
   {
     name: '… parked, in the middle',
-    path: '/attention?issue=parked-events&source=1&after=cus_Parked000500',
+    path: '/attention?issue=parked-events&source=3&after=cus_Parked000500',
   },
   { name: '… payment due', path: '/attention?issue=payment-due' },
   { name: '… double billed', path: '/attention?issue=double-billed' },
-  { name: '… second customer', path: '/attention?issue=second-customer' },
   { name: '… unknown order', path: '/attention?issue=unknown-order' },
   { name: '… unreadable', path: '/attention?issue=unreadable-event' },
   {
     name: '… unreadable, in the middle',
-    path: `/attention?issue=unreadable-event&source=3&after=${Math.floor(Number(newest) / 2)}`,
+    path: `/attention?issue=unreadable-event&source=4&after=${Math.floor(Number(newest) / 2)}`,
   },
   { name: '… as a file', path: '/attention?format=csv', isFile: true },
   { name: '… parked, as a file', path: '/attention?issue=parked-events&format=json', isFile: true },

@@ -129,20 +129,6 @@ test('parked events are counted, with their customers', async () => {
   ]);
 });
 
-test('a second customer of a team is a warning of its own', async () => {
-  const account = await openAccount();
-  const [team] = await account.database.query<{ id: number }>(
-    'select id from teams where provider_customer_id is not null limit 1',
-  );
-  const event = JSON.parse(eventBody({ customerId: 'cus_second' }));
-  event.data.object.metadata = { teamId: String(team?.id) };
-  await account.deliver(JSON.stringify(event), Date.now() - 2 * HOUR_MS);
-  expect(issuesOf(await account.examine())).toEqual([
-    'warning parked events: 1 event of 1 customer without a team; the oldest has waited 2 h',
-    'warning second customer: 1 customer whose metadata names a team that has another customer',
-  ]);
-});
-
 test('a customer that Stripe charges twice is a warning', async () => {
   const account = await openAccount();
   await account.deliver(eventBody());

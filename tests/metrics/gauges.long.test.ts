@@ -81,18 +81,6 @@ test('issues are counted by code, and codes without issues are zeros', async () 
   expect(await valuesOf('instep_issues{code="writes-not-committed"}')).toEqual([]);
 });
 
-test('double-billed customers are a metric of their own, with the second customers of teams', async () => {
-  const others = { severity: 'warning', concerns: 'customer', remedies: ['dismiss'] } as const;
-  const issues: Issue[] = [
-    { code: 'second-customer', ...others, count: 5, isMore: false, evidence: { charged: 1 } },
-    { code: 'double-billed', ...others, count: 2, isMore: false, evidence: {} },
-  ];
-  const some = observed(async () => ({ figures: FIGURES, parkedOfKnownCustomers: 1, issues }));
-  expect(await some.valuesOf('instep_double_billed_customers')).toEqual([3]);
-  const none = observed(async () => ({ figures: FIGURES, parkedOfKnownCustomers: 1, issues: [] }));
-  expect(await none.valuesOf('instep_double_billed_customers')).toEqual([0]);
-});
-
 test('a pending read of the database is not repeated', async () => {
   let asked = 0;
   const { valuesOf } = observed(() => {

@@ -8,7 +8,6 @@ import {
   perform,
   readTeam,
 } from 'instep/operate';
-import type { ApplicationId } from 'instep/src/core/application.ts';
 import { storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -82,111 +81,49 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
 });
 
 /** Parks an event whose metadata names a team. */
-async function parkNaming(customerId: string, text: string, status = 'active'): Promise<void> {
-  const fields = { customerId, subscriptionId: `sub_${customerId}`, status };
-  const event = JSON.parse(eventBody(fields));
+async function parkNaming(customerId: string, text: string): Promise<void> {
+  const event = JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` }));
   event.data.object.metadata = { teamId: text };
   await account.ingest([received(JSON.stringify(event), Date.now())]);
 }
 
-describe('a second customer', () => {
-  test('is one that waits for a team that has another, shown once and with both', async () => {
-    const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
-    const free = await addTeam(query, { name: 'Free', customerId: null });
-    await deliver({ customerId: 'cus_first', subscriptionId: 'sub_first' });
-    await parkNaming('cus_second', String(taken));
-    await parkNaming('cus_suggested', String(free));
-    await parkNaming('cus_odd', "1; drop table teams -- '");
-    await deliver({ customerId: 'cus_silent' });
-    expect((await checkHealth(context)).issues).toMatchObject([
-      { code: 'second-customer', count: 1, isMore: false, evidence: { charged: 1 } },
-      { code: 'parked-events', count: 4, severity: 'notice' },
-    ]);
-    const { issues } = await findIssues(context).page();
-    const seen = issues.map(({ code, customerId }) => `${customerId}: ${code}`);
-    expect(seen).toEqual([
-      'cus_odd: parked-events',
-      'cus_second: second-customer',
-      'cus_silent: parked-events',
-      'cus_suggested: parked-events',
-    ]);
-    const second = await findIssues(context, 'second-customer').page();
-    expect(second).toMatchObject({ issues: [issues[1]], next: null });
-    expect(second.issues).toMatchObject([
-      {
-        subject: { kind: 'customer', id: 'cus_second' },
-        remedies: ['link', 'dismiss'],
-        team: null,
-        evidence: {
-          events: 1,
-          newest: { subscriptionId: 'sub_cus_second' },
-          suggestedTeam: {
-            id: taken,
-            customerId: 'cus_first',
-            plan: { providerSubscriptionId: 'sub_first', subscriptionStatus: 'active' },
-          },
-        },
-      },
-    ]);
-    const parked = await findIssues(context, 'parked-events').page();
-    expect(parked.issues.map(({ code }) => code)).toEqual(Array(4).fill('parked-events'));
-  });
+test('the team that the metadata names is suggested, and can be linked if it has no customer', async () => {
+  const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
+  const free = await addTeam(query, { name: 'Free', customerId: null });
+  await parkNaming('cus_free', String(free));
+  await parkNaming('cus_odd', "1; drop table teams -- '");
+  await parkNaming('cus_taken', String(taken));
+  await deliver({ customerId: 'cus_silent' });
+  const { issues } = await findIssues(context, 'parked-events').page();
+  const remedies = ['link', 'replay', 'dismiss'];
+  expect(issues).toMatchObject([
+    {
+      customerId: 'cus_free',
+      remedies: [...remedies, 'link-suggested'],
+      evidence: { suggestedTeam: { id: free, customerId: null } },
+    },
+    { customerId: 'cus_odd', remedies, evidence: { suggestedTeam: null } },
+    { customerId: 'cus_silent', remedies, evidence: { suggestedTeam: null } },
+    {
+      customerId: 'cus_taken',
+      remedies,
+      evidence: { suggestedTeam: { id: taken, customerId: 'cus_first' } },
+    },
+  ]);
+});
 
-  test('is not charged twice if its own subscription has ended', async () => {
-    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
-    await deliver({ customerId: 'cus_first', subscriptionId: 'sub_first' });
-    await parkNaming('cus_ended', taken, 'canceled');
-    await parkNaming('cus_due', taken, 'past_due');
-    const found = (await checkHealth(context)).issues.find(
-      ({ code }) => code === 'second-customer',
-    );
-    expect(found).toMatchObject({ count: 2, evidence: { charged: 1 } });
-  });
-
-  test('is found by the newest of its events, page by page', async () => {
-    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
-    for (const customerId of ['cus_a', 'cus_b', 'cus_c']) await parkNaming(customerId, taken);
-    await deliver({ customerId: 'cus_b', subscriptionId: 'sub_other' });
-    const code = 'second-customer';
-    const first = await findIssues(context, code).page({ limit: 1 });
-    expect(first.issues).toMatchObject([{ customerId: 'cus_a' }]);
-    const rest = await findIssues(context, code).page({ start: first.next });
-    expect(rest).toMatchObject({ issues: [{ customerId: 'cus_c' }], next: null });
-  });
-
-  test('is found behind any number of customers that are none', async () => {
-    const taken = String(await addTeam(query, { name: 'Taken', customerId: 'cus_first' }));
-    const free = String(await addTeam(query, { name: 'Free', customerId: null }));
-    await parkNaming('cus_free', free);
-    await query(`
-      insert into instep.events (key, type, customer_id, created_at, received_at, deliveries, outcome, body)
-      select gen_random_uuid(), type, 'cus_free_' || number, created_at, received_at, 1, outcome, body
-        from instep.events, generate_series(1, 1200) as number`);
-    await parkNaming('cus_second', taken);
-    const search = findIssues(context, 'second-customer');
-    const first = await search.page();
-    expect(first).toMatchObject({ issues: [], next: { after: expect.any(String) } });
-    expect((await findIssues(context).count())['second-customer']).toMatchObject({ isMore: true });
-    const all = await collect(search.all());
-    expect(all.map(({ customerId }) => customerId)).toEqual(['cus_second']);
-  });
-
-  test('is resolved by replacing the other one, or by dismissing it', async () => {
-    const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
-    await parkNaming('cus_second', String(taken));
-    await parkNaming('cus_third', String(taken));
-    const codeOf = async (request: ActionRequest) =>
-      (await perform(context, operator, [request])).results[0]?.result.code;
-    const link = { action: 'link', linkTo: 'cus_second' } as const;
-    const team = { kind: 'team', id: String(taken) } as const;
-    await codeOf({ action: 'dismiss', subject: { kind: 'customer', id: 'cus_third' } });
-    expect(await codes()).toEqual(['second-customer', 'parked-events']);
-    expect(await codeOf({ ...link, subject: team })).toBe('has-another-customer');
-    expect(await codes()).toEqual(['second-customer', 'parked-events']);
-    await codeOf({ ...link, subject: team, canReplace: true });
-    expect(await codes()).toEqual([]);
-    expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });
-  });
+test('the customer of a team is replaced only if that is asked for', async () => {
+  const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
+  await parkNaming('cus_second', String(taken));
+  const subject = { kind: 'team', id: String(taken) } as const;
+  const link = { action: 'link', linkTo: 'cus_second', subject } as const;
+  const codeOf = async (request: ActionRequest) =>
+    (await perform(context, operator, [request])).results[0]?.result.code;
+  expect(await codeOf(link)).toBe('has-another-customer');
+  expect(await codes()).toEqual(['parked-events']);
+  await codeOf({ ...link, canReplace: true });
+  expect(await codes()).toEqual([]);
+  expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });
 });
 
 test('a comparison finds teams and customers, each with the cause', async () => {
@@ -390,63 +327,5 @@ describe('a customer that Stripe charges twice', () => {
     expect(await codes()).toEqual([]);
     await deliver({ ...third, status: 'canceled', createdSeconds: secondsAgo(10) });
     expect(await codes()).toEqual(['double-billed']);
-  });
-});
-
-describe('a customer whose subscription names another team', () => {
-  /** An event of a team's own customer whose metadata names a team. */
-  async function subscribe(customerId: string, named: ApplicationId, status = 'active') {
-    const fields = { customerId, subscriptionId: `sub_${customerId}`, status };
-    await account.happen({ ...fields, productId: 'prod_pro' }, 'missed');
-    await parkNaming(customerId, String(named), status);
-  }
-
-  test('is an issue if that team is paid for by another customer, until it is dismissed', async () => {
-    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
-    const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
-    await subscribe('cus_own', own);
-    await subscribe('cus_other', own);
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual(['other-team-named']);
-    const { issues } = await findIssues(context).page();
-    expect(issues).toMatchObject([
-      {
-        code: 'other-team-named',
-        subject: { kind: 'team', id: String(other) },
-        customerId: 'cus_other',
-        evidence: { cause: 'another team named', otherTeam: { id: own, name: 'Own' } },
-      },
-    ]);
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual(['other-team-named']);
-    const subject = { kind: 'team', id: String(other) } as const;
-    await perform(context, operator, [{ action: 'dismiss', subject }], { note: 'two contracts' });
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual([]);
-  });
-
-  test('is none if it names its own team, no team, or one that nobody pays for', async () => {
-    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
-    const idle = await addTeam(query, { name: 'Idle', customerId: 'cus_idle' });
-    await addTeam(query, { name: 'Third', customerId: 'cus_third' });
-    await addTeam(query, { name: 'Ended', customerId: 'cus_ended' });
-    account.customers.set({ id: 'cus_idle' });
-    await subscribe('cus_own', idle);
-    await subscribe('cus_third', '4711');
-    await subscribe('cus_ended', own, 'canceled');
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual([]);
-  });
-
-  test('is none any more once the metadata is corrected', async () => {
-    const own = await addTeam(query, { name: 'Own', customerId: 'cus_own' });
-    const other = await addTeam(query, { name: 'Other', customerId: 'cus_other' });
-    await subscribe('cus_own', own);
-    await subscribe('cus_other', own);
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual(['other-team-named']);
-    await subscribe('cus_other', other);
-    await performOne(context, operator, { action: 'reconcile' });
-    expect(await codes()).toEqual([]);
   });
 });

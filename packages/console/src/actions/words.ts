@@ -38,8 +38,6 @@ export const REASONS: Readonly<Record<IssueCause, string>> = {
     'Stripe does not know this customer. Link the right one. If Stripe knows none of your customers, check the account and the mode of the API key.',
   'customer without a team':
     'The customer has a subscription at Stripe but is not linked to a team.',
-  'another team named':
-    'The metadata of its subscription names another team, which another customer pays for.',
 };
 
 type Found = ComparisonIssue['evidence'];

@@ -8,10 +8,6 @@ function eventOf({ evidence }: OpenIssue) {
   return 'newest' in evidence ? evidence.newest : null;
 }
 
-/** The team that an issue is about, or that should have its customer. */
-const teamOf = (issue: OpenIssue) =>
-  issue.code === 'second-customer' ? issue.evidence.suggestedTeam : issue.team;
-
 function subscriptionIdOf(issue: OpenIssue): string | null {
   const { evidence } = issue;
   if ('subscriptionId' in evidence) return evidence.subscriptionId;
@@ -28,8 +24,8 @@ function reasonOf({ evidence }: OpenIssue): string | null {
 export const EXPORTED_ISSUE: Columns<OpenIssue> = {
   issue: ({ code }) => code,
   since: ({ sinceMs }) => exportedTime(sinceMs),
-  team: (issue) => teamOf(issue)?.id ?? null,
-  name: (issue) => teamOf(issue)?.name ?? null,
+  team: ({ team }) => team?.id ?? null,
+  name: ({ team }) => team?.name ?? null,
   customer: ({ customerId }) => customerId,
   subscription: subscriptionIdOf,
   event: (issue) => eventOf(issue)?.eventId ?? null,

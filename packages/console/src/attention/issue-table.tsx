@@ -2,7 +2,6 @@ import type { Child } from 'hono/jsx';
 import {
   ACTIONS,
   type Action,
-  type ApplicationId,
   type ComparisonIssue,
   countText,
   MAX_COUNTED_OF_CUSTOMER,
@@ -29,7 +28,6 @@ import {
   COMPLETED,
   ISSUE_NAMES,
   LINK_FIELD,
-  REPLACE_FIELD,
   TeamOptionList,
 } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
@@ -156,8 +154,6 @@ export function Why({ issue }: { readonly issue: OpenIssue }) {
       return <WhyDouble {...issue} />;
     case 'parked-events':
       return <WhyParked {...issue} />;
-    case 'second-customer':
-      return <WhySecond {...issue} />;
     default:
       return <WhyFound {...issue} />;
   }
@@ -196,37 +192,15 @@ function WhyParked({ team, evidence: { events, newest, suggestedTeam } }: Parked
       {suggestedTeam !== null && (
         <>
           {' '}
-          Its metadata names the team <TeamNamed team={suggestedTeam} />.
+          Its metadata names the team <TeamNamed team={suggestedTeam} />
+          {suggestedTeam.customerId !== null && (
+            <>
+              , which has another customer: <CustomerLink customerId={suggestedTeam.customerId} />
+            </>
+          )}
+          .
         </>
       )}
-    </>
-  );
-}
-
-type SecondCustomer = Extract<OpenIssue, { readonly code: 'second-customer' }>;
-
-/** Both customers, each with its subscription. */
-function WhySecond({ customerId, evidence: { newest, suggestedTeam } }: SecondCustomer) {
-  const { customerId: former, plan } = suggestedTeam;
-  const subscription = newest === null ? null : subscriptionOf(newest);
-  return (
-    <>
-      Its metadata names the team <TeamNamed team={suggestedTeam} />, which has another customer.
-      <ul>
-        <li>
-          The team has {former !== null && <CustomerLink customerId={former} />}:{' '}
-          <StatusBadge status={plan.subscriptionStatus} />
-          <Product name={plan.planName} id={plan.providerProductId} />
-          <Subscription id={plan.providerSubscriptionId} />
-        </li>
-        <li>
-          Without a team is {customerId !== null && <CustomerLink customerId={customerId} />}:{' '}
-          <StatusBadge status={subscription?.status ?? null} />
-          <Product name={subscription?.planName ?? null} id={subscription?.productId ?? null} />
-          <Subscription id={newest?.subscriptionId ?? null} />
-        </li>
-      </ul>
-      Replace gives the team this customer and its plan. Keep dismisses this customer.
     </>
   );
 }
@@ -243,7 +217,8 @@ function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
           <li>
             <StatusBadge status={status} />
             <Product name={planName} id={productId} />
-            <Subscription id={subscriptionId} />
+            {' ('}
+            <Id text={subscriptionId} />)
             {one.quantity !== null && <> × {countText(one.quantity)}</>}
             {one.priceId !== null && (
               <>
@@ -265,15 +240,6 @@ function Product({ name, id }: { readonly name: string | null; readonly id: stri
   return <> for {name === null ? <Id text={id ?? ''} /> : <UntrustedText text={name} />}</>;
 }
 
-function Subscription({ id }: { readonly id: string | null }) {
-  return id === null ? null : (
-    <>
-      {' '}
-      (<Id text={id} />)
-    </>
-  );
-}
-
 function TeamNamed({ team }: { readonly team: NamedTeam }) {
   return (
     <a href={teamUrl(team.id)}>
@@ -283,16 +249,10 @@ function TeamNamed({ team }: { readonly team: NamedTeam }) {
 }
 
 function WhyFound({ evidence }: ComparisonIssue) {
-  const { is, shouldBe, otherTeam } = evidence;
+  const { is, shouldBe } = evidence;
   return (
     <>
       {causeText(evidence)}
-      {otherTeam !== undefined && (
-        <>
-          {' '}
-          It is <TeamNamed team={otherTeam} />.
-        </>
-      )}
       {is !== null && shouldBe !== null && (
         <>
           {differingFields(is, shouldBe).length > 0 && ' Repair would change: '}
@@ -321,7 +281,7 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
   const customerUrl = isOfStripe(issue) ? stripeUrl(issue.customerId) : null;
   return (
     <>
-      {action === 'link' && issue.code !== 'second-customer' && (
+      {action === 'link' && (
         <input
           type="text"
           name={`${LINK_FIELD}${subject}`}
@@ -339,17 +299,13 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
           Open at Stripe
         </a>
       )}
-      {issue.code === 'second-customer' ? (
-        <ReplaceOrKeep teamId={issue.evidence.suggestedTeam.id} subject={subject} />
-      ) : (
-        <Button
-          kind={action === 'dismiss' ? 'quiet' : 'main'}
-          name="one"
-          value={`${action} ${subject}`}
-        >
-          {BUTTONS[action]}
-        </Button>
-      )}
+      <Button
+        kind={action === 'dismiss' ? 'quiet' : 'main'}
+        name="one"
+        value={`${action} ${subject}`}
+      >
+        {BUTTONS[action]}
+      </Button>
       {failure !== undefined && (
         <p class="error" id={`${id}-error`}>
           <UntrustedText text={recordedText(failure)} maxLength={400} />
@@ -372,23 +328,6 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
 /** Whether only a change at Stripe resolves it. */
 const isOfStripe = ({ remedies }: OpenIssue) =>
   remedies.some((remedy) => remedy === 'collect-payment' || remedy === 'cancel-subscription');
-
-type ReplaceOrKeepProps = { readonly teamId: ApplicationId; readonly subject: string };
-
-function ReplaceOrKeep({ teamId, subject }: ReplaceOrKeepProps) {
-  const field = `${REPLACE_FIELD}${subject}`;
-  return (
-    <>
-      <input type="hidden" name={field} value={String(teamId)} />
-      <Button kind="main" name="one" value={field}>
-        Replace
-      </Button>
-      <Button name="one" value={`dismiss ${subject}`}>
-        Keep
-      </Button>
-    </>
-  );
-}
 
 /** The team to link, so that one click is enough. */
 function suggestedIdOf(issue: OpenIssue): string | undefined {

@@ -1,5 +1,5 @@
 import { ACTIONS, type ActionRequest, parseSubject } from 'instep/operate';
-import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD, REPLACE_FIELD } from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
 import { queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
@@ -18,8 +18,7 @@ const MAX_SUBJECT_LENGTH = 300;
 
 /**
  * Reads a form of the list: the button of one row, or a button for all selected rows. To link, the rows
- * with a text in their field are selected. To replace a team's customer, its row has a button of its own. `null`
- * when nothing is selected.
+ * with a text in their field are selected. `null` when nothing is selected.
  */
 export function readSelection(form: FormData): Selection | null {
   const note = queryText(form.get('note')) || null;
@@ -31,8 +30,7 @@ export function readSelection(form: FormData): Selection | null {
     return { requests: [request], note, until };
   }
   const [ofRow = '', ...subject] = queryText(form.get('one')).split(' ');
-  const canReplace = `${ofRow} ` === REPLACE_FIELD;
-  const named = canReplace ? 'link' : ofRow || form.get('action');
+  const named = ofRow || form.get('action');
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return null;
   const texts = readTexts(form);
@@ -42,11 +40,10 @@ export function readSelection(form: FormData): Selection | null {
   if (known.length === 0) return null;
   const requests = known.flatMap((text) => {
     const subject = parseSubject(text);
-    const replaced = queryText(form.get(`${REPLACE_FIELD}${text}`));
-    const linkTo = canReplace ? replaced : (texts.get(text) ?? '');
+    const linkTo = texts.get(text) ?? '';
     const expected = form.get(`${EXPECTED_FIELD}${text}`);
     const expecting = expected === null ? {} : { expectedCustomerId: queryText(expected) || null };
-    return subject === null ? [] : [{ action, subject, linkTo, canReplace, ...expecting }];
+    return subject === null ? [] : [{ action, subject, linkTo, ...expecting }];
   });
   return { requests, note, until };
 }

@@ -15,12 +15,10 @@ export const ISSUE_NAMES: Readonly<Record<SubjectIssueCode | TeamIssueCode, stri
   'unknown-customer': 'unknown customer',
   'customer-without-team': 'customer without a team',
   'parked-events': 'waiting for a team',
-  'second-customer': 'second customer',
   'unknown-order': 'unknown order',
   'unreadable-event': 'unreadable event',
   'payment-due': 'payment due',
   'double-billed': 'double billed',
-  'other-team-named': 'other team named',
   'products-without-name': 'plan without a name',
 };
 
@@ -43,9 +41,6 @@ export const EXPECTED_FIELD = 'expected ';
 
 /** The name of a button that links a row to one of the teams that its text can mean begins like this. */
 export const CHOOSE_FIELD = 'choose ';
-
-/** The name of the field with the team whose customer a row replaces begins like this. */
-export const REPLACE_FIELD = 'replace ';
 
 /** Attributes of a field for a team: what is entered is completed with ids, names, plans and people. */
 export const COMPLETED = {

@@ -46,6 +46,8 @@ export class SyncFailed extends CodedError<SyncFailedCode> {}
 /** What `completeCheckout` and `syncCustomer` work with. */
 export type CheckoutServices = ReconcileServices & {
   readonly api: Pick<StripeApi, 'retrieveCheckoutSession'>;
+  /** The key of a subscription's metadata that names a team; `teamId` by default. */
+  readonly linkByMetadata?: string | null;
 };
 
 /** The parts of a Checkout Session that can name its team. */

@@ -248,11 +248,9 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 
 /** Whether events arrive, and what is out of sync: all issues, each by its code. */
 async function checkEventLog(query: Query, options: DatabaseOptions): Promise<Check[]> {
-  const { now, keyMode, settings, stripe } = options;
+  const { now, keyMode, stripe } = options;
   const nowMs = now();
-  const { linkByMetadata } = settings;
-  const known = { keyMode, linkByMetadata, nowMs, areWritesCommitted: null };
-  const report = await reportHealth(query, known);
+  const report = await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
   const { issues, eventMode } = report;
   return [
     checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),

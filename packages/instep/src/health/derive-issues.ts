@@ -171,9 +171,6 @@ function* subjectIssues({ figures, counts }: SyncState, nowMs: number): Generato
       const isYoung = sinceMs !== null && nowMs - sinceMs < PARKED_LONG_MS;
       const severity = isYoung ? ({ severity: 'notice' } as const) : {};
       yield issue(code, { events, sinceMs }, { ...severity, ...counted });
-    } else if (code === 'second-customer') {
-      const { charged, ...count } = counts[code];
-      yield issue(code, { charged }, count);
     } else yield issue(code, {}, counted);
   }
 }

@@ -38,8 +38,6 @@ export function issueText(issue: Issue, nowMs: number): string {
       const waited = sinceMs === null ? '' : `; the oldest has waited ${since(sinceMs)}`;
       return `${counted(events, 'event')} of ${subjects(issue, 'customer')} without a team${waited}`;
     }
-    case 'second-customer':
-      return `${subjects(issue, 'customer')} whose metadata names a team that has another customer`;
     case 'unreadable-event':
       return `${subjects(issue, 'event')} could not be read`;
     case 'nothing-delivered':
@@ -109,8 +107,6 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'team')} with a plan whose payment has been due for more than ${PAYMENT_DUE_DAYS} days`;
     case 'double-billed':
       return `${subjects(issue, 'customer')} with several subscriptions that Stripe charges at once`;
-    case 'other-team-named':
-      return `${subjects(issue, 'team')} with a customer whose subscription names another team, which another customer pays for`;
   }
 }
 
@@ -142,8 +138,6 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
     'register the endpoint only for events of your own account, unless your teams have customers in the others',
   'parked-events':
     'list them: `instep events list --outcome parked`; link a customer: `instep team link ID --customer CUS`',
-  'second-customer':
-    'list them: `instep events list --outcome parked`; replace the other customer: `instep team link ID --customer CUS`, or dismiss the events in the console',
   'unreadable-event':
     'upgrade Instep and replay them: `instep events replay --outcome unreadable`; if that does not help, report the reason from the log lines `event unreadable`',
   'nothing-delivered': 'check the webhook endpoint and its secret',
@@ -168,6 +162,4 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
     'cancel the subscriptions or mark them unpaid at Stripe (Settings, Billing, Subscriptions), or set PAST_DUE_GRACE and ask instep.team_access',
   'double-billed':
     'cancel the subscription that is not wanted at Stripe, or dismiss the issue in the console with a note',
-  'other-team-named':
-    'correct the metadata of the subscription at Stripe, or cancel the one that is not wanted; dismiss the issue in the console if both are right',
 };

@@ -48,7 +48,6 @@ export const ISSUES = {
   'deliveries-refused': kind('failure', 'service'),
   'sessions-refused': kind('failure', 'service'),
   'parked-events': kind('warning', 'customer', 'link', 'replay', 'dismiss'),
-  'second-customer': kind('warning', 'customer', 'link', 'dismiss'),
   'unreadable-event': kind('warning', 'event', 'replay', 'dismiss'),
   'nothing-delivered': kind('failure', 'service'),
   'events-in-other-mode': kind('failure', 'service'),
@@ -70,7 +69,6 @@ export const ISSUES = {
   'unknown-customer': kind('warning', 'team', 'link', 'compare', 'dismiss'),
   'payment-due': kind('warning', 'team', 'dismiss', 'collect-payment'),
   'double-billed': kind('warning', 'customer', 'dismiss', 'cancel-subscription'),
-  'other-team-named': kind('warning', 'team', 'dismiss', 'cancel-subscription'),
 } as const satisfies Record<string, IssueKind>;
 
 export type IssueCode = keyof typeof ISSUES;
@@ -90,7 +88,6 @@ export const CODE_OF_CAUSE = {
   'plan refused': 'plan-refused',
   'unknown customer': 'unknown-customer',
   'customer without a team': 'customer-without-team',
-  'another team named': 'other-team-named',
 } as const satisfies Record<IssueCause, SubjectIssueCode>;
 
 /** The issues that are stored in `instep.findings`: comparisons find them and, if the application refuses a plan, ingest. */
@@ -103,15 +100,10 @@ export const COMPARISON_ISSUES: readonly ComparisonIssueCode[] = [
 /** How many of each are open; `isMore` where counting stopped. */
 export type IssueCounts = Readonly<
   Record<SubjectIssueCode, { readonly count: number; readonly isMore: boolean }>
-> & {
-  /** `charged`: those that Stripe charges while the team has a subscription of its own customer. */
-  readonly 'second-customer': { readonly charged: number };
-};
+>;
 
 /** What is known besides the number of subjects. Times are in milliseconds since 1970. */
 export type Evidence = {
-  /** How many of them Stripe charges, and the team's own customer as well. */
-  'second-customer': { readonly charged: number };
   'parked-events': { readonly events: number; readonly sinceMs: number | null };
   'nothing-delivered': { readonly sinceMs: number };
   'events-in-other-mode': ModeEvidence;

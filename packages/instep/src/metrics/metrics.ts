@@ -217,11 +217,6 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
         health === null ? {} : issueCounts(health.issues),
       ),
       gauge(
-        'instep_double_billed_customers',
-        'Customers with several subscriptions that Stripe charges, and second customers of a team that it charges.',
-        health && doubleBilled(health.issues),
-      ),
-      gauge(
         'instep_parked_events',
         'Parked events, counted up to 10000: no team has their customer id.',
         figures?.parkedEvents,
@@ -243,16 +238,6 @@ export function createGauges(options: GaugesOptions, clockSkewSeconds: () => num
       ),
     ];
   };
-}
-
-function doubleBilled(issues: readonly Issue[]): number {
-  let customers = 0;
-  for (const issue of issues) {
-    if (issue.code === 'double-billed' || issue.code === 'other-team-named')
-      customers += issue.count;
-    if (issue.code === 'second-customer') customers += issue.evidence.charged;
-  }
-  return customers;
 }
 
 /** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */

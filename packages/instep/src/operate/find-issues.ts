@@ -1,7 +1,6 @@
 // Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
 // is stored or can be derived. The console's list calls it, and health.ts for the numbers.
 
-import { CHARGED_STATUSES } from '../core/status.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
@@ -18,7 +17,6 @@ import {
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from '../health/issues.ts';
-import { readNewestNaming } from '../maintenance/reconcile/other-team-named.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type ChargedSubscription,
@@ -32,7 +30,6 @@ import {
   readStoredIssues,
   type StoredIssue,
 } from '../postgres/statements/issues.ts';
-import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
@@ -45,7 +42,6 @@ import {
   type ParkedCustomer,
   readDuePayments,
   readParkedCustomers,
-  readParkedCustomersNaming,
   readUnknownOrders,
   readUnreadablePositions,
 } from './open-issues.ts';
@@ -59,31 +55,21 @@ export type IssueEvidence = {
     readonly shouldBe: TeamPlan | null;
     /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
     readonly refusedBy: string | null;
-    /** The team that the customer's subscription names, if it is another one; in a list of issues only. */
-    readonly otherTeam?: NamedTeam;
   };
 } & {
-  readonly 'parked-events': ParkedEvidence & {
+  readonly 'parked-events': {
+    /** At most 100 events are counted. */
+    readonly events: number;
+    /** The newest of them, and so what the customer has subscribed to: see `subscriptionOf`. */
+    readonly newest: EventRow | null;
     /** The team that the metadata of the newest event's subscription names; it can have another customer. */
     readonly suggestedTeam: NamedTeam | null;
-  };
-  /** No team has the customer, and the metadata of its newest event's subscription names a team with another one. */
-  readonly 'second-customer': ParkedEvidence & {
-    /** The named team, with its customer and the plan of that customer's subscription. */
-    readonly suggestedTeam: NamedTeam;
   };
   readonly 'unknown-order': { readonly subscriptionId: string };
   readonly 'payment-due': { readonly subscriptionId: string; readonly planName: string | null };
   /** The customer can have no team any more. Otherwise the team's plan shows which one it follows. */
   readonly 'double-billed': { readonly subscriptions: readonly ChargedSubscription[] };
   readonly 'unreadable-event': { readonly event: EventRow; readonly reason: Reason };
-};
-
-type ParkedEvidence = {
-  /** At most 100 events are counted. */
-  readonly events: number;
-  /** The newest of them, and so what the customer has subscribed to: see `subscriptionOf`. */
-  readonly newest: EventRow | null;
 };
 
 type IssueSubject = {
@@ -113,7 +99,6 @@ export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssu
 export type IssueCursor = { readonly source: number; readonly after: string };
 
 export type PageOfIssues = {
-  /** Possibly none although there are more: a page examines a limited number of events for second customers. */
   readonly issues: readonly OpenIssue[];
   /** `null` on the last page. */
   readonly next: IssueCursor | null;
@@ -137,12 +122,11 @@ const subjectOf = (kind: Subject['kind'], id: string | number): Subject => ({
 export function comparisonIssueOf(
   found: StoredIssue,
   teams: readonly NamedTeam[],
-  otherTeam?: NamedTeam,
 ): ComparisonIssue {
   const { cause, customerId, teamId, plan: is, shouldBe, sinceMs, refusedBy } = found;
   const subject = teamId === null ? subjectOf('customer', customerId) : subjectOf('team', teamId);
   const team = teams.find(({ id }) => id === teamId) ?? null;
-  const evidence = { cause, is, shouldBe, refusedBy, ...(otherTeam && { otherTeam }) };
+  const evidence = { cause, is, shouldBe, refusedBy };
   const about = { subject, sinceMs, customerId, team };
   const issue = openIssue(CODE_OF_CAUSE[cause], about, evidence);
   // Without a subscription, only the application can have written the plan.
@@ -153,7 +137,6 @@ export function comparisonIssueOf(
 type SourcePage = {
   /** The key of metadata that names a team. */
   readonly teamKey: string;
-  readonly code: SubjectIssueCode | null;
   /** Only issues after this customer, or before this event. */
   readonly after: string;
   readonly limit: number;
@@ -173,22 +156,19 @@ const ofCustomers =
   async (query, { after: afterCustomerId, limit }) =>
     await withTeams(query, await read(query, { afterCustomerId, limit }), toIssue);
 
-const readCompared =
-  (code: ComparisonIssueCode): ReadIssues =>
-  async (query, { teamKey, after: afterCustomerId, limit }) => {
-    const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
-    const found = await readStoredIssues(query, { causes, afterCustomerId, limit });
-    const namedBy = await readOtherTeams(query, found, teamKey);
-    return await withTeams(query, found, (stored, teams) =>
-      comparisonIssueOf(stored, teams, namedBy.get(stored.customerId)),
-    );
-  };
+function readCompared(code: ComparisonIssueCode): ReadIssues {
+  const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
+  return ofCustomers(
+    (query, page) => readStoredIssues(query, { causes, ...page }),
+    comparisonIssueOf,
+  );
+}
 
-const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, ReadIssues>> = {
+const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
   ...byCode(COMPARISON_ISSUES, readCompared),
   async 'parked-events'(query, page) {
     const customers = await readParkedCustomers(query, { ...page, afterCustomerId: page.after });
-    return await parkedIssues(query, customers, page);
+    return await parkedIssues(query, customers, page.teamKey);
   },
   'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...found }, [team = null]) => {
     const subject = subjectOf('subscription', subscriptionId);
@@ -217,88 +197,23 @@ const READERS: Readonly<Record<Exclude<SubjectIssueCode, 'second-customer'>, Rea
   }),
 };
 
-/** The most severe first. Each has an index in which a page begins. */
-const SOURCES = SUBJECT_ISSUES.flatMap((code) =>
-  code === 'second-customer' ? [] : [{ code, read: READERS[code] }],
-);
-
-/** The teams that customers name instead of their own, by customer. */
-async function readOtherTeams(
-  query: Query,
-  found: readonly StoredIssue[],
-  teamKey: string,
-): Promise<ReadonlyMap<string | null, NamedTeam>> {
-  const naming = found.filter(({ cause }) => cause === 'another team named');
-  if (naming.length === 0) return new Map();
-  const customerIds = naming.map(({ customerId }) => customerId);
-  const events = await readNewestNaming(query, customerIds, teamKey);
-  const named = await readSuggestedTeams(query, events, teamKey);
-  return new Map(
-    events.flatMap((event) => {
-      const team = named.get(event.position);
-      const customerId = parseLogged(event)?.subscription.customerId ?? null;
-      return team === undefined ? [] : [[customerId, team] as const];
-    }),
-  );
-}
-
-/** Each customer has one issue: a second customer is one of parked events only if these were asked for. */
 async function parkedIssues(
   query: Query,
   customers: readonly ParkedCustomer[],
-  { teamKey, code }: Pick<SourcePage, 'teamKey' | 'code'>,
+  teamKey: string,
 ): Promise<OpenIssue[]> {
   const positions = customers.map(({ newestPosition }) => newestPosition);
-  const events = await readEventsAt(query, {}, positions, ALL);
-  const suggested = await readSuggestedTeams(query, events, teamKey);
-  return await withTeams(query, customers, (parked, teams) => {
-    const { customerId, events: count, newestPosition, sinceMs } = parked;
-    const team = teams[0] ?? null;
-    const newest = events.find(({ position }) => position === newestPosition) ?? null;
+  const newestEvents = await readEventsAt(query, {}, positions, ALL);
+  const suggested = await readSuggestedTeams(query, newestEvents, teamKey);
+  return await withTeams(query, customers, (parked, [team = null]) => {
+    const { customerId, events, newestPosition, sinceMs } = parked;
+    const newest = newestEvents.find(({ position }) => position === newestPosition) ?? null;
     const suggestedTeam = suggested.get(newestPosition) ?? null;
     const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
-    const isSecond = team === null && suggestedTeam !== null && suggestedTeam.customerId !== null;
-    const evidence = { events: count, newest };
-    if (isSecond && code !== 'parked-events') {
-      return openIssue('second-customer', about, { ...evidence, suggestedTeam });
-    }
-    const issue = openIssue('parked-events', about, { ...evidence, suggestedTeam });
-    const canLink = team === null && suggestedTeam !== null && !isSecond;
+    const issue = openIssue('parked-events', about, { events, newest, suggestedTeam });
+    const canLink = team === null && suggestedTeam !== null && suggestedTeam.customerId === null;
     return canLink ? { ...issue, remedies: [...issue.remedies, 'link-suggested'] } : issue;
   });
-}
-
-/** A page, or a count, leaves the rest after as many statements, or once it has parsed events of as many customers. */
-const MAX_STATEMENTS = 20;
-const MAX_PARSED = 500;
-
-/** The customers without a team whose metadata names a team that has another customer. */
-async function readSecondCustomers(
-  query: Query,
-  { teamKey, after, limit }: Omit<SourcePage, 'code'>,
-): Promise<PageOfIssues> {
-  const found: OpenIssue[] = [];
-  let examinedTo: string | null = after;
-  let parsed = 0;
-  for (let calls = 0; calls < MAX_STATEMENTS && parsed < MAX_PARSED; calls += 1) {
-    if (examinedTo === null || found.length > limit) break;
-    const part = await readParkedCustomersNaming(query, teamKey, examinedTo);
-    const issues = await parkedIssues(query, part.found, { teamKey, code: 'second-customer' });
-    found.push(...issues.filter(({ code }) => code === 'second-customer'));
-    parsed += part.found.length;
-    examinedTo = part.examinedTo;
-  }
-  const issues = found.slice(0, limit);
-  const end = found.length > limit ? (issues.at(-1)?.customerId ?? null) : examinedTo;
-  return { issues, next: end === null ? null : { source: 0, after: end } };
-}
-
-/** Whether Stripe charges a second customer, by its newest event, and the team has a subscription of its own. */
-function isChargedTwice(issue: OpenIssue): boolean {
-  if (issue.code !== 'second-customer' || issue.evidence.newest === null) return false;
-  const status = parseLogged(issue.evidence.newest)?.subscription.status ?? '';
-  const { plan } = issue.evidence.suggestedTeam;
-  return CHARGED_STATUSES.includes(status) && plan.providerSubscriptionId !== null;
 }
 
 async function withTeams<Found extends { readonly customerId: string }>(
@@ -344,7 +259,7 @@ export function findIssues(
     readPageOfIssues(query, { teamKey, code, start, limit });
   return {
     page,
-    count: async () => await countOpenIssues(query, await readFigures(query), teamKey),
+    count: async () => await countOpenIssues(query, await readFigures(query)),
     async *all() {
       for (let start: IssueCursor | null = null; ; ) {
         const { issues, next }: PageOfIssues = await page({ start, limit: EXPORT_PAGE });
@@ -358,22 +273,23 @@ export function findIssues(
 
 const EXPORT_PAGE = 200;
 
-type IssuesPage = Required<PageRequest<IssueCursor>> & Pick<SourcePage, 'teamKey' | 'code'>;
+type IssuesPage = Required<PageRequest<IssueCursor>> & {
+  readonly teamKey: string;
+  readonly code: SubjectIssueCode | null;
+};
 
+/** The most severe issues first. Each kind has an index in which a page begins. */
 async function readPageOfIssues(
   query: Query,
   { teamKey, code, start, limit }: IssuesPage,
 ): Promise<PageOfIssues> {
-  if (code === 'second-customer') {
-    return await readSecondCustomers(query, { teamKey, after: start?.after ?? '', limit });
-  }
   const issues: OpenIssue[] = [];
-  for (const [index, source] of SOURCES.entries()) {
+  for (const [index, source] of SUBJECT_ISSUES.entries()) {
     if (index < (start?.source ?? 0)) continue;
-    if (code !== null && source.code !== code) continue;
+    if (code !== null && source !== code) continue;
     const after = index === start?.source ? start.after : '';
     const room = limit - issues.length;
-    const page = await source.read(query, { teamKey, code, after, limit: room });
+    const page = await READERS[source](query, { teamKey, after, limit: room });
     issues.push(...page);
     const last = page.at(-1);
     if (last !== undefined && page.length >= room) {
@@ -387,14 +303,8 @@ async function readPageOfIssues(
 export async function countOpenIssues(
   query: Query,
   { parkedCustomers, parkedEvents }: Pick<Figures, 'parkedCustomers' | 'parkedEvents'>,
-  teamKey: string,
 ): Promise<IssueCounts> {
-  const first = { teamKey, after: '', limit: MAX_COUNTED_ISSUES };
-  const [countOf, listed, secondCustomers] = await Promise.all([
-    countStoredIssues(query),
-    countListedIssues(query),
-    parkedEvents === 0 ? { issues: [], next: null } : readSecondCustomers(query, first),
-  ]);
+  const [countOf, listed] = await Promise.all([countStoredIssues(query), countListedIssues(query)]);
   const total = [...countOf.values()].reduce((sum, count) => sum + count, 0);
   const ofComparisons = byCode(COMPARISON_ISSUES, (code) => {
     const causes = ISSUE_CAUSES.filter((cause) => CODE_OF_CAUSE[cause] === code);
@@ -409,11 +319,6 @@ export async function countOpenIssues(
     ...ofComparisons,
     ...ofLists,
     'parked-events': { count: parkedCustomers, isMore: parkedEvents >= MAX_COUNTED_PARKED },
-    'second-customer': {
-      count: secondCustomers.issues.length,
-      isMore: secondCustomers.next !== null,
-      charged: secondCustomers.issues.filter(isChargedTwice).length,
-    },
   };
 }
 

@@ -15,7 +15,6 @@ import { readTeamCounts } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Mode } from '../stripe/key-kind.ts';
-import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 
@@ -49,7 +48,6 @@ export async function checkHealth({
   database,
   checkWrites,
   keyMode,
-  linkByMetadata,
   now,
 }: OperateContext): Promise<HealthReport> {
   const areWritesCommitted = await checkWrites().then(
@@ -59,20 +57,17 @@ export async function checkHealth({
       return false;
     },
   );
-  const options = { keyMode, linkByMetadata, nowMs: now(), areWritesCommitted };
-  return await reportHealth(database.query, options);
+  return await reportHealth(database.query, { keyMode, nowMs: now(), areWritesCommitted });
 }
 
 type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
-  /** The key of metadata that names a team; `teamId` by default. */
-  readonly linkByMetadata?: string | null | undefined;
   readonly nowMs: number;
 };
 
 /** Reads the state and derives what is wrong. Changes nothing. */
 export async function reportHealth(
   query: Query,
-  { nowMs, linkByMetadata, ...known }: ReportOptions,
+  { nowMs, ...known }: ReportOptions,
 ): Promise<HealthReport> {
   const [
     figures,
@@ -102,7 +97,7 @@ export async function reportHealth(
     behindSinceMs: behindSince?.getTime() ?? null,
     setAside: setAside.length,
   }));
-  const counts = await countOpenIssues(query, figures, linkByMetadata ?? TEAM_KEY);
+  const counts = await countOpenIssues(query, figures);
   const reconciled = readProgress(reconcile?.progress);
   const completed = reconciled?.completed ?? null;
   // A comparison that has ended since then has compared more of them.

@@ -4,7 +4,6 @@
 
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examine } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { FROM_DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
@@ -34,28 +33,6 @@ const FIRST_PARKED_AFTER = (customerId: string) => `
                 order by customer_id
                 limit 1`;
 
-/** The customers of the rows of `page`, with their parked events. */
-const PARKED_OF_PAGE = `
-      select page.customer_id as "customerId",
-             events,
-             "newestPosition",
-             (extract(epoch from since) * 1000)::bigint as "sinceMs"
-        from page
-       cross join lateral (
-               select count(*) as events,
-                      max(position) as "newestPosition",
-                      min(received_at) as since
-                 from (
-                        select position, received_at
-                          from instep.events as event
-                         where outcome = 'parked'
-                           and customer_id = page.customer_id
-                           and not ${isDismissed('event')}
-                         limit ${MAX_COUNTED_OF_CUSTOMER}
-                      ) as counted
-             ) as parked
-       order by page.customer_id`;
-
 /**
  * The customers with parked events, in the order of their ids. The statement moves from one customer to the
  * next in the index of the parked events, so it reads only those of its page.
@@ -79,45 +56,26 @@ export async function readParkedCustomers(
          where customer_id is not null
          limit $2
       )
-      ${PARKED_OF_PAGE}`,
+      select page.customer_id as "customerId",
+             events,
+             "newestPosition",
+             (extract(epoch from since) * 1000)::bigint as "sinceMs"
+        from page
+       cross join lateral (
+               select count(*) as events,
+                      max(position) as "newestPosition",
+                      min(received_at) as since
+                 from (
+                        select position, received_at
+                          from instep.events as event
+                         where outcome = 'parked'
+                           and customer_id = page.customer_id
+                           and not ${isDismissed('event')}
+                         limit ${MAX_COUNTED_OF_CUSTOMER}
+                      ) as counted
+             ) as parked
+       order by page.customer_id`,
     values: [afterCustomerId, limit],
-  });
-}
-
-/** How many parked events one statement examines, without those of the same customer as the last one. */
-const EXAMINED = 500;
-
-/** Those of the next customers whose newest parked event contains a key of metadata. The bodies stay in the database. */
-export async function readParkedCustomersNaming(
-  query: Query,
-  key: string,
-  afterCustomerId: string,
-): Promise<Examined<ParkedCustomer, string>> {
-  return await examine(query, {
-    name: 'read_parked_customers_naming',
-    examined: () => `
-        select customer_id, position, ctid as place
-          from instep.events as event
-         where outcome = 'parked'
-           and customer_id > $1
-           and not ${isDismissed('event')}
-         order by customer_id
-         fetch first ${EXAMINED} rows with ties`,
-    key: 'customer_id',
-    limit: EXAMINED,
-    found: () => `newest as materialized (
-        select distinct on (customer_id) customer_id, place
-          from examined
-         order by customer_id, position desc
-      ), page as materialized (
-        select newest.customer_id
-          from newest
-          -- No index has to find what was just read.
-          join instep.events as event on event.ctid = newest.place
-         where position($2 in event.body) > 0
-      ), found as (${PARKED_OF_PAGE}
-      )`,
-    values: [afterCustomerId, Buffer.from(JSON.stringify(key))],
   });
 }
 

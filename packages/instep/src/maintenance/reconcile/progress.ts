@@ -17,8 +17,6 @@ export type ReconcileServices = {
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
-  /** The key of a subscription's metadata that names a team; `teamId` by default. */
-  readonly linkByMetadata?: string | null | undefined;
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;

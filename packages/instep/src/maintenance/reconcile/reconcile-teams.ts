@@ -27,7 +27,6 @@ import {
   reconciliationIssueOf,
 } from './drift.ts';
 import { listCustomer } from './listed-subscriptions.ts';
-import { findOtherTeamsNamed } from './other-team-named.ts';
 import type { Counts, ReconcileOptions, ReconcileServices } from './progress.ts';
 
 /** The causes that comparing a team with its subscriptions finds. */
@@ -42,7 +41,7 @@ export async function reconcileTeams(
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<Pick<Counts, 'teams' | 'drifts' | 'repaired' | 'unrecorded'>> {
-  const { database, isDryRun, linkByMetadata } = options;
+  const { database, isDryRun } = options;
   const { confirmed } = await confirmDrifts(teams, listed, options, signal);
   const dismissals = await readDismissals(
     database.query,
@@ -65,15 +64,10 @@ export async function reconcileTeams(
     options.onIssue(reconciliationIssueOf(drift, isRepaired(drift), isDismissed(drift)));
   const withWrongPlan = drifts.filter((drift) => !hasRightPlan(drift));
   const unrepaired = withWrongPlan.filter((drift) => !isRepaired(drift));
-  const unrepairedIds = new Set(unrepaired.map(({ team }) => team.id));
-  const inSync = teams.filter(({ id }) => !unrepairedIds.has(id));
   await storeIssues(
     database.query,
     teams.map(({ customerId }) => customerId),
-    [
-      ...unrepaired.map((drift) => foundIssueOf(drift, resultOf(drift) === 'refused')),
-      ...(await findOtherTeamsNamed(database.query, inSync, linkByMetadata)),
-    ],
+    unrepaired.map((drift) => foundIssueOf(drift, resultOf(drift) === 'refused')),
     // Only a repair shows whether the database still refuses a plan.
     TEAM_CAUSES.filter((cause) => !isDryRun || cause !== 'plan refused'),
   );

@@ -18,7 +18,6 @@ export const ISSUE_CAUSES = [
   'plan refused',
   'unknown customer',
   'customer without a team',
-  'another team named',
 ] as const;
 export type IssueCause = (typeof ISSUE_CAUSES)[number];
 
