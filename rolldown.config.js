@@ -14,8 +14,10 @@ const libraries = {
     'operate/index': 'operate/index.ts',
     'testing/index': 'testing/index.ts',
     'cli/instep': 'cli/instep.ts',
+    'cli/setup': 'cli/setup.ts',
   },
   console: { index: 'index.ts' },
+  'create-instep': { index: 'index.ts' },
   'embedded-postgres': { index: 'index.ts' },
 };
 

@@ -43,10 +43,12 @@ function readSources(directory: string): Source[] {
 const sources = readSources(SRC);
 const simulation = readSources(join(ROOT, 'simulation'));
 const consoleSources = readSources(join(ROOT, 'packages/console/src'));
+const createSources = readSources(join(ROOT, 'packages/create-instep/src'));
 
 /** The command, and the modules that `package.json` exports. */
 const ENTRY_POINTS = [
   'cli/instep.ts',
+  'cli/setup.ts',
   'index.ts',
   'adapters/next.ts',
   'adapters/node.ts',
@@ -102,6 +104,7 @@ const WITH_SQL = ['postgres', 'access', 'health', 'event-log', 'maintenance', 'o
 const HOMES: Readonly<Record<string, readonly string[]>> = {
   pg: ['postgres'],
   // Loaded by name, where they are installed.
+  'create-instep': [],
   'instep-console': [],
   'instep-embedded-postgres': [],
   stripe: ['stripe', 'testing'],
@@ -146,6 +149,7 @@ test("packages are imported only by their own folders, and by the console only t
   const isUnknown = ({ text, packages }: Source) =>
     packages.some((name) => !known.test(name)) || text.includes('instep/src');
   expect(pathsOf(consoleSources, isUnknown)).toEqual([]);
+  expect(pathsOf(createSources, ({ text }) => text.includes('instep/src'))).toEqual([]);
 });
 
 test('SQL stands only where a feature owns tables', () => {
@@ -167,7 +171,7 @@ test('no check is silenced', () => {
   const silenced = /biome-ignore|@ts-|\bas any\b|\bas unknown as\b|: any\b/;
   const ignored = /catch( \(\w+\))? \{\s*\}/;
   const isSilent = ({ text }: Source) => silenced.test(text) || ignored.test(text);
-  expect(pathsOf([...sources, ...consoleSources], isSilent)).toEqual([]);
+  expect(pathsOf([...sources, ...consoleSources, ...createSources], isSilent)).toEqual([]);
 });
 
 test("statements use the recognized names of the application's tables", () => {
@@ -183,6 +187,7 @@ test("statements use the recognized names of the application's tables", () => {
 test.each([
   ['instep', sources],
   ['instep-console', consoleSources],
+  ['create-instep', createSources],
 ])('in %s no file imports itself, directly or through others', (_, among) => {
   const importsOf = new Map(among.map(({ path, files }) => [path, files]));
   const cycles: string[] = [];
@@ -225,4 +230,6 @@ test('every file is reachable from a command, the library or the simulation', ()
   expect(sources.map(({ path }) => path).filter((path) => !reached.has(path))).toEqual([]);
   const shown = reachedFrom(['index.ts'], consoleSources);
   expect(consoleSources.map(({ path }) => path).filter((path) => !shown.has(path))).toEqual([]);
+  const created = reachedFrom(['index.ts'], createSources);
+  expect(createSources.map(({ path }) => path).filter((path) => !created.has(path))).toEqual([]);
 });

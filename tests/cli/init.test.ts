@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { NEXT_CODE } from 'instep/src/cli/init/nextjs.ts';
-import { MOUNTS } from 'instep/src/cli/init/node-app.ts';
+import { NEXT_CODE } from 'create-instep/src/nextjs.ts';
+import { MOUNTS } from 'create-instep/src/node-app.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

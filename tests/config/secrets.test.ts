@@ -15,7 +15,7 @@ const mentioning = (names: RegExp) =>
 test('signing secrets are read only where webhooks are verified, signed or checked', () => {
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
-    'cli/init/command.ts',
+    'cli/setup.ts',
     'cli/trigger.ts',
     'doctor/examine.ts',
     'instep.ts',
@@ -25,7 +25,7 @@ test('signing secrets are read only where webhooks are verified, signed or check
 test('session secrets are read only where sessions are verified, created or checked', () => {
   expect(mentioning(/authSecrets|readAuthSecrets/)).toEqual([
     'cli/demo/command.ts',
-    'cli/init/command.ts',
+    'cli/setup.ts',
     'cli/user.ts',
     'doctor/examine.ts',
     'instep.ts',

@@ -16,7 +16,7 @@ const WRONG_USAGE = 2;
 
 /** Each command is loaded only when it is used, because each needs different modules. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
-  init: async () => (await import('./init/command.ts')).initCommand(),
+  init: async () => (await import('./init.ts')).initCommand(),
   serve: async () => (await import('./serve.ts')).serveCommand(),
   console: async () => (await import('./serve.ts')).consoleCommand(),
   demo: async () => (await import('./demo/command.ts')).demoCommand(),

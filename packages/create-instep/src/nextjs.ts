@@ -1,9 +1,7 @@
 // The code that connects Instep with a Next.js app, and where it belongs.
 
 import { posix } from 'node:path';
-import { USER_PATH } from '../../server/http-message.ts';
-import { WEBHOOK_PATH } from '../../server/webhook.ts';
-import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
+import { HANDLED_TYPES, USER_PATH, WEBHOOK_PATH } from 'instep/setup';
 import { type App, InitRefused } from './app.ts';
 import type { FileChange, Plan, Remark, Way } from './changes.ts';
 

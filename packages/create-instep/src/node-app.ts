@@ -1,7 +1,6 @@
 // The lines that connect Instep with an Express, Fastify or Hono app, and where they belong.
 
-import { USER_PATH } from '../../server/http-message.ts';
-import { WEBHOOK_PATH } from '../../server/webhook.ts';
+import { USER_PATH, WEBHOOK_PATH } from 'instep/setup';
 import type { App, Framework } from './app.ts';
 import type { Plan } from './changes.ts';
 

@@ -17,8 +17,8 @@ import {
   reversePatch,
   type StructuredPatch,
 } from 'diff';
+import { paint, printable } from 'instep/setup';
 import * as v from 'valibot';
-import { paint, printable } from '../output.ts';
 import { type App, InitRefused } from './app.ts';
 
 /** The former and the new text of a file; `null`: no file. */

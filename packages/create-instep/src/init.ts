@@ -1,35 +1,20 @@
 // The command that connects Instep with an app: it asks, shows what it would change, changes it and tries it.
 
 import { spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline/promises';
-import { type Command, Option } from 'commander';
 import {
-  ConfigInvalid,
-  describeDatabase,
-  readAuthSecrets,
-  readDatabaseConfig,
-  readOperationsConfig,
-  readPlanSelection,
-  readWebhookSecrets,
-} from '../../config/config.ts';
-import { processBatch } from '../../ingest/process-batch.ts';
-import { readLinkedTeams } from '../../postgres/statements/teams.ts';
-import { recognizeTables } from '../../postgres/tables/recognize-tables.ts';
-import { InstepError } from '../../runtime/errors.ts';
-import { VERSION } from '../../runtime/packages.ts';
-import { urlOf } from '../../server/listener.ts';
-import { WEBHOOK_PATH } from '../../server/webhook.ts';
-import { HANDLED_TYPES, parseEvent } from '../../stripe/parse-event.ts';
-import { SignatureVerifier } from '../../stripe/signature.ts';
-import { createSubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
-import { createCommand } from '../arguments.ts';
-import { doctor } from '../doctor.ts';
-import { paint, print, printData, printMessage } from '../output.ts';
-import { tables } from '../schema.ts';
-import { withContext } from '../with-context.ts';
-import { migrateOn, withDatabase, withServer } from '../with-database.ts';
+  checkInstallation,
+  findTables,
+  HANDLED_TYPES,
+  type InitOptions,
+  paint,
+  print,
+  printData,
+  readSetup,
+  VERSION,
+  WEBHOOK_PATH,
+} from 'instep/setup';
 import { type App, InitRefused, readApp } from './app.ts';
 import {
   changesOf,
@@ -45,31 +30,24 @@ import {
 import { PORT, planNextjs } from './nextjs.ts';
 import { planNodeApp } from './node-app.ts';
 
-type Options = Partial<Record<'inside' | 'beside' | 'serverless' | 'yes' | 'undo', boolean>>;
-
-export function initCommand(): Command {
-  return createCommand(
-    'init',
-    'connect Instep with the app in this folder; shows all changes first',
-    'npx instep init --beside',
-  )
-    .addOption(new Option('--inside', 'run Instep inside the app').conflicts('beside'))
-    .option('--beside', 'run Instep beside the app, as a process of its own')
-    .option('--serverless', 'the app runs in functions: add a route for a scheduler')
-    .option('--yes', 'do not ask')
-    .option('--undo', 'reverse what this command has changed')
-    .action((options: Options) => (options.undo ? undoInit(options) : init(options)));
+/**
+ * Connects Instep with the app in this folder, or reverses that.
+ *
+ * @throws InitRefused, with everything as it was unless its message says otherwise; the errors of the configuration
+ */
+export async function runInit(options: InitOptions): Promise<void> {
+  await (options.undo ? undoInit(options) : init(options));
 }
 
-async function init(options: Options): Promise<void> {
+async function init(options: InitOptions): Promise<void> {
   const app = readApp(process.cwd());
   const { framework, frameworkVersion, orm, packageManager } = app;
-  const source = requireVariables();
+  const setup = readSetup(process.env);
   const signing = [...app.sources].find(([, text]) => /HS256|jsonwebtoken/.test(text))?.[0];
   const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
   const facts = {
     app: [name, orm, packageManager].filter((part) => part !== null).join(', '),
-    database: `${describeDatabase(readDatabaseConfig(process.env))} (${source})`,
+    database: setup.database,
     tables: await describeTables(app),
     sessions: signing ? `signed in ${signing}` : 'no code was found that signs the cookie session',
   };
@@ -88,36 +66,20 @@ async function init(options: Options): Promise<void> {
     await carryOut(app, all, installs ? 'add' : null, options);
     print(`Applied, and recorded in ${RECORD}.`);
   }
-  await verify();
-  printSteps(app, way, plan);
-}
-
-/** Returns the name of the variable that has the database's URL. @throws ConfigInvalid */
-function requireVariables(): string {
-  const name = ['DATABASE_URL', 'POSTGRES_URL'].find((name) => process.env[name]);
-  if (name === undefined) {
-    const remedy = "set it to the URL of your app's PostgreSQL, in the .env of this folder";
-    throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
-  }
-  readAuthSecrets(process.env);
-  return name;
+  await checkInstallation();
+  printSteps(app, way, plan, setup.consoleUrl);
 }
 
 async function describeTables({ migrationCommand }: App): Promise<string> {
-  const { users, teams, unfit } = await withDatabase(({ query }, server) =>
-    recognizeTables(query, server.tables),
+  const tables = await findTables();
+  if (tables !== null) return `${tables.users} and ${tables.teams}`;
+  const command = migrationCommand === null ? '' : `: \`${migrationCommand}\``;
+  throw new InitRefused(
+    `the database has no tables users and teams: run your app's migrations first${command}`,
   );
-  if (users === null && teams === null) {
-    const command = migrationCommand === null ? '' : `: \`${migrationCommand}\``;
-    throw new InitRefused(
-      `the database has no tables users and teams: run your app's migrations first${command}`,
-    );
-  }
-  if (unfit !== null) throw unfit;
-  return `${users?.table.sql} and ${teams?.table.sql}`;
 }
 
-async function chooseWay(app: App, { inside, beside }: Options): Promise<Way> {
+async function chooseWay(app: App, { inside, beside }: InitOptions): Promise<Way> {
   const earlier = readRecord(app)?.way;
   const given = inside ? 'inside' : beside ? 'beside' : earlier;
   if (earlier !== undefined && given !== earlier) {
@@ -138,7 +100,7 @@ async function chooseWay(app: App, { inside, beside }: Options): Promise<Way> {
 
 const SERVERLESS_FILES = ['vercel.json', '.vercel/project.json', 'netlify.toml', 'amplify.yml'];
 
-function planFor(app: App, way: Way, { serverless }: Options): Plan {
+function planFor(app: App, way: Way, { serverless }: InitOptions): Plan {
   if (app.framework === 'Next.js') {
     const isServerless = serverless ?? SERVERLESS_FILES.some((file) => app.read(file) !== null);
     return planNextjs(app, way, isServerless);
@@ -153,7 +115,7 @@ async function carryOut(
   app: App,
   all: readonly FileChange[],
   verb: 'add' | 'remove' | null,
-  { yes }: Options,
+  { yes }: InitOptions,
 ): Promise<void> {
   const command = `${app.packageManager} ${verb} instep${verb === 'add' ? `@${VERSION}` : ''}`;
   if (verb !== null) print(`It also runs \`${command}\`.`);
@@ -185,32 +147,18 @@ async function ask(question: string, option: string): Promise<string> {
   return answer.trim();
 }
 
-/** Shows that Instep works. What is still wrong is for the user to correct, and no error of this command. */
-async function verify(): Promise<void> {
-  await withServer((server) => migrateOn(server));
-  const parts = [
-    ['npx instep tables', () => tables({})],
-    ['npx instep doctor', () => doctor({})],
-    ['A signed event, in a transaction that is rolled back', async () => print(await tryEvent())],
-  ] as const;
-  for (const [title, show] of parts) {
-    print(`\n${paint('bold', title)}\n`);
-    await show().catch((error) => {
-      if (!(error instanceof InstepError)) throw error;
-      printMessage(error.message);
-    });
-  }
-}
-
-function printSteps({ scripts, packageManager, dependencies }: App, way: Way, plan: Plan): void {
+function printSteps(
+  { scripts, packageManager, dependencies }: App,
+  way: Way,
+  plan: Plan,
+  consoleUrl: string | null,
+): void {
   const script = ['dev', 'start'].find((name) => name in scripts);
   const start = script === undefined ? 'your app' : `\`${packageManager} run ${script}\``;
   const hasPort =
     process.env.PORT === PORT || plan.files.some(({ path }) => path.startsWith('.env'));
   const serve = hasPort ? 'npx instep serve' : `PORT=${PORT} npx instep serve`;
   const forward = `127.0.0.1:${way === 'inside' ? 3_000 : PORT}${WEBHOOK_PATH}`;
-  const operations = readOperationsConfig(process.env);
-  const consoleUrl = operations && urlOf(operations.host, operations.port);
   const consoleSteps = [
     ...('instep-console' in dependencies
       ? []
@@ -229,7 +177,7 @@ function printSteps({ scripts, packageManager, dependencies }: App, way: Way, pl
   print(`\n${paint('bold', 'What is next')}\n\n${lines.join('\n')}`);
 }
 
-async function undoInit(options: Options): Promise<void> {
+async function undoInit(options: InitOptions): Promise<void> {
   const app = readApp(process.cwd());
   const record = readRecord(app);
   if (record === null) throw new InitRefused(`there is nothing to undo: no ${RECORD}`);
@@ -245,43 +193,4 @@ async function undoInit(options: Options): Promise<void> {
       'pnpm keeps pg in pnpm-lock.yaml, for packages that can use it. git can restore the file.',
     );
   }
-}
-
-/**
- * Verifies and applies a signed event for one of the app's customers, or for one without a team, and rolls everything
- * back. Returns the outcome for the user.
- *
- * @throws the errors of an event
- */
-async function tryEvent(): Promise<string> {
-  const secrets = readWebhookSecrets(process.env);
-  const planSelection = readPlanSelection(process.env);
-  const receivedAtMs = Date.now();
-  return await withContext(async ({ database }) => {
-    const [team] = (await readLinkedTeams(database.query, { afterId: null })).found;
-    const customerId = team?.customerId ?? 'cus_instep_init';
-    const eventId = `evt_${randomBytes(12).toString('hex')}`;
-    const createdSeconds = Math.floor(receivedAtMs / 1_000);
-    const event = createSubscriptionEvent({ customerId, eventId, createdSeconds });
-    const { body, headers } = signedRequest(event, secrets[0]);
-    const verifier = new SignatureVerifier(secrets);
-    const signature = verifier.parse(headers['stripe-signature']);
-    const text = verifier.verify(Buffer.from(body), signature, receivedAtMs);
-    const parsed = parseEvent(text, { receivedAtMs, nonce: () => eventId });
-    if (parsed.kind !== 'readable') throw new RangeError('an event of ours is readable');
-    const received = { ...parsed, body: Buffer.from(body), receivedAtMs };
-    const events = [{ ...received, source: 'delivery' as const }];
-    const [result = 'locked'] = await database.transaction(async (query, atCommit) => {
-      await query('savepoint before_event');
-      const options = { planSelection, namesWritten: 'everywhere' as const };
-      const { results } = await processBatch({ query, atCommit }, events, options);
-      // In its place in the pipeline, after all statements of the event. If one has failed, the commit throws.
-      await query('rollback to savepoint before_event');
-      return results;
-    });
-    if (result === 'locked')
-      return `skipped: another transaction has locked the team of ${customerId}`;
-    if (team === undefined) return `${result.outcome}: no team has a customer yet`;
-    return `${result.outcome}, for ${customerId} of team ${result.teamIds}`;
-  });
 }

@@ -2,8 +2,8 @@
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { InstepError } from 'instep';
 import * as v from 'valibot';
-import { InstepError } from '../../runtime/errors.ts';
 
 /** The app in a folder, as far as its files show. */
 export type App = ReturnType<typeof readApp>;

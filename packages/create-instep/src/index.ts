@@ -1,0 +1,2 @@
+export { InitRefused } from './app.ts';
+export { runInit } from './init.ts';
