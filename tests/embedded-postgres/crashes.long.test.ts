@@ -148,7 +148,7 @@ describe('after a crash', () => {
 
   it('rejects after the deadline when the server is frozen, and names its process', async () => {
     const dataFolder = await makeDatabase();
-    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice, startDeadlineMs: 500 });
+    const postgres = await openEmbeddedPostgres({ dataFolder, onNotice, startDeadlineMs: 3_000 });
     const pid = await serverPid(dataFolder);
     process.kill(pid, 'SIGSTOP');
     await expect(postgres.ensureRunning()).rejects.toMatchObject({

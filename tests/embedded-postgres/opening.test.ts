@@ -53,7 +53,7 @@ describe('opening the embedded PostgreSQL', () => {
       server_encoding: 'UTF8',
       data_checksums: 'on',
       collation: 'C',
-      user: 'instep',
+      user: 'app',
       database: 'instep',
       major: '18',
     });

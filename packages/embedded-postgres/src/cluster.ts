@@ -13,8 +13,8 @@ import { publishDirectory } from './publish-directory.ts';
 import { runProgram } from './run-program.ts';
 import type { ServerUser } from './server-user.ts';
 
-/** The superuser and the database of every cluster. */
-export const USER = 'instep';
+/** The superuser and the database of every cluster. A role with our schema's name would have that first in its search path. */
+export const USER = 'app';
 export const DATABASE = 'instep';
 
 const UNFINISHED = 'cluster.new-';

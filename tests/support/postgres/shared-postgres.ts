@@ -72,7 +72,7 @@ async function start(
   if (user.isSwitched) chownSync(folder, user.uid, user.gid);
   const options = spawnOptions(user);
   const data = join(folder, 'data');
-  const cluster = ['-D', data, '-U', 'instep', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
+  const cluster = ['-D', data, '-U', 'app', '-A', 'trust', '-E', 'UTF8', '--no-sync'];
   execFileSync(initdb, cluster, { ...options, stdio: 'ignore' });
   const settings = [...SETTINGS, 'listen_addresses=', `unix_socket_directories=${folder}`];
   const parameters = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])];
@@ -80,7 +80,7 @@ async function start(
     ...options,
     stdio: ['pipe', 'ignore', 'ignore'],
   });
-  const url = `postgres:///postgres?host=${encodeURIComponent(folder)}&user=instep`;
+  const url = `postgres:///postgres?host=${encodeURIComponent(folder)}&user=app`;
   const giveUpAtMs = Date.now() + START_DEADLINE_MS;
   while (!(await answers(url))) {
     if (Date.now() > giveUpAtMs) throw new Error(`${name} does not start`);

@@ -24,10 +24,6 @@ async function copyDatabase(server: TestServer, template: string): Promise<URL> 
   const client = new pg.Client({ connectionString: server.url });
   await client.connect();
   await client.query(`create database ${name} template ${template}`);
-  // The schema has the name of the tests' role. The setting is not copied with the template.
-  if (template === TEMPLATE) {
-    await client.query(`alter role current_user in database ${name} set search_path = public`);
-  }
   await client.end();
   const url = new URL(server.url);
   url.pathname = `/${name}`;

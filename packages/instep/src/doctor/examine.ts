@@ -32,9 +32,9 @@ import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer, checkHosts } from './database-server.ts';
 import {
   checkAccess,
-  checkOwnSchema,
   checkPrivileges,
   checkRowSecurity,
+  checkSchemaIsOurs,
   checkSchemaVersion,
   checkTables,
 } from './schema.ts';
@@ -226,7 +226,7 @@ async function* checkContents(
     yield warning('event log', result, 'correct the schema first');
     return;
   }
-  yield* await unlessDenied('schema instep', checkOwnSchema(query));
+  yield* await unlessDenied('schema instep', checkSchemaIsOurs(query));
   if (tables.unfit !== null) {
     const result = "not checked, because the tables can't be used";
     yield warning('event log', result, 'correct the tables first');

@@ -5,11 +5,7 @@ import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
-import {
-  findOwnSchemaInPath,
-  OWN_SCHEMA_FIRST,
-  readForeignTables,
-} from '../postgres/own-schema.ts';
+import { checkOwnSchema, SchemaShared } from '../postgres/own-schema.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
@@ -51,29 +47,15 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
   }
 }
 
-const OWN_SCHEMA = 'schema instep';
-const NAME_SCHEMA = "name your app's schema in DATABASE_URL: postgres://…/app?schema=public";
-
-/** Whether our schema has only our tables, and will. */
-export async function checkOwnSchema(query: Query): Promise<Check[]> {
-  const checks: Check[] = [];
-  const foreign = await readForeignTables(query);
-  if (foreign.length > 0) {
-    const statements = foreign.map((name) => `alter table ${name} set schema public;`);
-    const result = `it has tables that are not Instep's, and that are deleted with it: ${foreign.join(', ')}`;
-    checks.push(warning(OWN_SCHEMA, result, `move them: ${statements.join(' ')}`));
+/** Whether our schema has only our tables. */
+export async function checkSchemaIsOurs(query: Query): Promise<Check[]> {
+  try {
+    await checkOwnSchema(query);
+    return [];
+  } catch (error) {
+    if (!(error instanceof SchemaShared)) throw error;
+    return [failure('schema instep', error.problem, error.advice)];
   }
-  const { isFirst } = await onlyRow<{ isFirst: boolean }>(query, {
-    name: 'read_first_schema',
-    text: `select current_schema() = 'instep' as "isFirst"`,
-  });
-  if (isFirst) {
-    const found = await findOwnSchemaInPath(query);
-    checks.push(
-      warning(OWN_SCHEMA, OWN_SCHEMA_FIRST, found === null ? NAME_SCHEMA : `${found.statement};`),
-    );
-  }
-  return checks;
 }
 
 export async function checkTables(

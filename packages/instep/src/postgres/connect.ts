@@ -10,7 +10,7 @@ import { takeSearchPath } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { databaseError } from './errors.ts';
 import { migrate } from './migrate.ts';
-import { leaveSearchPath, OWN_SCHEMA_FIRST } from './own-schema.ts';
+import { checkOwnSchema } from './own-schema.ts';
 import type { Ask } from './primary-finder.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
@@ -152,6 +152,7 @@ export async function prepareDatabase(
       createsTables:
         createsTables && server.tables.users === undefined && server.tables.teams === undefined,
       async verify(query) {
+        await checkOwnSchema(query);
         recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);
         for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
@@ -166,14 +167,6 @@ export async function prepareDatabase(
         onWarning(
           `the view instep.team_access is missing or outdated (${message}): run \`instep migrate\` as the owner of the schema instep`,
         ),
-    );
-    const onPath = server.isEmbedded ? () => undefined : onWarning;
-    await orWarn(
-      async () => {
-        const change = await leaveSearchPath(database);
-        if (change !== null) onPath(change);
-      },
-      ({ message }) => onPath(`${OWN_SCHEMA_FIRST} (${message}): see \`instep doctor\``),
     );
     return ran;
   } finally {

@@ -1,70 +1,53 @@
-// Keeps the app's tables out of the schema `instep` (docs/decisions/0031): connect.ts corrects the search path, the
-// doctor checks it.
+// Whether the schema `instep` holds only our tables (docs/decisions/0031): connect.ts refuses to start otherwise, and the
+// doctor says the same.
 
-import type { Database, Query } from './database.ts';
-import { MIGRATION_LOCK } from './migrate.ts';
+import { InstepError } from '../runtime/errors.ts';
+import type { Query } from './database.ts';
 import { MIGRATIONS, newestVersion } from './migrations.ts';
+import { onlyRow } from './statement.ts';
 
-/** How a role's search path leads to our schema, and the statement that takes it out. */
-type OwnSchemaFound = { readonly path: string; readonly statement: string };
+/** The schema `instep` holds tables that are not ours, which would be deleted with it. */
+export class SchemaShared extends InstepError {
+  readonly code = 'SCHEMA_SHARED';
+  readonly problem: string;
+  readonly advice: string;
 
-export const OWN_SCHEMA_FIRST =
-  'the schema instep comes first in the search path, so tables that your app creates go there, and are deleted with it';
-
-/**
- * Whether new connections of this role look into our schema first: `"$user"` is the first name in PostgreSQL's search
- * path, so a role named `instep` does. An app that connects as it would create its tables among ours, which
- * uninstalling deletes, and would read our `products` instead of its own.
- */
-export async function findOwnSchemaInPath(query: Query): Promise<OwnSchemaFound | null> {
-  const [found = null] = await query<OwnSchemaFound>({
-    name: 'find_own_schema_in_path',
-    // reset_val is what the connection began with.
-    text: `
-      select reset_val as path,
-             format('alter role %I in database %I set search_path = %s',
-                    current_user, current_database(), coalesce(others, 'public')) as statement
-        from pg_settings
-       cross join lateral (
-               select string_agg(name, ', ' order by position) as others
-                 from regexp_matches(reset_val, '("(?:[^"]|"")*"|[^",\\s]+)', 'g')
-                        with ordinality as matched (names, position)
-                cross join unnest(names) as name
-                where name not in ('"$user"', '$user')
-             ) as without_user
-       where name = 'search_path'
-         and current_user = 'instep'
-         and reset_val like '%$user%'`,
-  });
-  return found;
+  constructor(problem: string, advice: string) {
+    super(`${problem}: ${advice}`);
+    this.problem = problem;
+    this.advice = advice;
+  }
 }
 
 /**
- * Gives a role named `instep` the search path that it had before our schema was there. Returns what it did, for people;
- * `null` if nothing had to be changed.
+ * Checks that our schema holds only our tables. `"$user"` is the first name in PostgreSQL's search path, so an app that
+ * connects as a role named `instep` creates its tables among ours.
  *
- * @throws InstepError if the server forbids it
+ * @throws SchemaShared
  */
-export async function leaveSearchPath({ query, transaction }: Database): Promise<string | null> {
-  const found = await findOwnSchemaInPath(query);
-  if (found === null) return null;
-  await transaction(async (query) => {
-    // Instances that start together must not change the same row at once.
-    await query('select pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-    await query(found.statement);
-  });
-  return `in this database, the role instep had the search path ${found.path}, in which the schema instep came first; to keep your own tables out of it, Instep ran: ${found.statement}. Restart other programs that connect as this role`;
+export async function checkOwnSchema(query: Query): Promise<void> {
+  const foreign = await readForeignTables(query);
+  if (foreign.length === 0) return;
+  const { isNewer, isRoleLedHere } = await readCause(query);
+  // The tables of a newer version are not in the list of ours.
+  if (isNewer) return;
+  const statements = foreign.map((name) => `alter table ${name} set schema public;`);
+  if (isRoleLedHere) statements.unshift('alter role instep set search_path = public;');
+  throw new SchemaShared(
+    `the schema instep must hold only Instep's tables, but has ${foreign.join(', ')}`,
+    `run ${statements.join(' ')}`,
+  );
 }
 
-/** If this pattern missed one of ours, the doctor would name it: a test examines a migrated database. */
+/** If this pattern missed one of ours, no database could be opened. */
 const OWN = MIGRATIONS.flatMap(({ sql }) =>
   [...sql.matchAll(/^create (?:or replace )?(?:table|view) instep\.(\w+)/gm)].map(
     ([, name]) => name,
   ),
 );
 
-/** The tables and views in our schema that are not ours, in the syntax of SQL; none if a newer version has migrated it. */
-export async function readForeignTables(query: Query): Promise<string[]> {
+/** The tables and views in our schema that are not ours, in the syntax of SQL. The catalog needs no privilege. */
+async function readForeignTables(query: Query): Promise<string[]> {
   const rows = await query<{ name: string }>({
     name: 'read_foreign_tables',
     text: `
@@ -73,10 +56,22 @@ export async function readForeignTables(query: Query): Promise<string[]> {
        where relnamespace = to_regnamespace('instep')
          and relkind in ('r', 'p', 'v', 'm', 'f')
          and relname <> all ($1::text[])
-         and not exists (select from instep.migrations where version > $2)
        order by relname
        limit 20`,
-    values: [[...OWN, 'team_access'], newestVersion()],
+    values: [[...OWN, 'team_access']],
   });
   return rows.map(({ name }) => name);
+}
+
+async function readCause(query: Query): Promise<{ isNewer: boolean; isRoleLedHere: boolean }> {
+  return await onlyRow(query, {
+    name: 'read_cause_of_foreign_tables',
+    // reset_val is the search path that the connection began with.
+    text: `
+      select exists (select from instep.migrations where version > $1) as "isNewer",
+             current_user = 'instep' and reset_val like '%$user%' as "isRoleLedHere"
+        from pg_settings
+       where name = 'search_path'`,
+    values: [newestVersion()],
+  });
 }
