@@ -49,10 +49,8 @@ function describeStep(step: Step): string {
       return `the application writes an active plan of ${step.isNew ? 'a new subscription' : `the subscription of event ${step.number}`} into the team`;
     case 'redirect':
       return `the checkout of ${step.subscriptionId} is completed${step.isApiUp ? '' : ', without an answer'}`;
-    case 'grant':
-      return `an operator grants the team a plan ${step.hasProduct ? 'with' : 'without'} a product`;
-    case 'end-grant':
-      return step.isRevoked ? 'an operator revokes the grant' : "the grant's time has come";
+    case 'gift':
+      return `the application gives the team a plan ${step.hasProduct ? 'with' : 'without'} a product`;
     case 'repair':
       return 'maintenance applies parked events';
     case 'request':

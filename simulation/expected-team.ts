@@ -28,24 +28,19 @@ export function hasEffect(status: string): boolean {
   return status in RANK;
 }
 
-/** The plan that operators grant. */
-export function grantedRecord(hasProduct: boolean): TeamRecord {
+/** A plan that the application gives away. */
+export function giftRecord(hasProduct: boolean): TeamRecord {
   return {
     providerSubscriptionId: null,
-    providerProductId: hasProduct ? 'prod_granted' : null,
-    planName: 'Granted',
+    providerProductId: hasProduct ? 'prod_gift' : null,
+    planName: 'Gift',
     subscriptionStatus: 'active',
   };
 }
 
-/** The correct state of the team of a customer with this history, and with a grant that holds. */
-export function expectedTeam(
-  history: readonly TrueChange[],
-  plan: 'newest' | 'best',
-  granted: TeamRecord | null = null,
-): TeamRecord {
+/** The correct state of the team of a customer with this history. */
+export function expectedTeam(history: readonly TrueChange[], plan: 'newest' | 'best'): TeamRecord {
   const decisive = decisiveChange(history, plan);
-  if (granted !== null && (decisive === undefined || !grants(decisive))) return granted;
   if (decisive === undefined) return record(null, null);
   return grants(decisive) ? record(decisive, decisive.status) : record(null, decisive.status);
 }
@@ -95,6 +90,13 @@ export function expectedLatest(history: readonly TrueChange[]): readonly LatestS
     latest.set(subscriptionId, { subscriptionId, status: last.status, sinceSeconds });
   }
   return [...latest.values()].sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1));
+}
+
+/** Whether a row has a plan that the application gave away and that counts: no subscription grants one. */
+export function isGift(row: TeamRecord, history: readonly TrueChange[]): boolean {
+  const best = decisiveChange(history, 'best');
+  const isOfNoSubscription = row.providerSubscriptionId === null && row.planName !== null;
+  return isOfNoSubscription && (best === undefined || !grants(best));
 }
 
 /** The subscription that decides a team's access, and its true status. */

@@ -7,7 +7,7 @@ import {
   acceptableTeams,
   expectedLatest,
   expectedTeam,
-  grantedRecord,
+  giftRecord,
   type LatestStatus,
   type TeamRecord,
   type TrueChange,
@@ -53,8 +53,6 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   const written = new Map<ApplicationId, Written>();
   /** The completed checkouts of each customer, and when each was completed. */
   const completed = new Map<string, Map<TrueChange, number>>();
-  /** The grants that hold. */
-  const granted = new Map<ApplicationId, TeamRecord>();
   const unfilled = new Set<string>();
   /** Counts the transactions, to record their order. */
   let now = 0;
@@ -152,17 +150,10 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
         completed.set(step.customerId, new Map(completed.get(step.customerId)).set(change, now));
         break;
       }
-      case 'grant': {
-        const record = grantedRecord(step.hasProduct);
-        const { providerProductId: productId } = record;
-        const grant = { productId, planName: record.planName ?? '', isOver: false };
-        const teamId = store.grant(step.customerId, grant);
-        if (teamId !== null) granted.set(teamId, record);
-        break;
-      }
-      case 'end-grant': {
-        const teamId = store.grant(step.customerId, null);
-        if (teamId !== null) granted.delete(teamId);
+      case 'gift': {
+        now += 1;
+        const record = giftRecord(step.hasProduct);
+        written.set(store.write(step.customerId, record), { record, at: now });
         break;
       }
       case 'repair':
@@ -189,7 +180,7 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   }
   const divergences = [...customers.values()].flatMap((customer) =>
     checkCustomer(customer, {
-      ...{ store, decided, written, completed, granted, unfilled, planSelection },
+      ...{ store, decided, written, completed, unfilled, planSelection },
     }),
   );
   // Without Stripe's answer, the last arrival decides an ambiguous second.
@@ -236,13 +227,12 @@ type CheckedRound = {
   readonly decided: ReadonlyMap<string, Decided>;
   readonly written: ReadonlyMap<ApplicationId, Written>;
   readonly completed: ReadonlyMap<string, ReadonlyMap<TrueChange, number>>;
-  readonly granted: ReadonlyMap<ApplicationId, TeamRecord>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;
 };
 
 function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRound): Divergence[] {
-  const { store, decided, written, completed, granted, unfilled, planSelection } = round;
+  const { store, decided, written, completed, unfilled, planSelection } = round;
   const { customerId } = history;
   const checkouts = completed.get(customerId) ?? new Map<TrueChange, number>();
   const changes = changesOf(history, [...checkouts.keys()]);
@@ -261,7 +251,7 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
       (checkouts.get(change) ?? decidedAt(change)) > (own?.at ?? 0);
     const expected =
       own === undefined
-        ? [expectedTeam(changes, planSelection, granted.get(id))]
+        ? [expectedTeam(changes, planSelection)]
         : acceptableTeams(changes, planSelection, own.record, isLater);
     if (!expected.some((one) => isSameTeam(one, actual))) {
       divergences.push({ kind: 'team', customerId, expected, actual });

@@ -7,13 +7,7 @@ import {
   NO_LATEST_STATES,
 } from 'instep/src/core/latest-state.ts';
 import { decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
-import {
-  type DecidingEvents,
-  type Grant,
-  NO_DECIDING_EVENTS,
-  type PlanSelection,
-  teamPlan,
-} from 'instep/src/core/plan-selection.ts';
+import type { DecidingEvents, PlanSelection } from 'instep/src/core/plan-selection.ts';
 import {
   isSameState,
   type LoggedOutcome,
@@ -56,7 +50,6 @@ export class MemoryStore {
   /** The teams of each customer. */
   readonly #teams = new Map<string, readonly LinkedTeam[]>();
   #teamCount = 0;
-  readonly #grants = new Map<string, Grant>();
   readonly #decidingEvents = new Map<string, DecidingEvents>();
   readonly #latestStates = new Map<string, LatestStates>();
   readonly #seconds = new Map<string, Entry[]>();
@@ -93,22 +86,10 @@ export class MemoryStore {
     return first.id;
   }
 
-  /** Grants the customer's first team a plan, or ends the grant. Returns the team's id; `null`: it has no team. */
-  grant(customerId: string, grant: Grant | null): ApplicationId | null {
-    const [first] = this.teamsOf(customerId);
-    if (first === undefined) return null;
-    if (grant === null) this.#grants.delete(String(first.id));
-    else this.#grants.set(String(first.id), grant);
-    const decidingEvents = this.#decidingEvents.get(customerId) ?? NO_DECIDING_EVENTS;
-    const plan = teamPlan(decidingEvents, this.#planSelection, this.names, grant) ?? NO_PLAN;
-    this.#writePlans([first], new Map([[first.id, plan]]));
-    return first.id;
-  }
-
   /** Gives teams with empty plan columns the plan of their customer, as maintenance does. */
   fillEmptyTeams(): void {
     const teams = [...this.#teams.values()].flat().filter(({ plan }) => isSamePlan(plan, NO_PLAN));
-    const none = { logged: [], latestStates: new Map(), grants: this.#grants };
+    const none = { logged: [], latestStates: new Map() };
     const known = { ...none, teams, decidingEvents: this.#decidingEvents, names: this.names };
     this.#writePlans(teams, decide([], known, this.#planSelection).plans);
   }
@@ -155,7 +136,6 @@ export class MemoryStore {
           ? ([...seconds.values()][0] ?? NO_ENTRIES)
           : [...seconds.values()].flat().sort(byPosition),
       names: this.names,
-      grants: this.#grants,
     };
     let decision = decide(events, known, this.#planSelection);
     if (decision.needOtherSeconds.length > 0) {

@@ -47,19 +47,12 @@ export type Step =
       readonly subscriptionId: string;
       readonly isApiUp: boolean;
     }
-  /** An operator grants the customer's team a plan. */
+  /** The application gives the customer's team a plan without a subscription. */
   | {
-      readonly kind: 'grant';
+      readonly kind: 'gift';
       readonly atMs: number;
       readonly customerId: string;
       readonly hasProduct: boolean;
-    }
-  /** The grant ends: an operator revokes it, or its time has come. */
-  | {
-      readonly kind: 'end-grant';
-      readonly atMs: number;
-      readonly customerId: string;
-      readonly isRevoked: boolean;
     }
   /** Maintenance applies parked events and looks up product names. */
   | { readonly kind: 'repair'; readonly atMs: number; readonly isApiUp: boolean }
@@ -186,14 +179,10 @@ function applicationSteps(
     while (happens('relink')) {
       steps.push({ kind: 'relink', ...later(), how: random.pick(RELINKS) });
     }
-    const isGranted = happens('grant');
-    while (isGranted && random.chance(0.6)) {
-      steps.push({ kind: 'grant', ...later(), hasProduct: random.chance(0.5) });
-      const end = { ...later(), isRevoked: random.chance(0.5) };
-      if (random.chance(0.5)) steps.push({ kind: 'end-grant', ...end });
+    while (happens('gift')) {
+      steps.push({ kind: 'gift', ...later(), hasProduct: random.chance(0.5) });
     }
-    // A grant replaces what the application wrote, or not, depending on the events before it.
-    while (!isGranted && happens('checkout')) {
+    while (happens('checkout')) {
       const { number } = random.pick(ofCustomer);
       steps.push({ kind: 'checkout', ...later(), number, isNew: random.chance(0.5) });
     }
@@ -252,7 +241,7 @@ function isWithin({ fromMs, untilMs }: TimeRange, atMs: number): boolean {
 function drawProbabilities(faults: Faults, random: Random): Faults {
   const drawn = { ...faults };
   const deliveries = ['duplicate', 'reorder', 'delay', 'lose', 'loseResponse'] as const;
-  const names = [...deliveries, 'maintenance', 'relink', 'checkout', 'redirect'] as const;
+  const names = [...deliveries, 'maintenance', 'relink', 'checkout', 'gift', 'redirect'] as const;
   for (const name of names) {
     const factor = random.pick([0, 0.5, 1, 1, 2]);
     drawn[name] = Math.min(faults[name] * factor, MAX_PROBABILITY);

@@ -25,9 +25,9 @@ export const FAULTS = {
     probability: 0.3,
     help: 'per subscription: the browser comes back from its checkout, and the application completes it',
   },
-  grant: {
+  gift: {
     probability: 0.2,
-    help: 'per customer: its team is granted a plan, and the grant can end',
+    help: 'per customer: the application gives its team a plan without a subscription',
   },
   endpointOutage: { probability: 0.2, help: 'per round: the endpoint is down for a while' },
   databaseOutage: { probability: 0.2, help: 'per round: the database is down for a while' },

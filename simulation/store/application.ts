@@ -1,5 +1,4 @@
 import { linkTeam } from 'instep/src/access/current-plan.ts';
-import { GrantRefused, setGrant } from 'instep/src/access/grants.ts';
 import { completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
@@ -7,28 +6,23 @@ import type { ReconcileServices } from 'instep/src/maintenance/reconcile/progres
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
-import { grantedRecord, type TeamRecord } from '../expected-team.ts';
+import { giftRecord, type TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
 import type { History } from '../lifecycle/history.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { untilAvailable } from './until-available.ts';
 
-/** A step of the application or of an operator, not of Stripe or maintenance. */
-type ApplicationStep = Extract<
-  Step,
-  { kind: 'link' | 'relink' | 'checkout' | 'grant' | 'end-grant' }
->;
+/** A step of the application, not of Stripe or maintenance. */
+type ApplicationStep = Extract<Step, { kind: 'link' | 'relink' | 'checkout' | 'gift' }>;
 
 export function isApplicationStep(step: Step): step is ApplicationStep {
-  return ['link', 'relink', 'checkout', 'grant', 'end-grant'].includes(step.kind);
+  return ['link', 'relink', 'checkout', 'gift'].includes(step.kind);
 }
 
 /** Runs the application's steps for the teams of one customer, one after the other. */
 export class Application {
   /** The last plan that it wrote into each team. */
   readonly written = new Map<ApplicationId, TeamRecord>();
-  /** The grants that hold. */
-  readonly granted = new Map<ApplicationId, TeamRecord>();
   readonly #database: Database;
   readonly #query: Query;
   readonly #planSelection: PlanSelection;
@@ -87,13 +81,10 @@ export class Application {
         await this.#relink(step.how);
         break;
       case 'checkout':
-        await this.#write(step);
+        await this.#checkOut(step);
         break;
-      case 'grant':
-        await this.#grant(step.hasProduct);
-        break;
-      case 'end-grant':
-        await this.#endGrant(step.isRevoked);
+      case 'gift':
+        await this.#write(giftRecord(step.hasProduct));
         break;
     }
   }
@@ -119,40 +110,12 @@ export class Application {
     if (how !== 'duplicate') this.#teamId = added;
   }
 
-  async #grant(hasProduct: boolean): Promise<void> {
-    const record = grantedRecord(hasProduct);
-    const { planName, providerProductId: productId } = record;
-    const request = { planName: planName ?? '', productId, reason: 'simulated' };
-    await untilAvailable(() => this.#setGrant(request));
-    this.granted.set(this.#teamId, record);
-  }
-
-  async #endGrant(isRevoked: boolean): Promise<void> {
-    this.granted.delete(this.#teamId);
-    if (isRevoked) {
-      await untilAvailable(() => this.#setGrant(null)).catch((error) => {
-        // There is none, or a revocation was committed although its answer was lost.
-        if (!(error instanceof GrantRefused && error.code === 'NO_GRANT')) throw error;
-      });
-      return;
-    }
-    const end = 'update instep.grants set ends_at = now() where team_id = $1 and closed_at is null';
-    await untilAvailable(() => this.#query(end, [String(this.#teamId)]));
-  }
-
-  #setGrant(request: Parameters<typeof setGrant>[2]) {
-    const options = {
-      planSelection: this.#planSelection,
-      operator: { name: 'operator', actionId: null },
-      now: Date.now,
-    };
-    return this.#database.transaction((query) => setGrant(query, this.#teamId, request, options));
-  }
-
-  async #write({ number, isNew }: Extract<Step, { kind: 'checkout' }>): Promise<void> {
+  async #checkOut({ number, isNew }: Extract<Step, { kind: 'checkout' }>): Promise<void> {
     const event = this.#history.events.find((one) => one.number === number);
-    if (event === undefined) return;
-    const record = checkoutRecord(event, isNew);
+    if (event !== undefined) await this.#write(checkoutRecord(event, isNew));
+  }
+
+  async #write(record: TeamRecord): Promise<void> {
     const update = `
       update teams
          set provider_customer_id     = $2,
@@ -164,7 +127,9 @@ export class Application {
     const { providerSubscriptionId, providerProductId, planName, subscriptionStatus } = record;
     const plan = [providerSubscriptionId, providerProductId, planName, subscriptionStatus];
     this.written.set(this.#teamId, record);
-    await untilAvailable(() => this.#query(update, [this.#teamId, event.customerId, ...plan]));
+    await untilAvailable(() =>
+      this.#query(update, [this.#teamId, this.#history.customerId, ...plan]),
+    );
   }
 }
 

@@ -12,6 +12,7 @@ import {
   type ExpectedAccess,
   expectedAccess,
   expectedTeam,
+  isGift,
   type TrueChange,
 } from '../expected-team.ts';
 import type { Failure } from '../level.ts';
@@ -75,8 +76,7 @@ async function checkTeams(
     divergences.push({ kind: 'team', customerId, expected, actual: null });
   }
   for (const { id, plan: actual } of teams) {
-    const granted = application.granted.get(id);
-    const team = expectedTeam(changes, planSelection, granted);
+    const team = expectedTeam(changes, planSelection);
     const written = application.written.get(id);
     const expected = written === undefined ? [team] : [team, written];
     if (!expected.some((one) => isSameTeam(one, actual))) {
@@ -90,7 +90,7 @@ async function checkTeams(
       divergences.push(
         ...(await checkAccess(id, customerId, query, {
           access: expectedAccess(changes, planSelection),
-          isGranted: granted !== undefined,
+          isGift: isGift(actual, changes),
         })),
       );
     }
@@ -128,10 +128,10 @@ async function checkAccess(
   teamId: ApplicationId,
   customerId: string,
   query: Query,
-  { access, isGranted }: { access: ExpectedAccess | null; isGranted: boolean },
+  { access, isGift }: { access: ExpectedAccess | null; isGift: boolean },
 ): Promise<Divergence[]> {
-  // A grant counts instead of a subscription without access.
-  const expected = isGranted && !WITH_ACCESS.includes(access?.status ?? '') ? null : access;
+  // A gift counts instead of a subscription without access.
+  const expected = isGift && !WITH_ACCESS.includes(access?.status ?? '') ? null : access;
   const { subscriptionId = null, status = null } = (await readAccess(query, teamId)) ?? {};
   const isShown = subscriptionId !== null && status !== null;
   const actual = isShown ? { subscriptionId, status } : null;

@@ -1,9 +1,8 @@
-import { readTeamsOfDueGrants } from 'instep/src/access/grants.ts';
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
-import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
+import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
 import {
   createParkedEventsJob,
   readCustomersOfParkedEvents,
@@ -12,7 +11,6 @@ import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
-import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
@@ -35,10 +33,12 @@ const PRUNE_INTERVAL_MS = 50;
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
-  const settling = { database, planSelection, logger, againAfterMs: 0 };
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 }),
-    'empty-teams': createSettleJob(readEmptyTeams, settling),
+    'empty-teams': createEmptyTeamsJob({
+      ...{ database, planSelection, logger },
+      againAfterMs: 0,
+    }),
     'ambiguous-order': createAmbiguousOrderJob({
       query,
       ingest,
@@ -47,7 +47,6 @@ export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
       now,
       nonce,
     }),
-    grants: createSettleJob(readTeamsOfDueGrants, settling),
     names: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));

@@ -250,12 +250,60 @@ describe.each(postgresServers)('instep.team_access on $name', (server) => {
     }
   });
 
+  describe('a plan that the app gave away', () => {
+    const give = (teamId: ApplicationId, status: string | null = 'active') =>
+      store.database.query(
+        `update teams set provider_subscription_id = null, provider_product_id = 'prod_gift',
+                          plan_name = 'Gift', subscription_status = $2
+          where id = $1`,
+        [teamId, status],
+      );
+    const GIVEN = {
+      ...{ hasAccess: true, reason: 'app', planName: 'Gift', productId: 'prod_gift' },
+      ...{ subscriptionId: null, status: null, since: null, endsAt: null },
+    };
+
+    test('gives access while no subscription does', async () => {
+      await storePolicy(store.database.query, GRACE);
+      const { teamId, customerId } = await store.addTeam();
+      await give(teamId);
+      expect(await accessOf(teamId)).toMatchObject(GIVEN);
+      await deliver({ customerId, createdSeconds: NOW - 30 * DAY, status: 'past_due' });
+      expect(await accessOf(teamId)).toMatchObject(GIVEN);
+      const second = { customerId, subscriptionId: 'sub_2' };
+      await deliver({ ...second, createdSeconds: NOW - DAY, status: 'past_due' });
+      expect(await accessOf(teamId)).toMatchObject({ hasAccess: true, reason: 'past_due' });
+      await deliver({ ...second, createdSeconds: NOW, status: 'active' });
+      await give(teamId);
+      expect(await accessOf(teamId)).toMatchObject({ reason: 'active', planName: null });
+    });
+
+    test('counts less than a paused subscription that is kept', async () => {
+      const { teamId, customerId } = await store.addTeam();
+      await deliver({ customerId, status: 'paused' });
+      await give(teamId);
+      expect(await accessOf(teamId)).toMatchObject(GIVEN);
+      await storePolicy(store.database.query, { ...DEFAULTS, keepsPaused: true });
+      expect(await accessOf(teamId)).toMatchObject({ hasAccess: true, reason: 'paused' });
+    });
+
+    test.each([null, 'canceled', 'free'])('gives none with the status %s', async (status) => {
+      const { teamId } = await store.addTeam();
+      await give(teamId, status);
+      expect(await accessOf(teamId)).toMatchObject({ hasAccess: false, reason: 'none' });
+    });
+  });
+
   test('needs only the two grants of the documentation, and the policies on teams apply', async () => {
     const { teamId, customerId } = await store.addTeam();
     await deliver({ customerId });
     const rows = await store.database.transaction(async (query) => {
       await query('create role app_role');
-      await query('grant select on teams to app_role');
+      const columns = [
+        ...['id', 'provider_customer_id', 'provider_subscription_id'],
+        ...['provider_product_id', 'plan_name', 'subscription_status'],
+      ];
+      await query(`grant select (${columns}) on teams to app_role`);
       await query('grant usage on schema instep to app_role');
       await query('grant select on instep.team_access to app_role');
       await query('alter table teams enable row level security');

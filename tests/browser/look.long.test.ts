@@ -179,15 +179,4 @@ describe('without scripts', () => {
     await done(page, 'repaired');
     await page.locator('[data-status="lost plan"]').waitFor();
   });
-
-  test('a plan is granted', async () => {
-    const id = await instep.addTeam('Granted');
-    const page = await open(`/teams/${id}`);
-    await page.getByText('Grant a plan without a subscription').click();
-    const form = page.locator(`form[action$="/${id}/grant"]`);
-    await form.getByLabel('Plan').fill('Partner');
-    await form.getByLabel('Reason').fill('partner');
-    await form.getByRole('button', { name: 'Grant' }).click();
-    await done(page, 'granted');
-  });
 });

@@ -169,29 +169,6 @@ test('access prints the reason and the times', async () => {
   });
 });
 
-test('grants a plan until a time, and revokes it', async () => {
-  const id = String(await addTeam(database.query, { name: 'Acme', customerId: null }));
-  const until = ['--until', '2999-01-01', '--json'];
-  const granted = await team('grant', id, '--plan', 'Partner', '--reason', 'launch', ...until);
-  expect(granted).toMatchObject({ code: 0, stderr: '' });
-  expect(JSON.parse(granted.stdout)).toMatchObject({
-    ...{ hasAccess: true, reason: 'granted', planName: 'Partner' },
-    endsAt: '2999-01-01T00:00:00.000Z',
-  });
-  const revoked = await team('revoke-grant', id, '--json');
-  expect(JSON.parse(revoked.stdout)).toMatchObject({ hasAccess: false, reason: 'none' });
-  const again = await team('revoke-grant', id);
-  expect(again).toMatchObject({ code: 1, stderr: 'instep: the team has no grant [NO_GRANT]\n' });
-});
-
-test.each(someOf(1, ['2020-01-01', '2h', 'tomorrow']))(
-  'a grant can not end at %s',
-  async (until) => {
-    const wrong = await team('grant', '1', '--plan', 'x', '--reason', 'x', '--until', until);
-    expect(wrong).toMatchObject({ code: 2, stderr: expect.stringContaining('in the future') });
-  },
-);
-
 const OF_NOBODY = ['show 4711', 'link 4711 --customer cus_nobody', 'access 4711', 'unlink 4711'];
 
 test.each(someOf(2, OF_NOBODY))(

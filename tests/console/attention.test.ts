@@ -25,7 +25,7 @@ const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds
 
 beforeEach(async () => {
   await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
-                        instep.operator_actions, instep.dismissed_events, instep.grants,
+                        instep.operator_actions, instep.dismissed_events,
                         instep.double_billed`);
   account.fault = undefined;
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
@@ -127,21 +127,6 @@ test('what Stripe charges twice is listed with what the team has, until it is di
     ['note', 'two offices'],
   ]);
   expect(await list()).toContain(EMPTY);
-});
-
-test('a plan that was written by hand can be kept as a grant', async () => {
-  const teamId = await newTeam('Friends', 'cus_friends');
-  account.customers.set({ id: 'cus_friends' });
-  await query(`update teams set plan_name = 'Friends', subscription_status = 'active'`);
-  await compareAll();
-  await send([
-    ['action', 'keep-as-grant'],
-    ['row', `team:${teamId}`],
-  ]);
-  expect(await list()).toContain(EMPTY);
-  expect(await planOf(teamId)).toMatchObject({ planName: 'Friends', subscriptionStatus: 'active' });
-  const { text } = await pages.get(`/teams/${teamId}`);
-  expect(text).toContain('localhost granted Friends');
 });
 
 test('a customer whose metadata names a team with another one is shown with both', async () => {

@@ -203,13 +203,13 @@ describe('a team for support', () => {
   });
 
   test('has nothing that operators entered', async () => {
-    const id = await addTeam(database.query, { name: 'Granted', customerId: null });
+    const id = await addTeam(database.query, { name: 'Entered', customerId: null });
     await addTeam(database.query, { name: 'Jane Roe, Inc.', customerId: null });
     await addTeam(database.query, { name: 'Jane Doe, Inc.', customerId: null });
-    const customerId = 'cus_granted';
-    const event = { eventId: 'evt_granted', customerId, status: 'incomplete' };
+    const customerId = 'cus_entered';
+    const event = { eventId: 'evt_entered', customerId, status: 'incomplete' };
     await openPipeline(database)([receivedEvent(event)]);
-    await pages.post(`/teams/${id}/grant`, { note: 'for John Roe', plan: 'Pro' });
+    await pages.post(`/teams/${id}/dismiss`, { note: 'for John Roe' });
     await pages.post(`/teams/${id}/link`, { customer: 'jim@example.com' });
     for (const text of ['Jane', String(id)]) {
       await pages.post('/attention', { action: 'link', [`link customer:${customerId}`]: text });
@@ -219,12 +219,11 @@ describe('a team for support', () => {
     for (const text of entered) expect(JSON.stringify(audit).includes(text)).toBe(true);
     const { text: exported } = await download(`/teams/${id}/export`);
     for (const text of entered) expect(exported).not.toContain(text);
-    const { status, timeline } = JSON.parse(exported);
-    expect(status).toMatchObject({ kind: 'granted', grant: { planName: 'Pro' } });
+    const { timeline } = JSON.parse(exported);
     const results = timeline.flatMap(({ action }: Record<string, { result: { code: string } }>) =>
       action === undefined ? [] : [action.result.code],
     );
-    expect(results).toEqual(['linked', 'several-teams', 'not-a-customer', 'granted']);
+    expect(results).toEqual(['linked', 'several-teams', 'not-a-customer', 'dismissed']);
   });
 
   test('is also exported without a customer', async () => {

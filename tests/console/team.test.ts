@@ -189,6 +189,16 @@ describe('the reason for the plan', () => {
     expect(await read()).toContain('The name of product prod_nameless is unknown.');
   });
 
+  test('says that the app wrote the plan', async () => {
+    const { deliver, read, teamId } = await arrange();
+    await deliver(0, { status: 'canceled' });
+    await database.query(
+      `update teams set plan_name = 'Gift', subscription_status = 'active' where id = $1`,
+      [teamId],
+    );
+    expect(await read()).toContain('has a plan Plan written by your app.');
+  });
+
   test('says that the team was changed by hand', async () => {
     const { deliver, read, teamId } = await arrange();
     await deliver(0);
@@ -248,30 +258,25 @@ describe('the timeline', () => {
     for (const [, , id] of band) expect(html).toContain(`<div id="${id}">`);
   });
 
-  test('has what operators, the app and grants did to the plan, each part on request', async () => {
+  test('has what operators and the app did to the plan, each part on request', async () => {
     const { deliver, teamId } = await arrange();
     const path = `/teams/${teamId}`;
     await deliver(0);
     await pages.post(`${path}/unlink`, { confirmed: 'yes' });
-    const grant = { plan: 'Partner', note: 'launch partner', until: '2999-12-31' };
-    await pages.post(`${path}/grant`, grant);
-    await pages.post(`${path}/revoke-grant`);
+    await pages.post(`${path}/dismiss`, { note: 'launch partner', until: '2999-12-31' });
     const rows = rowsOf((await pages.get(path)).html);
-    expect(rows).toHaveLength(4);
-    expect(rows[0]).toMatch(/revoke-grant by localhost Partner → no plan yet .*was revoked/);
-    expect(rows[1]).toMatch(
-      /grant by localhost no plan yet → Partner .*was granted until 2999-12-31\. “ launch partner ”/,
-    );
-    expect(rows[2]).toMatch(/unlink by localhost Pro → no plan yet /);
-    expect(rows[3]).toContain('no plan yet → Pro');
+    expect(rows).toHaveLength(3);
+    expect(rows[0]).toMatch(/dismiss by localhost .*until 2999-12-31.* “ launch partner ”/);
+    expect(rows[1]).toMatch(/unlink by localhost Pro → no plan yet /);
+    expect(rows[2]).toContain('no plan yet → Pro');
     const operators = await pages.get(`${path}?show=operators`);
     const withoutAges = (texts: readonly string[]) =>
       texts.map((text) => text.replace(/\d+ s ago/g, ''));
-    expect(withoutAges(rowsOf(operators.html))).toEqual(withoutAges(rows.slice(0, 3)));
+    expect(withoutAges(rowsOf(operators.html))).toEqual(withoutAges(rows.slice(0, 2)));
     expect(operators.html).toContain(`href="${path}?show=operators#timeline" aria-current="true"`);
     const events = rowsOf((await pages.get(`${path}?show=events`)).html);
     expect(events).toEqual([expect.stringMatching(/former customer cus_\d+ no plan yet → Pro/)]);
-    expect(rowsOf((await pages.get(`${path}?show=changes`)).html)).toHaveLength(4);
+    expect(rowsOf((await pages.get(`${path}?show=changes`)).html)).toHaveLength(2);
   });
 
   test('continues on further pages, with everything once', async () => {
@@ -292,53 +297,6 @@ describe('the timeline', () => {
     }
     expect(positions).toHaveLength(120);
     expect(positions).toEqual(positions.toSorted((one, other) => other - one));
-  });
-});
-
-describe('a grant', () => {
-  test('is given with a reason and an end, and revoked', async () => {
-    const { teamId } = await arrange();
-    const path = `/teams/${teamId}`;
-    const grant = { plan: 'Partner', product: 'prod_partner', note: 'friend', until: '2999-01-31' };
-    const granted = await pages.post(`${path}/grant`, grant);
-    expect(granted.html).toContain('data-result="granted"');
-    expect(granted.html).toContain('data-status="granted"');
-    expect(granted.text).toContain('Without it, the team has no plan yet');
-    expect((await account.planOf(teamId))?.plan).toMatchObject({
-      planName: 'Partner',
-      providerProductId: 'prod_partner',
-    });
-    const revoked = await pages.post(`${path}/revoke-grant`);
-    expect(revoked.html).toContain('data-result="grant-revoked"');
-    expect((await account.planOf(teamId))?.plan.planName).toBeNull();
-  });
-
-  test('that lacks a reason or is over is refused', async () => {
-    const { teamId } = await arrange();
-    for (const given of [{ note: '' }, { note: 'friend', until: '2001-01-01' }]) {
-      const refused = await pages.post(`/teams/${teamId}/grant`, { plan: 'Partner', ...given });
-      expect(refused.html).toContain('data-result="failed"');
-      expect((await account.planOf(teamId))?.plan.planName).toBeNull();
-    }
-  });
-
-  test('is made of a plan that was written by hand', async () => {
-    const { deliver, teamId } = await arrange();
-    const path = `/teams/${teamId}`;
-    await deliver(0, { status: 'canceled' });
-    await database.query(
-      `update teams set plan_name = 'Gift', subscription_status = 'active' where id = $1`,
-      [teamId],
-    );
-    expect((await pages.get(path)).html).toContain(`action="${path}/keep-as-grant"`);
-    const kept = await pages.post(`${path}/keep-as-grant`, { note: 'prize', until: '2999-01-31' });
-    expect(kept.html).toContain('data-status="granted"');
-    expect((await account.planOf(teamId))?.plan.planName).toBe('Gift');
-    await pages.post(`${path}/revoke-grant`);
-    expect((await account.planOf(teamId))?.plan).toMatchObject({
-      planName: null,
-      subscriptionStatus: 'canceled',
-    });
   });
 });
 

@@ -7,7 +7,7 @@ import {
   teamPlan,
 } from 'instep/src/core/plan-selection.ts';
 import type { SubscriptionState } from 'instep/src/core/subscription-event.ts';
-import { NO_PLAN, planAfter } from 'instep/src/core/transition.ts';
+import { NO_PLAN } from 'instep/src/core/transition.ts';
 import { describe, expect, test } from 'vitest';
 import { example, permutations } from './subscription-changes.ts';
 
@@ -108,83 +108,36 @@ describe('the name of the plan', () => {
   });
 });
 
-describe('a grant', () => {
-  const grant = { planName: 'Partner', productId: 'prod_partner', isOver: false };
-  const granted = {
-    providerSubscriptionId: null,
-    providerProductId: 'prod_partner',
-    planName: 'Partner',
-    subscriptionStatus: 'active',
-  };
-  const noNames = new Map();
-  const planWith = (statuses: readonly string[], isOver = false) => {
-    const events = statuses.map((status, index) => ({
-      ...{ ...example, status, subscriptionId: `sub_${index}` },
-      createdSeconds: example.createdSeconds + index,
-    }));
-    return teamPlan(customerOf(events), 'newest', noNames, { ...grant, isOver });
-  };
+describe('a plan without a subscription', () => {
+  const gift = { ...NO_PLAN, planName: 'Partner', subscriptionStatus: 'active' };
+  const [live, ended] = ['active', 'canceled'].map((status) => ({ ...example, status }));
+  const other = { ...example, subscriptionId: 'sub_2', createdSeconds: 0 };
 
-  test.each([[[]], [['canceled']], [['unpaid']], [['active', 'canceled']]])(
-    'counts where the deciding event grants no plan: %j',
-    (statuses) => expect(planWith(statuses)).toEqual(granted),
-  );
-
-  test.each([[['active']], [['trialing']], [['canceled', 'active']]])(
-    'does not count beside a subscription that grants a plan: %j',
-    (statuses) => expect(planWith(statuses)?.providerSubscriptionId).toMatch('sub_'),
-  );
-
-  test('that is over leaves what the events say', () => {
-    expect(planWith([], true)).toBeNull();
-    expect(planWith(['canceled'], true)).toEqual({ ...NO_PLAN, subscriptionStatus: 'canceled' });
+  test.each([
+    ['no subscription', []],
+    ['an ended one', [ended]],
+  ])("is the app's own beside %s", (_, events) => {
+    const decidingEvents = customerOf(events.flatMap((event) => event ?? []));
+    expect(planWriterOf(gift, decidingEvents)).toBe('app');
+    const active = { ...NO_PLAN, subscriptionStatus: 'active' };
+    expect(planWriterOf(active, decidingEvents)).toBe('app');
+    expect(planWriterOf({ ...gift, subscriptionStatus: null }, decidingEvents)).toBe('app');
   });
 
-  test("gives a plan that is Instep's own, also after its end and with another name", () => {
-    const over = { ...grant, isOver: true };
-    const renamed = { ...granted, planName: 'Renamed' };
-    expect(planWriterOf(granted, NO_DECIDING_EVENTS, grant)).toBe('instep');
-    expect(planWriterOf(renamed, NO_DECIDING_EVENTS, over)).toBe('instep');
-    expect(planWriterOf(granted, NO_DECIDING_EVENTS)).toBe('by hand');
-    const other = { ...granted, providerProductId: 'prod_other' };
-    expect(planWriterOf(other, NO_DECIDING_EVENTS, grant)).toBe('by hand');
-  });
-});
-
-describe("a team's plan is Instep's own", () => {
-  const later = example.createdSeconds + 1;
-  const end = { ...example, subscriptionId: 'sub_2', status: 'canceled', createdSeconds: later };
-  const trial = { ...example, subscriptionId: 'sub_3', status: 'trialing' };
-  const customer = customerOf([example, end, trial]);
-  const own = planAfter(example) ?? NO_PLAN;
-
-  test("when it is the customer's plan under either setting, whatever its name", () => {
-    expect(planWriterOf(own, customer)).toBe('instep');
-    expect(planWriterOf({ ...own, planName: 'Renamed' }, customer)).toBe('instep');
-    expect(planWriterOf(planAfter(end) ?? NO_PLAN, customer)).toBe('instep');
+  test.each([
+    ['a live one', [live]],
+    ['a live one that does not decide', [ended, other]],
+  ])('was written by hand beside %s', (_, events) => {
+    const decidingEvents = customerOf(events.flatMap((event) => event ?? []));
+    expect(planWriterOf(gift, decidingEvents)).toBe('by hand');
   });
 
-  test('but not when it is that of another known subscription', () => {
-    expect(planWriterOf(planAfter(trial) ?? NO_PLAN, customer)).toBe('by hand');
+  test("is Instep's own if the event named no subscription, or cleared the plan", () => {
+    const event = { ...example, subscriptionId: null };
+    const plan = teamPlan(customerOf([event]), 'newest', new Map()) ?? NO_PLAN;
+    expect(plan.providerSubscriptionId).toBeNull();
+    expect(planWriterOf(plan, customerOf([event]))).toBe('instep');
+    const cleared = { ...NO_PLAN, subscriptionStatus: 'canceled' };
+    expect(planWriterOf(cleared, customerOf([{ ...example, status: 'canceled' }]))).toBe('instep');
   });
-
-  test('when it is empty', () => {
-    const empty = {
-      providerSubscriptionId: null,
-      providerProductId: null,
-      planName: null,
-      subscriptionStatus: null,
-    };
-    expect(planWriterOf(empty, NO_DECIDING_EVENTS)).toBe('instep');
-  });
-
-  test.each(['providerSubscriptionId', 'providerProductId', 'subscriptionStatus'] as const)(
-    'but not with another %s',
-    (field) => {
-      const isUnknown = field === 'providerSubscriptionId';
-      const writer = isUnknown ? 'unknown subscription' : 'by hand';
-      expect(planWriterOf({ ...own, [field]: 'another' }, customer)).toBe(writer);
-      expect(planWriterOf(own, NO_DECIDING_EVENTS)).toBe('unknown subscription');
-    },
-  );
 });

@@ -1,5 +1,4 @@
 import type { Json } from 'instep/src/core/json.ts';
-import { NO_GRANTS } from 'instep/src/core/plan-selection.ts';
 import { decide, type StoredState } from 'instep/src/ingest/decide.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
@@ -37,7 +36,6 @@ function known(events: readonly (typeof one)[]): StoredState {
     latestStates: new Map(),
     logged: events.map((parsed) => ({ key: parsed.key, outcome: 'applied', parsed })),
     names: new Map(),
-    grants: NO_GRANTS,
   };
 }
 

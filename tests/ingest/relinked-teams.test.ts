@@ -1,8 +1,8 @@
 import { linkTeam } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
+import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam, readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -37,7 +37,7 @@ const logger = createLogger('silent');
 
 /** A job as of an instance that has just started. A run returns the ids of the teams that got a plan. */
 function createJob(database: Database = store.database) {
-  const run = createSettleJob(readEmptyTeams, { database, planSelection: 'newest', logger });
+  const run = createEmptyTeamsJob({ database, planSelection: 'newest', logger });
   return async (): Promise<ApplicationId[]> => {
     const { query } = store.database;
     const [last] = await query<{ id: number }>('select max(id) as id from instep.plan_changes');

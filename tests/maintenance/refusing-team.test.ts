@@ -1,10 +1,10 @@
 import type { Json } from 'instep/src/core/json.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import { createSettleJob } from 'instep/src/maintenance/jobs.ts';
+import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
 import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
-import { addTeam, readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripePage } from 'instep/src/stripe/api.ts';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -83,7 +83,7 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
       'create trigger refuse before update on teams for each row execute function refuse()',
     );
     const { database } = store;
-    await createSettleJob(readEmptyTeams, { database, planSelection: 'newest', logger })(signal);
+    await createEmptyTeamsJob({ database, planSelection: 'newest', logger })(signal);
     expect(await withPlan()).toEqual(OTHERS);
   });
 
@@ -160,9 +160,7 @@ test('a team whose trigger waits does not lock the other empty teams meanwhile',
          return new;
        end $$;
     create trigger wait before update on teams for each row execute function wait()`);
-  const filled = createSettleJob(readEmptyTeams, { database, planSelection: 'newest', logger })(
-    signal,
-  );
+  const filled = createEmptyTeamsJob({ database, planSelection: 'newest', logger })(signal);
   const waiting = `select from pg_stat_activity
                     where wait_event = 'PgSleep' and datname = current_database()`;
   await vi.waitUntil(async () => (await run(waiting)).length > 0, { interval: 5, timeout: 20_000 });

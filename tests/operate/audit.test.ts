@@ -25,7 +25,7 @@ afterAll(() => context.close());
 
 let teamId: Awaited<ReturnType<typeof insertTeam>>;
 beforeEach(async () => {
-  await query(`truncate teams, users, instep.events, instep.subscriptions, instep.findings, instep.grants,
+  await query(`truncate teams, users, instep.events, instep.subscriptions, instep.findings,
                         instep.operator_actions, instep.dismissed_events, instep.plan_changes cascade`);
   account.fault = undefined;
   teamId = await insertTeam(query, { name: 'Acme', customerId: null });
@@ -44,20 +44,11 @@ async function refuseAudit(when: 'insert' | 'update'): Promise<void> {
 }
 
 const customer = { kind: 'customer', id: 'cus_1' } as const;
-const team = () => ({ kind: 'team', id: String(teamId) }) as const;
 
 const CALLS: Record<string, () => Promise<unknown>> = {
   link: () =>
     perform(context, operator, [{ action: 'link', subject: customer, linkTo: `${teamId}` }]),
   dismiss: () => perform(context, operator, [{ action: 'dismiss', subject: customer }]),
-  grant: () =>
-    performOne(
-      context,
-      operator,
-      { action: 'grant', subject: team(), grant: { planName: 'Pro' } },
-      { note: 'partner' },
-    ),
-  'revoke-grant': () => performOne(context, operator, { action: 'revoke-grant', subject: team() }),
   'complete-checkout': () =>
     performOne(context, operator, { action: 'complete-checkout', sessionId: 'cs_1', teamId }),
   sync: () => performOne(context, operator, { action: 'sync', customerId: 'cus_1' }),
@@ -84,7 +75,7 @@ const CALLS: Record<string, () => Promise<unknown>> = {
 
 /** Everything that an action can change. */
 async function contents() {
-  const tables = ['teams', 'users', 'instep.events', 'instep.grants', 'instep.dismissed_events'];
+  const tables = ['teams', 'users', 'instep.events', 'instep.dismissed_events'];
   return await Promise.all(tables.map((table) => query(`select * from ${table} order by 1`)));
 }
 
@@ -106,12 +97,12 @@ test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why'
   await CALLS[name]?.().catch(() => undefined);
   const [one, other] = await collect(findActions(context).all());
   expect(one).toMatchObject({ operator: 'user:7', how: 'application' });
-  expect(one?.note).toBe(name === 'grant' ? 'partner' : 'asked by phone');
+  expect(one?.note).toBe('asked by phone');
   expect(one?.result.code).not.toBe('begun');
   expect(other).toBeUndefined();
 });
 
-const IN_ONE_TRANSACTION = ['link', 'dismiss', 'grant', 'redact'];
+const IN_ONE_TRANSACTION = ['link', 'dismiss', 'redact'];
 
 test.each(IN_ONE_TRANSACTION)(
   '%s changes nothing if its result can not be recorded',
@@ -199,13 +190,10 @@ async function killBeforeResult(command: readonly string[]): Promise<void> {
 }
 
 test.each([
-  ['grant', ['team', 'grant', 'ID', '--plan', 'Pro', '--reason', 'partner']],
-  ['revoke-grant', ['team', 'revoke-grant', 'ID', '--reason', 'over']],
   ['link', ['team', 'link', 'ID', '--customer', 'cus_1', '--reason', 'paid']],
   ['unlink', ['team', 'unlink', 'ID', '--reason', 'wrong']],
   ['redact', ['events', 'redact', '--customer', 'cus_1', '--reason', 'asked']],
 ])('%s changes nothing if it is killed before its result is recorded', async (action, command) => {
-  if (action === 'revoke-grant') await CALLS.grant?.();
   if (action === 'unlink') await CALLS.link?.();
   const before = await contents();
   await killBeforeResult(command.map((one) => (one === 'ID' ? `${teamId}` : one)));

@@ -86,14 +86,6 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'isSamePlan(plan, NO_PLAN) ||',
     "plan.subscriptionStatus !== 'canceled' ||",
   ]),
-  bug('a grant counts beside a subscription', 'core/plan-selection.ts', [
-    "!grant.isOver && rankOf(selected?.status ?? '') === 0",
-    '!grant.isOver',
-  ]),
-  bug('a subscription that ends leaves no grant', DECIDE, [
-    'teamPlan(ofCustomer, planSelection, names, grantOf(grants, team.id))',
-    'teamPlan(ofCustomer, planSelection, names, null)',
-  ]),
   bug('only one team of a customer is changed', DECIDE, [
     'else plans.set(team.id, plan);',
     'else if (plans.size === 0) plans.set(team.id, plan);',

@@ -89,7 +89,7 @@ test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written'
     ['written'],
   ],
   ['the newest event was decided later', [change('a', 'canceled', 1)], 'newest', true, ['team']],
-  ['a grant was decided later', [change('a', 'active', 1)], 'best', true, ['team']],
+  ['a plan was decided later', [change('a', 'active', 1)], 'best', true, ['team']],
   ['an end was decided later', [change('a', 'canceled', 1)], 'best', true, ['team', 'written']],
   [
     'several events of a second',

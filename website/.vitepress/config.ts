@@ -54,7 +54,6 @@ const sidebar: DefaultTheme.SidebarItem[] = [
       page('docs/checkout.md'),
       page('docs/access.md'),
       page('docs/changes.md'),
-      page('docs/grants.md'),
       page('docs/connect/recipes.md'),
       page('docs/testing.md'),
       page('docs/test-and-live.md'),

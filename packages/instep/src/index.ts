@@ -2,7 +2,6 @@
 
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
-export { GrantRefused, type GrantRequest } from './access/grants.ts';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
@@ -23,7 +22,7 @@ export type { ApplicationId, User } from './core/application.ts';
 export type { PlanSelection } from './core/plan-selection.ts';
 export type { Status } from './core/status.ts';
 export type { TeamPlan } from './core/transition.ts';
-export type { GrantAuthor, Instep, InstepOptions } from './instep.ts';
+export type { Instep, InstepOptions } from './instep.ts';
 export { ConsumerRefused, type FeedStart } from './maintenance/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
 

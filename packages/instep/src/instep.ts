@@ -2,7 +2,6 @@
 // the commands call `openService`.
 
 import { randomUUID } from 'node:crypto';
-import type { GrantRequest } from './access/grants.ts';
 import { readAccess, storePolicy, type TeamAccess } from './access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
@@ -99,19 +98,6 @@ export type HandlerMethods = {
    * @throws InstepError with a code such as `DATABASE_UNAVAILABLE`
    */
   planChanges(request: TeamChangesRequest): Promise<PlanChange[]>;
-  /**
-   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. `by` says who, for the
-   * audit. Resolves with the team's access.
-   *
-   * @throws InstepError with one of the codes `GRANT_INVALID`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
-   */
-  grant(teamId: ApplicationId, request: GrantRequest & GrantAuthor): Promise<TeamAccess>;
-  /**
-   * Ends a team's grant now. Resolves with the team's access.
-   *
-   * @throws InstepError with one of the codes `NO_GRANT`, `NOT_FOUND` or `DATABASE_…` (docs/errors.md)
-   */
-  revokeGrant(teamId: ApplicationId, author?: GrantAuthor): Promise<TeamAccess>;
   /** A context for the functions of `instep/operate` that shares the connections. */
   operateContext(): Promise<OperateContext>;
   /**
@@ -135,9 +121,6 @@ export type Instep = HandlerMethods & {
     values?: readonly unknown[],
   ) => Promise<Record<string, unknown>[]>;
 };
-
-/** Who grants a plan or ends a grant: an id rather than a name or an address; `application` by default. */
-export type GrantAuthor = { readonly by?: string };
 
 /** An `Instep` with what a server process needs in addition. */
 export type Service = Instep & {
@@ -340,16 +323,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     access: (teamId) => readAccess(query, teamId),
     onPlanChange: (...consumer) => consumers.start(...consumer),
     planChanges: (request) => readTeamChanges(query, request),
-    async grant(teamId, { by, reason: note, until = null, ...grant }) {
-      const { performForTeam } = await import('./operate/perform.ts');
-      const request = { action: 'grant', subject: teamOf(teamId), grant } as const;
-      return await performForTeam(context, operatorOf(by), request, { note, until });
-    },
-    async revokeGrant(teamId, { by } = {}) {
-      const { performForTeam } = await import('./operate/perform.ts');
-      const request = { action: 'revoke-grant', subject: teamOf(teamId) } as const;
-      return await performForTeam(context, operatorOf(by), request);
-    },
     operateContext: async () => context,
     stopBeingReady() {
       isShuttingDown = true;
@@ -362,9 +335,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     },
   };
 }
-
-const operatorOf = (name = 'application') => ({ name, how: 'application' }) as const;
-const teamOf = (id: ApplicationId) => ({ kind: 'team', id: String(id) }) as const;
 
 /** Connects to the database, migrates it and checks the application's tables. */
 async function openDatabase(options: InstepOptions, statementTimeoutMs: number) {

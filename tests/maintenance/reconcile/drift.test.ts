@@ -1,4 +1,4 @@
-import type { DecidingEvents, Grant, PlanSelection } from 'instep/src/core/plan-selection.ts';
+import type { DecidingEvents, PlanSelection } from 'instep/src/core/plan-selection.ts';
 import type { DecidingEvent } from 'instep/src/core/tie-group.ts';
 import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
@@ -53,22 +53,14 @@ type Given = {
   readonly knows?: readonly [string, DecidingEvent][];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
-  readonly grant?: Grant | null;
   readonly nowSeconds?: number;
 };
 
-function drift({
-  plan = NO_PLAN,
-  knows = [],
-  lists,
-  planSelection = 'newest',
-  grant = null,
-  ...at
-}: Given) {
+function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ...at }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
   const customer: DecidingEvents = new Map(knows);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
-  return driftOf(team, customer, lists, { planSelection, names: NAMES, grant, nowMs });
+  return driftOf(team, customer, lists, { planSelection, names: NAMES, nowMs });
 }
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */
@@ -230,6 +222,46 @@ describe('a team that was changed by hand', () => {
     const plan = { ...PRO('sub_1'), providerProductId: 'prod_nameless' };
     const lists = [listed('sub_1', 'active', { productId: 'prod_nameless' })];
     expect(drift({ plan, knows, lists })).toBeNull();
+  });
+});
+
+describe('a plan without a subscription', () => {
+  const plan = { ...NO_PLAN, planName: 'Partner', subscriptionStatus: 'active' };
+  const active = known('sub_1', 'active', 100);
+
+  test.each<[string, Omit<Given, 'plan'>]>([
+    ['nothing', { lists: [] }],
+    ['an ended one that was never seen', { lists: [listed('sub_1', 'canceled')] }],
+    [
+      'an unpaid one',
+      { knows: [known('sub_1', 'unpaid', 100)], lists: [listed('sub_1', 'unpaid')] },
+    ],
+    [
+      'an end that was missed',
+      { knows: [active], lists: [listed('sub_1', 'canceled', { endedSeconds: 500 })] },
+    ],
+    [
+      'a first payment that is pending',
+      { knows: [known('sub_1', 'canceled', 100)], lists: [listed('sub_2', 'incomplete')] },
+    ],
+  ])('has not drifted where Stripe lists %s', (_, given) => {
+    expect(drift({ plan, ...given })).toBeNull();
+  });
+
+  test.each<[string, Omit<Given, 'plan'>]>([
+    ['a live one', { knows: [active], lists: [listed('sub_1', 'active')] }],
+    ['a live one that was never seen', { lists: [listed('sub_1', 'active')] }],
+    ['one that is past due', { knows: [active], lists: [listed('sub_1', 'past_due')] }],
+  ])('has drifted where Stripe lists %s', (_, given) => {
+    expect(drift({ plan, ...given })).toMatchObject({ shouldBe: PRO('sub_1') });
+  });
+
+  test('has drifted if it names one that Stripe does not list', () => {
+    const named = { ...plan, providerSubscriptionId: 'sub_1' };
+    expect(drift({ plan: named, lists: [] })).toMatchObject({
+      cause: 'no subscription',
+      shouldBe: NO_PLAN,
+    });
   });
 });
 

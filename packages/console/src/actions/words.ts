@@ -18,9 +18,6 @@ export const BUTTONS: Readonly<Record<Action, string>> = {
   replay: 'Replay',
   compare: 'Compare',
   repair: 'Repair',
-  grant: 'Grant',
-  'revoke-grant': 'Revoke the grant',
-  'keep-as-grant': 'Keep as a grant',
   dismiss: 'Dismiss',
   restore: 'Restore',
 };
@@ -125,13 +122,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `${counted(result.events, 'event')} deleted.`;
     case 'redacted':
       return `${counted(result.events, 'event')} without personal data now.`;
-    case 'granted': {
-      const { planName, untilMs } = result;
-      const until = untilMs === undefined ? '' : ` until ${dayText(untilMs)}`;
-      return `The plan ${quoted(planName)} was granted${until}.`;
-    }
-    case 'grant-revoked':
-      return 'The grant was revoked.';
     case 'synced':
       return `Team ${result.teamId} has what Stripe has.`;
     case 'change-replayed':
@@ -167,9 +157,6 @@ const LOGGED = 'The server log has the reason; that of a command is in its outpu
 const FAILURES: ReadonlyMap<string, string> = new Map(
   Object.entries({
     STRIPE_KEY_FORBIDDEN: 'STRIPE_SECRET_KEY lacks permission to read subscriptions and customers.',
-    GRANT_INVALID: 'A grant needs a plan and a reason, and its end must be in the future.',
-    NO_GRANT: 'The team has no grant.',
-    TEAM_HAS_SUBSCRIPTION: "A subscription of the team's customer grants a plan. Repair the team.",
     TEAM_HAS_ANOTHER_CUSTOMER: 'The team has another customer. Unlink it first.',
     CHECKOUT_NOT_COMPLETE: 'The checkout is not complete, or began no subscription.',
     CHECKOUT_OF_ANOTHER_TEAM: 'The checkout or its customer belongs to another team.',

@@ -170,8 +170,9 @@ export function UnlinkQuestion({ team }: Pick<LinkPanelProps, 'team'>) {
       <p>
         <TeamLink id={id} team={team} /> loses the customer{' '}
         <OptionalText text={customerId} maxLength={100} /> and its plan,{' '}
-        <UntrustedText text={shortPlan(plan)} />. New events of the customer wait for a team. Its
-        events stay in the log, and linking it again gives the plan back.
+        <UntrustedText text={shortPlan(plan)} />, unless your app gave it that plan. New events of
+        the customer wait for a team. Its events stay in the log, and linking it again gives the
+        plan back.
       </p>
       <Confirm action={`${teamUrl(id)}/unlink`} back={teamUrl(id)} button="Unlink" />
     </Page>

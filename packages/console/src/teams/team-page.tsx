@@ -30,7 +30,6 @@ import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
 import { exportTeam } from './export-team.ts';
-import { GrantPanel } from './grant-panel.tsx';
 import {
   CustomerPanel,
   DismissalNotice,
@@ -45,16 +44,7 @@ import { TeamStatusPanel } from './team-status-panel.tsx';
 import { OlderPage, PAGE_ITEMS, partNamed, TimelinePanel } from './timeline.tsx';
 
 /** What a form of the page can do. */
-const TEAM_ACTIONS = [
-  'link',
-  'unlink',
-  'repair',
-  'dismiss',
-  'restore',
-  'grant',
-  'revoke-grant',
-  'keep-as-grant',
-] as const;
+const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const;
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
@@ -123,7 +113,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = await findTeam(context);
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
-    const { customer, note, until, confirmed, plan, product } = await context.req.parseBody();
+    const { customer, note, until, confirmed } = await context.req.parseBody();
     const linkTo = queryText(customer);
     const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
     const isUnknown = async () =>
@@ -136,10 +126,8 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     }
     const subject = { kind: 'team', id: String(team.id) } as const;
     const link = action === 'link' && { linkTo, canReplace: confirmed !== undefined };
-    const grant = { planName: queryText(plan), productId: queryText(product) || null };
-    const others = { grant, ...link };
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
-    const requests = [{ action, subject, ...others }];
+    const requests = [{ action, subject, ...link }];
     const { callId } = await perform(options, operatorOf(context.var), requests, why);
     const parameters = new URLSearchParams({ done: callId });
     if (action === 'link') parameters.set('customer', linkTo);
@@ -219,12 +207,9 @@ function TeamPage(props: TeamPageProps) {
           <SubscriptionTable subscriptions={subscriptions} />
         </Panel>
       )}
-      <div class="panels">
-        {customerId !== null && waiting === null && (
-          <CustomerPanel team={team} failure={failureOf(acted, entered)} />
-        )}
-        <GrantPanel {...explained} />
-      </div>
+      {customerId !== null && waiting === null && (
+        <CustomerPanel team={team} failure={failureOf(acted, entered)} />
+      )}
     </Page>
   );
 }

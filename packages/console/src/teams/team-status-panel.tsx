@@ -18,7 +18,6 @@ import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
-import { GrantText } from './grant-panel.tsx';
 import { LostPlanText } from './team-table.tsx';
 
 type TeamStatusPanelProps = {
@@ -70,7 +69,7 @@ const BADGES = {
   'has plan': { word: 'has a plan', tone: 'good' },
   'lost plan': { word: 'no plan', tone: 'bad' },
   unlinked: { word: 'no plan', tone: 'warning' },
-  granted: { word: 'granted', tone: 'good' },
+  app: { word: 'has a plan', tone: 'good' },
   'no events': { word: 'no events', tone: 'warning' },
   'no effect': { word: 'no plan', tone: 'warning' },
   'changed by hand': { word: 'changed by hand', tone: 'bad' },
@@ -112,15 +111,8 @@ function Reason({ team, status, isLinkable, isCompared }: ReasonProps) {
           <a href="#link">Link its customer</a>
         </>
       );
-    case 'granted': {
-      const { grantedBy, grantedAtMs } = status.grant;
-      return (
-        <>
-          <UntrustedText text={grantedBy} /> granted <GrantText grant={status.grant} /> on{' '}
-          <Time ms={grantedAtMs} />.
-        </>
-      );
-    }
+    case 'app':
+      return <>Plan written by your app. It stays until a subscription replaces it.</>;
     case 'no events':
       return (
         <>

@@ -240,8 +240,6 @@ const CAUSES = {
   repair: 'repaired',
   rebuild: 'rebuilt',
   link: 'linked or unlinked',
-  grant: 'granted',
-  grant_ended: 'grant ended',
   name: 'product renamed',
   operator: 'changed by an operator',
 } as const satisfies Record<PlanChange['cause'], string>;

@@ -1,9 +1,7 @@
-// Writes the plan that a team has now, without an event: after a link, a grant or its end, and as a repair.
+// Writes the plan that a team has now, without an event: after a link, and as a repair.
 
 import type { ApplicationId } from '../core/application.ts';
 import {
-  type Grant,
-  isGrantedPlan,
   NO_DECIDING_EVENTS,
   type PlanSelection,
   planWriterOf,
@@ -11,7 +9,6 @@ import {
 } from '../core/plan-selection.ts';
 import { isSamePlan, NO_PLAN } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import { closeGrant, readOpenGrant } from '../postgres/statements/grants.ts';
 import {
   lockAvailableTeam,
   lockTeam,
@@ -22,7 +19,7 @@ import {
 import type { ActingOperator, ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type Team, writePlans, writePlansThatFit } from '../postgres/statements/teams.ts';
+import { type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -31,59 +28,54 @@ type CurrentPlanOptions = {
 };
 
 type WriteOptions = CurrentPlanOptions & {
-  /** Whether to replace the plan even if the application wrote it. */
+  /** Whether to replace the plan even if the application wrote it, unless the application gave it away. */
   readonly isForced?: boolean;
   /** The customer that the team had, if it has just been linked or unlinked. */
   readonly formerCustomerId?: string | null;
-  /** The grant whose plan the row can have, if the transaction has closed or added one; by default, the open one. */
-  readonly earlierGrant?: Grant | null;
-  /** Why the plan changes; by default, because of the team's grant or customer. */
+  /** Why the plan changes; by default, because of the team's customer. */
   readonly cause?: ChangedBy['cause'];
 };
 
-/**
- * Writes the plan that a locked team has now, with its open grant. Returns whether that changed the row. A granted plan
- * replaces one that the application wrote, except for a subscription that only the application knows.
- */
+/** Writes the plan that a locked team has now. Returns whether that changed the row. */
 export async function writeCurrentPlan(
   query: Query,
   { id, customerId, plan }: Team,
   options: WriteOptions,
-): Promise<{ isChanged: boolean; isGranted: boolean }> {
-  const { planSelection, operator = null, isForced = false, formerCustomerId } = options;
-  const grant = await readOpenGrant(query, id);
-  const { earlierGrant = grant } = options;
-  const known = await readSubscriptions(query, customerId === null ? [] : [customerId]);
-  const decidingEvents = known.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
-  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant) ?? NO_PLAN;
-  const isGranted = isGrantedPlan(shouldBe, grant);
-  const writer = planWriterOf(plan, decidingEvents, earlierGrant);
-  const isReplaced = isGranted ? writer !== 'unknown subscription' : writer === 'instep';
-  if (!isReplaced && !isForced) return { isChanged: false, isGranted };
+): Promise<boolean> {
+  const { planSelection, operator = null, isForced = false, cause = 'link' } = options;
+  const { formerCustomerId = customerId } = options;
+  const customerIds = new Set([customerId ?? [], formerCustomerId ?? []].flat());
+  const known = await readSubscriptions(query, [...customerIds]);
+  const eventsOf = (customer: string | null) =>
+    known.decidingEvents.get(customer ?? '') ?? NO_DECIDING_EVENTS;
+  const decidingEvents = eventsOf(customerId);
+  const writer = planWriterOf(plan, decidingEvents);
+  // A plan that the application gave away stays until a subscription of the customer grants one.
+  const wasGivenAway = planWriterOf(plan, eventsOf(formerCustomerId)) === 'app';
+  const isReplaced = wasGivenAway ? writer !== 'app' : isForced || writer === 'instep';
+  if (!isReplaced) return false;
   // An issue that a comparison stored about the plan was about the former row.
   await query({
     name: 'delete_issues_about_plan',
     text: 'delete from instep.findings where team_id = $1 and plan is not null',
     values: [String(id)],
   });
-  if (isSamePlan(plan, shouldBe)) return { isChanged: false, isGranted };
-  const grantCause = earlierGrant !== null && grant === null ? 'grant_ended' : isGranted && 'grant';
-  const cause = options.cause ?? ((formerCustomerId === undefined && grantCause) || 'link');
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names) ?? NO_PLAN;
+  if (isSamePlan(plan, shouldBe)) return false;
   // A plan without a subscription is what the former customer has left.
-  const ofCustomer = decidingEvents.size === 0 ? (formerCustomerId ?? customerId) : customerId;
+  const ofCustomer = decidingEvents.size === 0 ? formerCustomerId : customerId;
   const team = { id, customerId: ofCustomer, plan };
-  const write = { team, shouldBe, changedBy: { cause, operator } } as const;
-  await (isGranted ? writePlans : writePlansThatFit)(query, [write]);
+  await writePlansThatFit(query, [{ team, shouldBe, changedBy: { cause, operator } }]);
   const { providerProductId, planName } = shouldBe;
   if (providerProductId !== null && planName === null) {
     await storeNamelessProducts(query, [providerProductId]);
   }
-  return { isChanged: true, isGranted };
+  return true;
 }
 
 /**
- * Makes a team's row follow its customer and its grant, if its plan is not the application's own, and closes a grant
- * whose end has come. Returns whether anything changed; not while the team can't be locked.
+ * Makes a team's row follow its customer, if its plan is not the application's own. Returns whether anything changed; not
+ * while the team can't be locked.
  *
  * @throws DatabaseRefused when the application refuses the plan
  */
@@ -94,13 +86,8 @@ export async function settleTeam(
 ): Promise<boolean> {
   return await database.transaction(async (query) => {
     const team = await lockAvailableTeam(query, teamId);
-    if (team === 'locked') return false;
-    const earlierGrant = await readOpenGrant(query, teamId);
-    const isOver = earlierGrant?.isOver ?? false;
-    if (isOver) await closeGrant(query, teamId, null);
-    if (team === null) return isOver;
-    const { isChanged } = await writeCurrentPlan(query, team, { ...options, earlierGrant });
-    return isChanged || isOver;
+    if (team === 'locked' || team === null) return false;
+    return await writeCurrentPlan(query, team, options);
   });
 }
 

@@ -129,8 +129,6 @@ export class LazyService {
     access: async (teamId) => (await this.#open()).access(teamId),
     planChanges: async (request) => (await this.#open()).planChanges(request),
     onPlanChange: (...consumer) => this.#startFeed(...consumer),
-    grant: async (...request) => (await this.#open()).grant(...request),
-    revokeGrant: async (...grant) => (await this.#open()).revokeGrant(...grant),
     operateContext: async () => {
       const context = await (await this.#open()).operateContext();
       const { environment = process.env, config, pool } = this.#options;

@@ -51,14 +51,6 @@ function timeSince(text: string): number {
   return atMs;
 }
 
-export function futureTime(text: string): Date {
-  const atMs = parseDuration(text) === null ? parseTimeSince(text, 0) : null;
-  if (atMs !== null && atMs > Date.now()) return new Date(atMs);
-  throw new InvalidArgumentError(
-    'must be a time in the future, such as 2027-01-01 or 2027-01-01T10:00Z.',
-  );
-}
-
 export function webUrl(text: string): URL {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return new URL(text);
   throw new InvalidArgumentError('must be a URL such as https://your.app/api/stripe/webhook.');

@@ -8,12 +8,13 @@ import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
+import { explainTeam } from '../operate/explain.ts';
 import { findCustomers, findTeams } from '../operate/find-teams.ts';
 import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addRecorded, performForTeam, performOne } from '../operate/perform.ts';
 import { addTeam } from '../postgres/statements/teams.ts';
-import { applicationId, createCommand, futureTime, positiveInteger } from './arguments.ts';
+import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
 import {
   CommandFailed,
@@ -79,20 +80,6 @@ export function teamCommand(): Command {
         .action(printHistory),
     )
     .addCommand(plain('access', 'show whether a team has access, why, and until when', access))
-    .addCommand(
-      ofTeam(
-        'grant',
-        'give a team a plan without a subscription',
-        'instep team grant 1 --plan Partner --until 2027-01-01 --reason "launch partner"',
-      )
-        .requiredOption('--plan <name>', 'name of the plan')
-        .requiredOption('--reason <text>', 'why the team gets it')
-        .option('--product <id>', 'id of a product at Stripe')
-        .option('--until <time>', 'when it ends, such as 2027-01-01 (default: never)', futureTime)
-        .option('--json', 'print JSON')
-        .action(grant),
-    )
-    .addCommand(askReason(plain('revoke-grant', "end a team's grant", revoke)))
     .addCommand(askReason(plain('sync', 'give a team the plan that Stripe has now', sync)));
 }
 
@@ -156,7 +143,9 @@ async function actAndShow(
 ): Promise<void> {
   await withContext(async (context, operator) => {
     await act(context, operator, await requireTeam(context, id));
-    printData(teamData(await requireTeam(context, id)), output);
+    const explained = await explainTeam(context, id, { limit: 1 });
+    const note = explained?.status.kind === 'app' && { note: 'Plan written by your app' };
+    printData({ ...teamData(await requireTeam(context, id)), ...note }, output);
   }, stripeApi);
 }
 
@@ -265,24 +254,6 @@ async function access(id: ApplicationId, options: Json): Promise<void> {
     if (found === null)
       throw new CommandFailed('NOT_FOUND', `there is no team ${id} (all: instep team list)`);
     printData(found, options);
-  });
-}
-
-type GrantArguments = { plan: string; reason: string; product?: string; until?: Date } & Json;
-
-async function grant(id: ApplicationId, given: GrantArguments): Promise<void> {
-  await withContext(async (context, operator) => {
-    const { plan: planName, product: productId = null, until = null, reason: note } = given;
-    const grant = { planName, productId };
-    const request = { action: 'grant', subject: teamSubject(id), grant } as const;
-    printData(await performForTeam(context, operator, request, { note, until }), given);
-  });
-}
-
-async function revoke(id: ApplicationId, options: Json): Promise<void> {
-  await withContext(async (context, operator) => {
-    const request = { action: 'revoke-grant', subject: teamSubject(id) } as const;
-    printData(await performForTeam(context, operator, request), options);
   });
 }
 

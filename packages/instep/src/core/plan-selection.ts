@@ -1,11 +1,10 @@
-// Which subscription or grant decides a team's plan, and who wrote the plan that a team's row has. Whatever writes,
+// Which subscription decides a team's plan, and who wrote the plan that a team's row has. Whatever writes,
 // compares or explains a plan asks here.
 
-import type { ApplicationId } from './application.ts';
 import { rankOf } from './status.ts';
 import type { SubscriptionState } from './subscription-event.ts';
 import { type DecidingEvent, isSameDecidingEvent } from './tie-group.ts';
-import { isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
+import { hasPlan, isSamePlan, NO_PLAN, planAfter, type TeamPlan } from './transition.ts';
 
 /**
  * The deciding event of each of a customer's subscriptions, by the subscription's id. Events without one count as one
@@ -39,95 +38,46 @@ export function selectedSubscription(
   return subscriptions.sort(compare).at(-1) ?? null;
 }
 
-/** A plan that a team was given without a subscription (docs/grants.md). */
-export type Grant = {
-  readonly planName: string;
-  readonly productId: string | null;
-  /** Whether its end has come: it grants nothing more, but the team's row can still have its plan. */
-  readonly isOver: boolean;
-};
-
-/** The grants of teams, by the team's id as text. */
-export type Grants = ReadonlyMap<string, Grant>;
-
-export const NO_GRANTS: Grants = new Map();
-
-export function grantOf(grants: Grants, teamId: ApplicationId): Grant | null {
-  return grants.get(String(teamId)) ?? null;
-}
-
 /**
- * The plan of the customer's team; `null` when the customer has no subscription, and the team no grant. The team's
- * grant counts while no subscription grants a plan. `names` has the names of products, for events without one.
+ * The plan of the customer's team; `null` when the customer has no subscription. `names` has the names of products, for
+ * events without one.
  */
 export function teamPlan(
   decidingEvents: DecidingEvents,
   planSelection: PlanSelection,
   names: ReadonlyMap<string | null, string>,
-  grant: Grant | null = null,
 ): TeamPlan | null {
   const selected = selectedSubscription(decidingEvents, planSelection);
   const name = selected && (selected.planName ?? names.get(selected.productId) ?? null);
-  const plan = selected && planAfter(selected, name);
-  const isGranted = grant !== null && !grant.isOver && rankOf(selected?.status ?? '') === 0;
-  return isGranted ? grantedPlan(grant) : plan;
-}
-
-function grantedPlan({ planName, productId }: Grant): TeamPlan {
-  return {
-    providerSubscriptionId: null,
-    providerProductId: productId,
-    planName,
-    subscriptionStatus: 'active',
-  };
-}
-
-/** The plan of a team whose customer has no subscription. */
-export function planWithoutSubscription(grant: Grant | null): TeamPlan {
-  return teamPlan(NO_DECIDING_EVENTS, 'newest', new Map(), grant) ?? NO_PLAN;
-}
-
-/** Whether a row has the plan of the team's grant. As below, the name is ignored. */
-export function isGrantedPlan(plan: TeamPlan, grant: Grant | null): boolean {
-  return grant !== null && isSamePlan(plan, { ...grantedPlan(grant), planName: plan.planName });
+  return selected && planAfter(selected, name);
 }
 
 /**
- * What a team's grant has to do with a change of its plan: the row gets the granted plan, or loses it, because the end
- * of the grant has come.
- */
-export function grantCauseOf(
-  oldPlan: TeamPlan,
-  newPlan: TeamPlan,
-  grant: Grant | null,
-): 'grant' | 'grant_ended' | null {
-  if (grant?.isOver) return isGrantedPlan(oldPlan, grant) ? 'grant_ended' : null;
-  return isGrantedPlan(newPlan, grant) ? 'grant' : null;
-}
-
-/**
- * Who wrote a row's plan last. `instep`: Instep could have, because the plan is empty, or the customer's under either
- * setting, since the setting can have changed, or that of the team's grant. The name is ignored, because it can arrive
- * later or change. Any other plan is the application's own: `unknown subscription`, if no event of its subscription is
- * known, so that only the application can tell whether it is right; or else `by hand`.
+ * Who wrote a row's plan last.
+ *
+ * - `instep`: Instep could have, because the plan is empty, or the customer's under either setting, since the setting can
+ *   have changed. The name is ignored, because it can arrive later or change.
+ * - `app`: the application gave it away. It names no subscription, and the customer has none that grants a plan.
+ * - `unknown subscription`: no event of its subscription is known, so only the application can tell whether it is right.
+ * - `by hand`: any other plan.
  */
 export function planWriterOf(
   plan: TeamPlan,
   decidingEvents: DecidingEvents,
-  grant: Grant | null = null,
-): 'instep' | 'unknown subscription' | 'by hand' {
+): 'instep' | 'app' | 'unknown subscription' | 'by hand' {
   const selected = (['newest', 'best'] as const).map((planSelection) =>
     selectedSubscription(decidingEvents, planSelection),
   );
   const isFromInstep =
     isSamePlan(plan, NO_PLAN) ||
-    isGrantedPlan(plan, grant) ||
     selected.some((subscription) =>
       isSamePlan(plan, subscription && planAfter(subscription, plan.planName)),
     );
   if (isFromInstep) return 'instep';
   const { providerSubscriptionId: id } = plan;
-  return id !== null && !decidingEvents.has(id) ? 'unknown subscription' : 'by hand';
+  if (id !== null) return decidingEvents.has(id) ? 'by hand' : 'unknown subscription';
+  const best = selectedSubscription(decidingEvents, 'best');
+  return hasPlan(plan) && rankOf(best?.status ?? '') === 0 ? 'app' : 'by hand';
 }
 
 /**

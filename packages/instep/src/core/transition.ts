@@ -12,7 +12,7 @@ export type TeamPlan = {
   readonly subscriptionStatus: string | null;
 };
 
-/** The plan of a team that no subscription and no grant has given one, or whose customer or grant was taken away. */
+/** The plan of a team that no subscription has given one, or whose customer was taken away. */
 export const NO_PLAN: TeamPlan = {
   providerSubscriptionId: null,
   providerProductId: null,

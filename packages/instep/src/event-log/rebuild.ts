@@ -13,8 +13,6 @@ import { decidingEventsOf } from '../core/ordering-rule.ts';
 import {
   changedDecidingEvents,
   type DecidingEvents,
-  grantOf,
-  isGrantedPlan,
   NO_DECIDING_EVENTS,
   type PlanSelection,
   planWriterOf,
@@ -27,7 +25,6 @@ import { canOthersSucceed } from '../postgres/errors.ts';
 import { type Examined, pagesOf } from '../postgres/examine.ts';
 import { storeDoubleBilled } from '../postgres/statements/double-billing.ts';
 import { readEventsOfCustomer } from '../postgres/statements/events.ts';
-import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { readDismissals } from '../postgres/statements/issues.ts';
 import { lockTeams } from '../postgres/statements/lock-teams.ts';
 import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
@@ -72,7 +69,8 @@ const PAGE = 500;
 /**
  * Replays the whole event log, team by team, and yields and repairs every difference. Each team is locked meanwhile,
  * so it can run at any time. One that can't be repaired delays no other. Rows that differ from what Instep last
- * wrote, such as a plan without any event, are reported and kept: only Stripe can tell whether they are right.
+ * wrote, such as a plan without any event, are reported and kept: only Stripe can tell whether they are right. Plans
+ * that the application gave away are not even reported.
  */
 export async function* rebuild(
   database: Database,
@@ -112,7 +110,6 @@ async function rebuildCustomer(
   const events = log.map(({ parsed }) => parsed);
   const decidingEvents = decidingEventsOf(events, planSelection);
   const stored = await readSubscriptions(query, [customerId]);
-  const grants = await readOpenGrants(query, teams);
   const known = stored.latestStates.get(customerId) ?? NO_LATEST_STATES;
   const latestStates = differingLatestStates(
     events,
@@ -129,33 +126,31 @@ async function rebuildCustomer(
     ({ subscription }) => subscription.productId ?? [],
   );
   const names = new Map([...stored.names, ...(await readProductNames(query, productIds))]);
-  const planOf = ({ id }: LinkedTeam) =>
-    teamPlan(decidingEvents, planSelection, names, grantOf(grants, id));
+  const plan = teamPlan(decidingEvents, planSelection, names);
   const changed = changedDecidingEvents(decidingEvents, before);
   const dismissable = teams.map((team) => {
-    return { teamId: team.id, plan: team.plan, shouldBe: planOf(team) };
+    return { teamId: team.id, plan: team.plan, shouldBe: plan };
   });
   const dismissals = await readDismissals(query, dismissable);
-  const isKept = ({ id, plan }: LinkedTeam) =>
-    dismissals.has(String(id)) || planWriterOf(plan, before, grantOf(grants, id)) !== 'instep';
+  const isGivenAway = (team: LinkedTeam) =>
+    [before, decidingEvents].every((known) => planWriterOf(team.plan, known) === 'app');
+  const isKept = (team: LinkedTeam) =>
+    dismissals.has(String(team.id)) || planWriterOf(team.plan, before) !== 'instep';
   const subscriptionIds = new Set([
     ...changed.map(({ subscription }) => subscription.subscriptionId),
     ...latestStates.map(({ subscription }) => subscription.subscriptionId),
   ]);
   const differences = teams.flatMap((team) => {
-    const plan = planOf(team);
+    if (isGivenAway(team)) return difference(team, team.plan, [...subscriptionIds], true);
     if (plan !== null) return difference(team, plan, [...subscriptionIds], isKept(team));
-    // A job takes away the plan of a grant that is over.
-    const isUnexplained = hasPlan(team.plan) && !isGrantedPlan(team.plan, grantOf(grants, team.id));
-    return isUnexplained ? difference(team, NO_PLAN, [], true) : [];
+    return hasPlan(team.plan) ? difference(team, NO_PLAN, [], true) : [];
   });
   if (!isDryRun && differences.length > 0) {
     if (changed.length > 0) await writeSubscriptions(query, changed, []);
     const changedBy = { cause: 'rebuild', operator } as const;
-    const writes = teams.flatMap((team) => {
-      const shouldBe = planOf(team);
-      return shouldBe === null || isKept(team) ? [] : [{ team, shouldBe, changedBy }];
-    });
+    const writes = teams.flatMap((team) =>
+      plan === null || isKept(team) ? [] : [{ team, shouldBe: plan, changedBy }],
+    );
     if (writes.length > 0) await writePlansThatFit(query, writes);
   }
   return differences;

@@ -19,7 +19,6 @@ export type Remedy =
   | 'replay'
   | 'compare'
   | 'repair'
-  | 'keep-as-grant'
   | 'link-suggested'
   | 'dismiss'
   | 'collect-payment'
@@ -63,7 +62,7 @@ export const ISSUES = {
   'teams-not-compared': kind('warning', 'service'),
   'comparison-overdue': kind('warning', 'service'),
   'out-of-sync': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
-  'changed-by-hand': kind('failure', 'team', 'repair', 'compare', 'keep-as-grant', 'dismiss'),
+  'changed-by-hand': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
   'plan-refused': kind('failure', 'team', 'repair', 'compare', 'dismiss'),
   'customer-without-team': kind('warning', 'customer', 'link', 'dismiss'),
   'unknown-customer': kind('warning', 'team', 'link', 'compare', 'dismiss'),

@@ -13,9 +13,6 @@ import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
   changedDecidingEvents,
   type DecidingEvents,
-  type Grants,
-  grantOf,
-  isGrantedPlan,
   NO_DECIDING_EVENTS,
   type PlanSelection,
   planWriterOf,
@@ -54,8 +51,6 @@ export type StoredState = {
   readonly logged: readonly ParsedRow[];
   /** The names of products, by id. */
   readonly names: ReadonlyMap<string, string>;
-  /** The grants of these teams. */
-  readonly grants: Grants;
 };
 
 /** The result of each event in a batch, and everything to write. */
@@ -147,19 +142,12 @@ export function decide(
     return { outcome, teamIds };
   });
 
-  // A row with empty plan columns, or with a granted plan, can have been linked or created after its customer's events.
+  // A row with empty plan columns can have been linked or created after its customer's events.
   const affectedTeams = stored.teams.filter(
-    ({ id, customerId, plan }) =>
-      appliedCustomerIds.has(customerId) ||
-      isSamePlan(plan, NO_PLAN) ||
-      isGrantedPlan(plan, grantOf(stored.grants, id)),
+    ({ customerId, plan }) => appliedCustomerIds.has(customerId) || isSamePlan(plan, NO_PLAN),
   );
   const names = affectedTeams.length === 0 ? stored.names : withNamesOf(events, stored.names);
-  const { plans, keptTeamIds } = newPlans(
-    affectedTeams,
-    { decidingEvents, names, grants: stored.grants },
-    planSelection,
-  );
+  const { plans, keptTeamIds } = newPlans(affectedTeams, { decidingEvents, names }, planSelection);
   const withKeptTeams = (result: IngestResult) => {
     const keptOfEvent = result.teamIds.filter((id) => keptTeamIds.has(id));
     return keptOfEvent.length === 0 ? result : { ...result, keptTeamIds: keptOfEvent };
@@ -198,14 +186,14 @@ function hasOtherCharges(states: LatestStates, stored = NO_LATEST_STATES): boole
 /** The plans of these teams that differ from their rows, and the teams whose rows are kept as the application wrote them. */
 function newPlans(
   teams: readonly LinkedTeam[],
-  { decidingEvents, names, grants }: Pick<StoredState, 'decidingEvents' | 'names' | 'grants'>,
+  { decidingEvents, names }: Pick<StoredState, 'decidingEvents' | 'names'>,
   planSelection: PlanSelection,
 ) {
   const plans = new Map<ApplicationId, TeamPlan>();
   const keptTeamIds = new Set<ApplicationId>();
   for (const team of teams) {
     const ofCustomer = decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
-    const plan = teamPlan(ofCustomer, planSelection, names, grantOf(grants, team.id));
+    const plan = teamPlan(ofCustomer, planSelection, names);
     if (plan === null || isSamePlan(plan, team.plan)) continue;
     // The end of another subscription says nothing about one that only the application knows.
     const isEnd = planSelection === 'best' && plan.providerSubscriptionId === null;

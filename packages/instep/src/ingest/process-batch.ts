@@ -1,13 +1,7 @@
 // The transaction of a batch: what it locks, reads and writes. pipeline.ts runs it.
 
 import { tieGroupRanges } from '../core/event-key-layout.ts';
-import {
-  type Grants,
-  grantCauseOf,
-  grantOf,
-  NO_GRANTS,
-  type PlanSelection,
-} from '../core/plan-selection.ts';
+import type { PlanSelection } from '../core/plan-selection.ts';
 import { effectOf } from '../core/status.ts';
 import type { LoggedEvent, SubscriptionState } from '../core/subscription-event.ts';
 import type { TeamPlan } from '../core/transition.ts';
@@ -20,7 +14,6 @@ import {
   readLog,
   readOtherSeconds,
 } from '../postgres/statements/events.ts';
-import { readOpenGrants } from '../postgres/statements/grants.ts';
 import {
   type AvailableTeams,
   type LinkRefusal,
@@ -75,8 +68,8 @@ type StoredRows = {
 
 /**
  * Processes a batch of events within one transaction and two round trips, whatever its size: lock the teams and
- * read what is stored; decide, write and commit. The other seconds of a subscription where its latest state depends on them, the grants of teams
- * without a subscription and missing product names take one more each. A checkout that links its team takes up to four
+ * read what is stored; decide, write and commit. The other seconds of a subscription where its latest state depends on
+ * them and missing product names take one more each. A checkout that links its team takes up to four
  * before the lock, and links by metadata take five for each team, and two more, after it. On an app's own pool that
  * does not pipeline, each statement takes one.
  *
@@ -210,11 +203,11 @@ async function decideAndWrite(
   { planSelection, namesWritten }: ProcessOptions,
 ) {
   const decision = await decideWithHistory(query, teams, stored, received, planSelection);
-  const { events, parkedCopies, grants } = decision;
+  const { events, parkedCopies } = decision;
   const entries = logEntries(events, decision.outcomes, stored.log);
   const plans = await withStoredNames(query, decision.plans);
   const nameless = productsWithoutName(plans);
-  const writes = writesOf(teams, plans, changedByEvents(events, decision.results), grants);
+  const writes = writesOf(teams, plans, changedByEvents(events, decision.results));
   if (entries.length > 0) atCommit(logEvents(query, entries));
   if (parkedCopies.size > 0) {
     const lockedCustomerIds = teams.map(({ customerId }) => customerId);
@@ -243,12 +236,12 @@ async function decideWithHistory(
   received: readonly ReceivedEvent[],
   planSelection: PlanSelection,
 ) {
-  function decideWith(rows: readonly LoggedRow[], grants = NO_GRANTS) {
+  function decideWith(rows: readonly LoggedRow[]) {
     const parkedCopies = findParkedCopies(rows);
     const events = recognize(received, rows);
     const logged = rows.filter(({ key }) => !parkedCopies.has(key));
-    const stored = { ...subscriptions, teams, logged, grants };
-    return { parkedCopies, events, grants, ...decide(events, stored, planSelection) };
+    const stored = { ...subscriptions, teams, logged };
+    return { parkedCopies, events, ...decide(events, stored, planSelection) };
   }
 
   let rows: readonly LoggedRow[] = log;
@@ -259,13 +252,7 @@ async function decideWithHistory(
     rows = [...log, ...others.map(parseRow)].sort(byPosition);
     decision = decideWith(rows);
   }
-  const { plans } = decision;
-  // A grant counts only for a row without a subscription.
-  const withoutSubscription = teams.filter(
-    ({ id, plan }) => (plans.get(id) ?? plan).providerSubscriptionId === null,
-  );
-  const grants = await readOpenGrants(query, withoutSubscription);
-  return grants.size > 0 ? decideWith(rows, grants) : decision;
+  return decision;
 }
 
 function byPosition(a: LoggedEvent, b: LoggedEvent): number {
@@ -312,19 +299,13 @@ function writesOf(
   teams: readonly LinkedTeam[],
   plans: Plans,
   changedByEvent: ReadonlyMap<string, ChangedBy>,
-  grants: Grants,
 ): PlanWrite<LinkedTeam>[] {
   return teams.flatMap((team) => {
     const shouldBe = plans.get(team.id);
     if (shouldBe === undefined) return [];
     const changedBy = changedByEvent.get(team.customerId);
-    const grantCause = grantCauseOf(team.plan, shouldBe, grantOf(grants, team.id));
-    if (changedBy !== undefined) {
-      const cause = grantCause === 'grant' ? grantCause : changedBy.cause;
-      return [{ team, shouldBe, changedBy: { ...changedBy, cause } }];
-    }
-    // The row was empty or had the plan of a grant: it was linked, recreated or added after the customer's events.
-    return [{ team, shouldBe, changedBy: { cause: grantCause ?? 'link' } }];
+    // An empty row was linked, recreated or added after the customer's events.
+    return [{ team, shouldBe, changedBy: changedBy ?? { cause: 'link' } }];
   });
 }
 

@@ -1,16 +1,9 @@
 // Finds the plans that something other than Instep has changed, without asking Stripe.
 
 import type { ApplicationId } from '../core/application.ts';
-import {
-  type Grants,
-  grantOf,
-  type PlanSelection,
-  planWriterOf,
-  teamPlan,
-} from '../core/plan-selection.ts';
+import { type PlanSelection, planWriterOf, teamPlan } from '../core/plan-selection.ts';
 import type { Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
-import { readOpenGrants } from '../postgres/statements/grants.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
 import { readProductNames } from '../postgres/statements/products.ts';
 import {
@@ -44,15 +37,12 @@ export async function findChangedTeams(
     const { found: teams, examinedTo } = await readLinkedTeams(query, { afterId, limit: PAGE });
     const customerIds = teams.map(({ customerId }) => customerId);
     const known = await readSubscriptions(query, customerIds);
-    const grants = await readOpenGrants(query, teams);
     const applied = await readProductNames(query, [...known.names.keys()], 'applied');
     const withUnknown = teams.filter(({ customerId, plan: { providerSubscriptionId: id } }) => {
       return id !== null && known.decidingEvents.get(customerId)?.has(id) !== true;
     });
     await storeWritten(query, [...new Set(withUnknown.map(({ customerId }) => customerId))]);
-    const found = teams.flatMap((team) =>
-      changedTeamIssues(team, { ...known, grants }, applied, planSelection),
-    );
+    const found = teams.flatMap((team) => changedTeamIssues(team, known, applied, planSelection));
     // Only Stripe shows that a wrong name is right again.
     await storeIssues(query, customerIds, found, ['changed by hand']);
     return { found, examinedTo };
@@ -62,21 +52,21 @@ export async function findChangedTeams(
 }
 
 /**
- * A row with a subscription of which no event is known may be right, and so may a row without a plan. A name is wrong
+ * A row with a subscription of which no event is known may be right, and so may a row without a plan. A plan that the
+ * application gave away stays. A name is wrong
  * only if all teams of the product got another one: before, it can be a former name.
  */
 function changedTeamIssues(
   { id: teamId, customerId, plan }: LinkedTeam,
-  known: StoredSubscriptions & { readonly grants: Grants },
+  known: StoredSubscriptions,
   applied: ReadonlyMap<string, string>,
   planSelection: PlanSelection,
 ): FoundIssue[] {
   const decidingEvents = known.decidingEvents.get(customerId);
   if (decidingEvents === undefined) return [];
-  const grant = grantOf(known.grants, teamId);
-  const writer = planWriterOf(plan, decidingEvents, grant);
-  if (writer === 'unknown subscription') return [];
-  const shouldBe = teamPlan(decidingEvents, planSelection, known.names, grant);
+  const writer = planWriterOf(plan, decidingEvents);
+  if (writer === 'unknown subscription' || writer === 'app') return [];
+  const shouldBe = teamPlan(decidingEvents, planSelection, known.names);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
   if (writer === 'by hand') return [{ ...found, cause: 'changed by hand' }];
   const name = applied.get(plan.providerProductId ?? '') ?? null;

@@ -1,16 +1,14 @@
 // The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
 
 import { settleTeam } from '../access/current-plan.ts';
-import { readTeamsOfDueGrants } from '../access/grants.ts';
 import type { Config } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
 import { pruneLog } from '../event-log/prune.ts';
 import type { Database, Query } from '../postgres/database.ts';
-import type { Examined } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { pruneChanges } from '../postgres/statements/plan-changes.ts';
-import { type DuePage, readEmptyTeams } from '../postgres/statements/teams.ts';
+import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { createAmbiguousOrderJob } from './ambiguous-order.ts';
@@ -84,12 +82,6 @@ export function createJobs(
       }),
     ];
   };
-  /** A job that makes the rows of the teams that it finds follow their customers and grants. */
-  const settling = (name: string, find: FindTeams, due: Due): Job => ({
-    name,
-    intervalMs: 1_000,
-    run: createSettleJob(find, { database, planSelection, logger, inTurn: inTurn(name, due) }),
-  });
   const jobs: Job[] = [
     {
       name: 'parked-events',
@@ -99,8 +91,14 @@ export function createJobs(
         inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 1_000 }),
       }),
     },
-    // Their customer had events before they were linked or created.
-    settling('empty-teams', readEmptyTeams, READS_ALL_TEAMS),
+    {
+      name: 'empty-teams',
+      intervalMs: 1_000,
+      run: createEmptyTeamsJob({
+        ...{ database, planSelection, logger },
+        inTurn: inTurn('empty-teams', READS_ALL_TEAMS),
+      }),
+    },
     {
       name: 'ambiguous-order',
       intervalMs: 2_000,
@@ -117,7 +115,6 @@ export function createJobs(
     leased('team-counts', READS_ALL_CUSTOMERS, (run, signal) =>
       countTeams(run, { query, now }, signal),
     ),
-    settling('grants', readTeamsOfDueGrants, { dueAfterMs: 0, share: 0.02 }),
     {
       name: 'dismissed-events',
       intervalMs: HOUR_MS,
@@ -171,9 +168,7 @@ async function readClock(query: Query): Promise<number> {
   return row.nowMs;
 }
 
-type FindTeams = (query: Query, due: DuePage) => Promise<Examined<string>>;
-
-type SettleOptions = {
+type EmptyTeamsOptions = {
   database: Database;
   planSelection: PlanSelection;
   logger: Logger;
@@ -181,21 +176,23 @@ type SettleOptions = {
   againAfterMs?: number;
 };
 
-/** Makes the rows of teams follow their customers and grants. */
-export function createSettleJob(
-  find: FindTeams,
-  { database, planSelection, logger, ...options }: SettleOptions,
-): Job['run'] {
+/** Gives empty teams the plan of their customer, which had events before they were linked or created. */
+export function createEmptyTeamsJob({
+  database,
+  planSelection,
+  logger,
+  ...options
+}: EmptyTeamsOptions): Job['run'] {
   const message = 'plan of a team not written';
   const repairs = new Repairs({ logger, subject: 'teamId', message, ...options });
 
   return async (signal) => {
     const teamIds: string[] = [];
-    for (const teamId of await repairs.findDue((page) => find(database.query, page))) {
+    for (const teamId of await repairs.findDue((page) => readEmptyTeams(database.query, page))) {
       if (signal.aborted) break;
       const settle = () => settleTeam(database, teamId, { planSelection });
       if (await repairs.attempt(teamId, settle)) teamIds.push(teamId);
     }
-    if (teamIds.length > 0) logger.info({ teamIds }, 'teams follow their customers and grants');
+    if (teamIds.length > 0) logger.info({ teamIds }, 'teams follow their customers');
   };
 }

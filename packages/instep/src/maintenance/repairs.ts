@@ -1,4 +1,4 @@
-// How the jobs for parked events, empty teams and grants find whom to repair, and leave alone whom they can't repair now.
+// How the jobs for parked events and empty teams find whom to repair, and leave alone whom they can't repair now.
 
 import { canOthersSucceed } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';

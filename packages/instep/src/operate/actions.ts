@@ -1,7 +1,6 @@
 // What can be done about one team, customer, subscription or event. `perform` calls it.
 
 import { linkTeam } from '../access/current-plan.ts';
-import { type GrantRequest, setGrant } from '../access/grants.ts';
 import {
   dismissParkedEvents,
   type ParkedFilter,
@@ -47,17 +46,14 @@ export type ActionRequest = {
   readonly canReplace?: boolean;
   /** To link a team or to unlink it only while it has this customer, or none. By default, whatever it has. */
   readonly expectedCustomerId?: string | null;
-  /** The plan to grant. */
-  readonly grant?: Pick<GrantRequest, 'planName' | 'productId'>;
 };
 
 export type PerformOptions = {
   /**
-   * When dismissals end, whatever is found until then, or when grants end. By default, a dismissal ends when the issue
-   * changes, and a grant when it is revoked.
+   * When dismissals end, whatever is found until then; by default, when the issue changes.
    */
   readonly until?: Date | null;
-  /** The reason, for the audit and for grants. */
+  /** The reason, for the audit. */
   readonly note?: string | null;
 };
 
@@ -71,9 +67,6 @@ const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   replay: ['customer', 'event'],
   compare: ['team', 'subscription'],
   repair: ['team'],
-  grant: ['team'],
-  'revoke-grant': ['team'],
-  'keep-as-grant': ['team'],
   dismiss: EVERYTHING,
   restore: EVERYTHING,
 };
@@ -96,7 +89,7 @@ export async function act(
   options: PerformOptions,
 ): Promise<Outcome> {
   if (!applies(request)) return failed({ code: 'does-not-apply' });
-  const { note = null, until = null } = options;
+  const { until = null } = options;
   const { action, subject } = request;
   const { inTransaction } = context;
   switch (action) {
@@ -116,10 +109,6 @@ export async function act(
         : await compare(subject.id, context, true);
     case 'repair':
       return await compare(subject.id, context, false);
-    case 'grant':
-    case 'revoke-grant':
-    case 'keep-as-grant':
-      return await inTransaction((query) => changeGrant(query, request, context, { note, until }));
     case 'dismiss':
       return await inTransaction((query) => dismiss(query, subject, until));
     case 'restore':
@@ -274,21 +263,6 @@ async function compare(id: string, context: ActionContext, isDryRun: boolean): P
   const result = await compareOrRepair(context, id, isDryRun);
   const isDone = ['in-sync', isDryRun ? 'out-of-sync' : 'repaired'].includes(result.code);
   return { isDone, result };
-}
-
-async function changeGrant(
-  query: Query,
-  { action, subject: { id }, grant }: ActionRequest,
-  context: ActionContext,
-  { note, until = null }: PerformOptions,
-): Promise<Outcome> {
-  const isKept = action === 'keep-as-grant';
-  const reason = note ?? (isKept ? 'it was written by hand' : '');
-  const plan = isKept ? {} : { planName: '', ...grant };
-  const given = action === 'revoke-grant' ? null : { ...plan, until, reason };
-  const { teamId, planName } = await setGrant(query, id, given, context);
-  if (planName === null) return done({ code: 'grant-revoked', teamId });
-  return done({ code: 'granted', teamId, planName, ...(until && { untilMs: until.getTime() }) });
 }
 
 async function askForOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {

@@ -112,14 +112,6 @@ export type ActionResult =
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
   | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
   | { readonly code: 'redacted'; readonly events: number }
-  /** The team has a grant of this plan, and the plan itself unless a subscription grants one. */
-  | {
-      readonly code: 'granted';
-      readonly teamId: ApplicationId;
-      readonly planName: string;
-      readonly untilMs?: number;
-    }
-  | { readonly code: 'grant-revoked'; readonly teamId: ApplicationId }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
   /** A consumer of changes gets the change again. */
@@ -156,15 +148,6 @@ export const ACTIONS = [
   'compare',
   /** Compares a team with Stripe and repairs it. */
   'repair',
-  /**
-   * Gives a team a plan without a subscription (docs/grants.md), in place of an earlier grant. The note is the reason. The
-   * team's row gets the plan while no subscription of its customer grants one.
-   */
-  'grant',
-  /** Ends a team's grant now. */
-  'revoke-grant',
-  /** Makes the plan that the application wrote a grant. */
-  'keep-as-grant',
   /** Hides an issue until it changes. Parked events of a customer that never has a team are deleted 30 days later. */
   'dismiss',
   'restore',

@@ -1,13 +1,12 @@
 // Explains why a team has its plan (`explainTeam`) and why an event has its outcome (`explainEvent`), as codes and
 // data. The console's pages of a team and of an event call it, `instep team show` and `instep events show`.
 
-import { readGrants, type TeamGrant } from '../access/grants.ts';
 import type { ApplicationId } from '../core/application.ts';
 import {
   type DecidingEvents,
-  isGrantedPlan,
   NO_DECIDING_EVENTS,
   type PlanSelection,
+  planWriterOf,
   selectedSubscription,
   teamPlan,
 } from '../core/plan-selection.ts';
@@ -56,8 +55,6 @@ export type ExplainedTeam = {
   readonly isCompared: boolean;
   /** What an operator has decided to leave as it is; `null`: nothing. */
   readonly dismissal: Dismissal | null;
-  /** All of its grants, the newest first. */
-  readonly grants: readonly TeamGrant[];
 };
 
 /** A subscription of a team's customer. */
@@ -70,12 +67,8 @@ export type TeamSubscription = DecidingEvent & {
 export type TeamStatus =
   /** The team has no customer. */
   | { readonly kind: 'unlinked' }
-  /** It has the plan of a grant. `otherwise`: what it would have without it; `null`: nothing. */
-  | {
-      readonly kind: 'granted';
-      readonly grant: TeamGrant;
-      readonly otherwise: TeamPlan | null;
-    }
+  /** The application gave it the plan, without a subscription. */
+  | { readonly kind: 'app' }
   /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
@@ -129,12 +122,11 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [page, stored, linkedMs, dismissals, grants] = await Promise.all([
+  const [page, stored, linkedMs, dismissals] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
     customerId === null ? null : readLinkedMs(query, id, customerId),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
-    readGrants(query, id),
   ]);
   const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const deciding = selectedSubscription(decidingEvents, planSelection);
@@ -143,9 +135,9 @@ export async function explainTeam(
   const subscriptions = [...decidingEvents.values()]
     .map((state) => ({ ...state, isDeciding: state.subscription === deciding }))
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
-  const record = { team, stored, entries, subscriptions, planSelection, linkedMs, grants };
+  const record = { team, stored, entries, subscriptions, planSelection, linkedMs };
   return {
-    ...{ team, planSelection, timeline, grants, issue },
+    ...{ team, planSelection, timeline, issue },
     isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, decidingEvents, deciding),
@@ -164,24 +156,16 @@ type TeamRecord = {
   readonly planSelection: PlanSelection;
   /** When an operator linked the team to its customer; `null`: no operator did. */
   readonly linkedMs: number | null;
-  readonly grants: readonly TeamGrant[];
 };
 
 function statusOf(
-  { team, stored: { names }, entries, planSelection, linkedMs, grants }: TeamRecord,
+  { team, stored: { names }, entries, planSelection, linkedMs }: TeamRecord,
   decidingEvents: DecidingEvents,
   deciding: SubscriptionState | null,
 ): TeamStatus {
-  const [newestGrant] = grants;
-  const isOpen = newestGrant !== undefined && !newestGrant.isClosed;
-  const grant = isOpen ? { ...newestGrant, isOver: !newestGrant.holds } : null;
-  const shouldBe = teamPlan(decidingEvents, planSelection, names, grant);
-  const isGranted = grant?.isOver || (shouldBe !== null && isGrantedPlan(shouldBe, grant));
-  if (isOpen && isGranted && isGrantedPlan(team.plan, grant)) {
-    const otherwise = teamPlan(decidingEvents, planSelection, names);
-    return { kind: 'granted', grant: newestGrant, otherwise };
-  }
+  if (planWriterOf(team.plan, decidingEvents) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
+  const shouldBe = teamPlan(decidingEvents, planSelection, names);
   if (deciding === null || shouldBe === null) {
     const last = entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };

@@ -45,7 +45,7 @@ async function readRecorded(query: Query, statement: NamedStatement): Promise<Re
   return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
 }
 
-function reverseOf({ action, subject: text, result }: Stored): ActionRequest | null {
+function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {
@@ -63,8 +63,6 @@ function reverseOf({ action, subject: text, result }: Stored): ActionRequest | n
       return { action: 'link', subject, linkTo: result.customerId, expectedCustomerId: null };
     case 'dismissed':
       return { action: 'restore', subject };
-    case 'granted':
-      return action === 'grant' ? { action: 'revoke-grant', subject } : null;
     default:
       return null;
   }

@@ -128,10 +128,7 @@ export function comparisonIssueOf(
   const team = teams.find(({ id }) => id === teamId) ?? null;
   const evidence = { cause, is, shouldBe, refusedBy };
   const about = { subject, sinceMs, customerId, team };
-  const issue = openIssue(CODE_OF_CAUSE[cause], about, evidence);
-  // Without a subscription, only the application can have written the plan.
-  const canKeep = cause === 'no subscription';
-  return canKeep ? { ...issue, remedies: [...issue.remedies, 'keep-as-grant'] } : issue;
+  return openIssue(CODE_OF_CAUSE[cause], about, evidence);
 }
 
 type SourcePage = {

@@ -6,7 +6,6 @@
  *
  * @module operate
  */
-export type { GrantRequest, TeamGrant } from '../access/grants.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
 export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
 export type { ApplicationId } from '../core/application.ts';

@@ -1,10 +1,10 @@
 // Performs what operators, apps and commands do, and records it in the audit.
 
-import { GrantRefused } from '../access/grants.ts';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
+  SyncFailed,
   syncCustomer,
 } from '../checkout/checkout.ts';
 import type { ApplicationId } from '../core/application.ts';
@@ -342,13 +342,11 @@ export async function performForTeam(
   const expected = RESULTS[request.action];
   const { teamId } = await performExpecting(context, operator, request, expected, options);
   const access = await readAccess(context.database.query, teamId);
-  if (access === null) throw new GrantRefused('NOT_FOUND', 'the team has just been deleted');
+  if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
   return access;
 }
 
 const RESULTS = {
-  grant: 'granted',
-  'revoke-grant': 'grant-revoked',
   sync: 'synced',
   'complete-checkout': 'synced',
 } as const;

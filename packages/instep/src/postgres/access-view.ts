@@ -24,45 +24,41 @@ const gives = (access: Access) => `latest_status in (${list(statusesWithAccess(a
 
 /**
  * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
- * `TEAM_PLAN=best`, one without access never decides while another has it. A grant counts while none has access.
+ * `TEAM_PLAN=best`, one without access never decides while another has it. A plan that the application gave away counts
+ * while none has access, if its status says that it is active: other tables have a name for having no plan.
  */
 const VIEW = `
 create or replace view instep.team_access as
 select team.team_id,
-       coalesce(current.has_access, granted.team_id is not null) as has_access,
+       coalesce(current.has_access, given.is_away) as has_access,
        case
-         when current.status is null and granted.team_id is not null then 'granted'
+         when current.status is null and given.is_away then 'app'
          when current.status is null then 'none'
          when current.status = 'past_due' and not current.has_access then 'past_due_expired'
          when current.status in (${list(Object.keys(STATUSES))}) then current.status
          else 'unknown_status'
        end as reason,
        case
-         when current.status is null then granted.plan_name
-         else coalesce(current.plan_name, products.name)
+         when current.status is not null then coalesce(current.plan_name, products.name)
+         when given.is_away then team.plan_name
        end as plan_name,
-       case when current.status is null then granted.product_id else current.product_id end
-         as product_id,
+       case
+         when current.status is not null then current.product_id
+         when given.is_away then team.product_id
+       end as product_id,
        nullif(current.subscription_id, '') as subscription_id,
        current.quantity,
        current.status,
        case
          when current.status = 'past_due' and not current.has_access then current.grace_ends_at
-         when current.status is null then granted.granted_at
          else current.since
        end as since,
        case
-         when current.status is null then granted.ends_at
-         -- The grant then still gives access.
-         when granted.team_id is not null and granted.ends_at is null then null
-         when current.has_access then (
-           select case when ends_at is not null then greatest(ends_at, granted.ends_at) end
-             from (select least(
-                     current.cancel_at,
-                     case when current.cancel_at_period_end then current.current_period_end end,
-                     case when current.ends_with_trial then current.trial_end end,
-                     current.grace_ends_at
-                   )) as subscription (ends_at)
+         when current.has_access then least(
+           current.cancel_at,
+           case when current.cancel_at_period_end then current.current_period_end end,
+           case when current.ends_with_trial then current.trial_end end,
+           current.grace_ends_at
          )
        end as ends_at,
        current.trial_end as trial_ends_at,
@@ -72,10 +68,16 @@ select team.team_id,
        current.is_collection_paused as collection_paused
   from instep.linked_teams() as team
  cross join instep.access_policy as policy
-  left join instep.grants as granted
-    on granted.team_id = team.team_id::text
-   and granted.closed_at is null
-   and (granted.ends_at is null or granted.ends_at > now())
+ cross join lateral (
+         select team.subscription_id is null
+                  and coalesce(team.subscription_status in (${list(GRANTING_STATUSES)}), false)
+                  and not exists (
+                        select
+                          from instep.subscriptions
+                         where customer_id = team.customer_id
+                           and status in (${list(GRANTING_STATUSES)})
+                      ) as is_away
+       ) as given
   left join lateral (
          select subscription_id,
                 latest_product_id as product_id,
@@ -119,8 +121,17 @@ select team.team_id,
                    latest_created_at desc,
                    subscription_id collate "C" desc
           limit 1
-       ) as current on current.has_access or granted.team_id is null
+       ) as current on current.has_access or not given.is_away
   left join instep.products on products.product_id = current.product_id;`;
+
+/** The columns of a team that the view reads as text, in the order in which its function returns them. */
+const TEXT_FIELDS = [
+  'providerCustomerId',
+  'providerSubscriptionId',
+  'providerProductId',
+  'planName',
+  'subscriptionStatus',
+] as const;
 
 /**
  * The statements that make the view `instep.team_access`. It reads the teams through a function, because no table of
@@ -130,19 +141,24 @@ select team.team_id,
 function viewSql({ teams }: Recognition): { sql: string; result: string } | null {
   if (teams === null) return null;
   const columnOf = (name: string) => teams.columns.find(({ field }) => field === name)?.column;
-  const [id, customer] = [columnOf('id'), columnOf('providerCustomerId')];
-  if (!id || !customer) return null;
+  const id = columnOf('id');
+  const texts = TEXT_FIELDS.flatMap((field) => columnOf(field) ?? []);
+  if (!id || texts.length < TEXT_FIELDS.length) return null;
   const isPadded = id.type === 'character';
   const type = isPadded ? 'text' : id.type;
-  const body = `select ${id.sql}${isPadded ? '::text' : ''}, ${customer.sql}::text from ${teams.table.sql}`;
+  const read = [
+    `${id.sql}${isPadded ? '::text' : ''}`,
+    ...texts.map((column) => `${column.sql}::text`),
+  ];
+  const result = `TABLE(team_id ${type}, customer_id text, subscription_id text, product_id text, plan_name text, subscription_status text)`;
   const sql = `
-create or replace function instep.linked_teams() returns table (team_id ${type}, customer_id text)
+create or replace function instep.linked_teams() returns ${result}
   language sql stable as
 $body$
-${body}
+select ${read.join(', ')} from ${teams.table.sql}
 $body$;
 ${VIEW}`;
-  return { sql, result: `TABLE(team_id ${type}, customer_id text)` };
+  return { sql, result };
 }
 
 const madeFrom = (sql: string) => `Made by Instep from ${hash('sha256', sql).slice(0, 16)}`;

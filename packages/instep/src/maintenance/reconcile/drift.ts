@@ -3,16 +3,14 @@
 import type { ApplicationId } from '../../core/application.ts';
 import {
   type DecidingEvents,
-  type Grant,
-  isGrantedPlan,
   type PlanSelection,
-  planWithoutSubscription,
+  planWriterOf,
   selectedSubscription,
   teamPlan,
 } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import type { SubscriptionState } from '../../core/subscription-event.ts';
-import { hasPlan, isSamePlan, type TeamPlan } from '../../core/transition.ts';
+import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
@@ -36,7 +34,6 @@ export type Drift = Pick<DriftIssue, 'shouldBe' | 'cause' | 'subscriptionIds' | 
 type DriftOptions = {
   readonly planSelection: PlanSelection;
   readonly names: ReadonlyMap<string | null, string>;
-  readonly grant: Grant | null;
   readonly nowMs: number;
 };
 
@@ -51,9 +48,9 @@ export function driftOf(
   team: LinkedTeam,
   known: DecidingEvents,
   listed: readonly ListedSubscription[],
-  { planSelection, names, grant, nowMs }: DriftOptions,
+  { planSelection, names, nowMs }: DriftOptions,
 ): Drift | null {
-  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team, grant);
+  if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
   const current = listed.filter(
     (subscription) =>
       effectOf(subscription.status) !== 'none' && !isOutdated(subscription, known, nowMs),
@@ -68,6 +65,7 @@ export function driftOf(
     const { subscriptionId } = subscription.listed;
     decidingEvents.set(subscriptionId, { subscription: stateOf(subscription), order: 'known' });
   }
+  if (planWriterOf(team.plan, decidingEvents) === 'app') return null;
   // A subscription that ended before we knew of it matters only if it decides the team's plan.
   const selectedId = selectedSubscription(decidingEvents, planSelection)?.subscriptionId;
   const missed = differing.filter(
@@ -76,9 +74,7 @@ export function driftOf(
   );
 
   const isByHand = missed.length === 0;
-  // A job takes away the plan of a grant that is over.
-  if (isByHand && grant?.isOver && isGrantedPlan(team.plan, grant)) return null;
-  const plan = teamPlan(isByHand ? known : decidingEvents, planSelection, names, grant);
+  const plan = teamPlan(isByHand ? known : decidingEvents, planSelection, names);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
@@ -95,12 +91,11 @@ export function driftOf(
   };
 }
 
-/** A plan without an event and without a subscription: only the application can have written it. */
-function driftWithoutSubscription(team: LinkedTeam, grant: Grant | null): Drift | null {
-  if (!hasPlan(team.plan) || isGrantedPlan(team.plan, grant)) return null;
+/** A plan of a subscription that neither Stripe nor an event knows: only the application can have written it. */
+function driftWithoutSubscription(team: LinkedTeam): Drift | null {
+  if (team.plan.providerSubscriptionId === null) return null;
   const unknown = { subscriptionIds: [], sinceSeconds: null, toIngest: [] };
-  const shouldBe = planWithoutSubscription(grant);
-  return { team, shouldBe, cause: 'no subscription', ...unknown };
+  return { team, shouldBe: NO_PLAN, cause: 'no subscription', ...unknown };
 }
 
 /** No clock but a test clock is further ahead of ours, unless it is wrong. */

@@ -3,13 +3,12 @@
 
 import { writeCurrentPlan } from '../../access/current-plan.ts';
 import type { ApplicationId } from '../../core/application.ts';
-import { grantOf, NO_DECIDING_EVENTS } from '../../core/plan-selection.ts';
+import { NO_DECIDING_EVENTS } from '../../core/plan-selection.ts';
 import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
 import { isSamePlan } from '../../core/transition.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
-import { readOpenGrants } from '../../postgres/statements/grants.ts';
 import { ISSUE_CAUSES, readDismissals, storeIssues } from '../../postgres/statements/issues.ts';
 import { lockTeam } from '../../postgres/statements/lock-teams.ts';
 import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
@@ -268,14 +267,12 @@ export async function findDrifts(
   async function compare(query: Query, teams: readonly LinkedTeam[]): Promise<Drift[]> {
     const customerIds = teams.map(({ customerId }) => customerId);
     const stored = await readSubscriptions(query, customerIds);
-    const grants = await readOpenGrants(query, teams);
     const allNames = new Map([...stored.names, ...names]);
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return teams.flatMap((team) => {
       const known = stored.decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
-      const grant = grantOf(grants, team.id);
       const ofTeam = listedOf.get(team.customerId) ?? [];
-      return driftOf(team, known, ofTeam, { ...driftOptions, grant }) ?? [];
+      return driftOf(team, known, ofTeam, driftOptions) ?? [];
     });
   }
 

@@ -14,8 +14,6 @@ export type PlanChangeCause =
   | 'repair'
   | 'rebuild'
   | 'link'
-  | 'grant'
-  | 'grant_ended'
   | 'name'
   | 'operator'
   | 'app';
