@@ -59,7 +59,7 @@ export function teamPlan(
  *   have changed. The name is ignored, because it can arrive later or change.
  * - `app`: the application gave it away. It names no subscription, and the customer has none that grants a plan.
  * - `unknown subscription`: no event of its subscription is known, so only the application can tell whether it is right.
- * - `by hand`: any other plan.
+ * - `by hand`: every other plan.
  */
 export function planWriterOf(
   plan: TeamPlan,
