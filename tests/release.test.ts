@@ -54,14 +54,3 @@ test('every package is published with the addresses of its repository', async ()
     });
   }
 });
-
-test('workflows name every action by the commit of a version', () => {
-  const folder = join(ROOT, '.github/workflows');
-  const uses = readdirSync(folder).flatMap((name) =>
-    [...readFileSync(join(folder, name), 'utf8').matchAll(/uses: (?!\.\/)(.+)$/gm)].map(
-      ([, action = '']) => action,
-    ),
-  );
-  expect(uses.length).toBeGreaterThan(0);
-  expect(uses.filter((action) => !/@[0-9a-f]{40} # v[\d.]+$/.test(action))).toEqual([]);
-});

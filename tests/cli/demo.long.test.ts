@@ -69,13 +69,6 @@ test('--once shows everything, on the next port when the first one is taken', as
   expect(ended.stdout).toContain(`Port ${PORT} is taken. Trying ${Number(PORT) + 1}.`);
 });
 
-test('begins again when it runs again in the same folder', async () => {
-  expectWhole(await runInstep(['demo', '--once'], environment));
-  const data = { INSTEP_DATA: join(folder, 'demo') };
-  const { stdout } = await runInstep(['team', 'list', '--json'], data);
-  expect(stdout.trim().split('\n')).toHaveLength(1);
-});
-
 test('the next steps work when pasted, and Ctrl-C ends the demo', async () => {
   const demo = spawnInstep(['demo'], environment);
   await demo.writes(/until you press Ctrl-C/);
@@ -121,22 +114,4 @@ test('invented companies have a history and further events', async () => {
   const isPatient = { timeout: 30_000 };
   await expect.poll(async () => (await newest()).position, isPatient).toBeGreaterThan(position);
   expect(await demo.stop('SIGINT')).toBe(0);
-});
-
-test('finishes when its output is closed', async () => {
-  const demo = spawnInstep(['demo', '--once'], environment);
-  await demo.writes(/Instep at/);
-  demo.process.stdout?.destroy();
-  expect(await demo.exited).toBe(0);
-  expect(demo.stderr).toBe('');
-});
-
-test.each([
-  ['an invalid port', { PORT: 'http' }, 2, /^instep: the configuration .*\n.*PORT must be .*\n$/m],
-  ['an invalid address', { HOST: 'nowhere.invalid' }, 1, /^instep: listening on .*failed.*\n$/],
-  ['an invalid folder', { INSTEP_DATA: '/dev/null' }, 1, /^instep: .*\/dev\/null.*\n$/],
-])('%s is reported, and the demo ends', async (_, wrong, code, message) => {
-  const ended = await runInstep(['demo'], { ...environment, ...wrong });
-  expect(ended).toMatchObject({ code, stdout: '' });
-  expect(ended.stderr).toMatch(message);
 });

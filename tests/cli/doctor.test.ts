@@ -4,7 +4,6 @@ import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
-import { OPERATIONS_TOKEN } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
@@ -106,59 +105,6 @@ test('lists every configuration error and checks the rest', async () => {
   );
 });
 
-test('skips a database with an invalid URL and checks the rest', async () => {
-  const { examine } = await openHealthyAccount();
-  const ended = await examine({ DATABASE_URL: 'mysql://canaryUser@localhost/app' });
-  expect(issuesOf(ended)).toEqual([
-    expect.stringMatching(/^failure configuration: DATABASE_URL must be embedded, or a URL/),
-    'warning database: not checked',
-  ]);
-  expect(ended.checks.map(({ name }) => name)).toContain('webhook endpoint');
-});
-
-test.each([
-  ['STRIPE_SECRET_KEY', 'sk_canaryOldKey', 'warning API key: a secret key that names neither'],
-  ['AUTH_SECRET', 'canaryShort', 'warning session secret: AUTH_SECRET is shorter than 32 bytes'],
-])('%s with an unusual value is a warning', async (name, value, issue) => {
-  const { examine } = await openHealthyAccount();
-  const ended = await examine({ [name]: value });
-  expect(issuesOf(ended)).toEqual([expect.stringContaining(issue)]);
-  expect(ended.hasFailure).toBe(false);
-});
-
-test.each([
-  [{}, 'at 127.0.0.1:3001, open to every user of this machine'],
-  [
-    { OPS_HOST: '0.0.0.0', OPS_PORT: '9000', OPS_TOKEN: OPERATIONS_TOKEN },
-    'at 0.0.0.0:9000, protected by OPS_TOKEN',
-  ],
-  [{ OPS_PORT: 'off' }, undefined],
-])('shows where the operators’ listener is: %j', async (settings, result) => {
-  const { examine } = await openHealthyAccount();
-  const { checks } = await examine(settings);
-  expect(checks.find(({ name }) => name === 'operators')?.result).toBe(result);
-});
-
-test('an operators’ address that other machines reach needs a token', async () => {
-  const { examine } = await openHealthyAccount();
-  const ended = await examine({ OPS_HOST: '0.0.0.0' });
-  expect(issuesOf(ended)).toEqual([
-    'failure configuration: OPS_HOST is not a loopback address, so OPS_TOKEN is required',
-  ]);
-  expect(ended.checks[0]?.advice).toMatch(/^set 32 characters or more/);
-});
-
-test('shows the number of secrets and the kind of the key', async () => {
-  const { examine } = await openHealthyAccount();
-  const { checks } = await examine({
-    STRIPE_SECRET_KEY: 'rk_live_canaryRestricted',
-    STRIPE_WEBHOOK_SECRET: 'whsec_canaryNew,whsec_canaryOld',
-  });
-  const results = Object.fromEntries(checks.map(({ name, result }) => [name, result]));
-  expect(results['API key']).toMatch(/^a restricted key in live mode, for 127\.0\.0\.1/);
-  expect(results['signing secret']).toBe('2 secrets');
-});
-
 test('creates nothing when there is no configuration and no database', async () => {
   const folder = createFolder();
   const { code, stdout } = await runInstep(['doctor'], {}, folder);
@@ -168,14 +114,6 @@ test('creates nothing when there is no configuration and no database', async () 
   );
   const again = await runInstep(['doctor'], {}, folder);
   expect(again.stdout).toBe(stdout);
-});
-
-test('shows the free disk space of the embedded database', async () => {
-  const folder = createFolder();
-  await runInstep(['user', 'add', '--email', 'ada@example.com'], {}, folder);
-  const { stdout } = await runInstep(['doctor'], {}, folder);
-  expect(stdout).toMatch(/^\w+ +disk space +the database takes up [\d.]+ MB; [\d.]+ .B is free$/m);
-  expect(stdout).toMatch(/^ok +schema +up to date$/m);
 });
 
 test('an empty database is a failure with advice', async () => {

@@ -33,21 +33,13 @@ const FILTERS = [
   ['', '6 5 4 3 2 1'],
   ['--customer cus_a --limit 1', '3'],
   [`--type ${DELETED}`, '6 2'],
-  ['--outcome parked --customer cus_nobody', '5'],
-  ['--since 60h --customer cus_a', '3'],
-  ['--since 2026-01-01T00:00:00Z --limit 1', '6'],
   ['--limit 2', '6 5'],
-  ['--customer cus_a', '3 2 1'],
-  ['--customer cus_of_nobody', ''],
-  ['--type instep.subscription_snapshot', ''],
   ['--outcome stale', '3'],
   ['--outcome unreadable', '6'],
-  ['--outcome parked --customer cus_a', ''],
   ['--since 4d', '6 5 4 3 2'],
-  ['--since 2200-01-01', ''],
 ] as const;
 
-test.concurrent.each(someOf(6, FILTERS))('list %s', async (args, expected) => {
+test.concurrent.each(someOf(4, FILTERS))('list %s', async (args, expected) => {
   const ids = await idsOf(...args.split(' ').filter((word) => word !== ''));
   expect(ids.join(' ')).toBe(expected);
 });
@@ -72,25 +64,6 @@ test('an unknown team, or one without a customer, exits with 1 and a remedy', as
   });
 });
 
-test('prints a line for each event', async () => {
-  const { stdout, stderr } = await log.events(['list']);
-  expect(stderr).toBe('');
-  const [head, ...lines] = stdout.trimEnd().split('\n');
-  expect(head).toMatch(/^position +received +event +type +status +customer +outcome +deliveries$/);
-  const received = '\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\dZ';
-  const patterns = [
-    'evt_6 +deleted +- +- +unreadable +1',
-    'evt_5 +updated +active +cus_nobody +parked +1',
-    'evt_4 +updated +active +cus_b +applied +1',
-    'evt_3 +updated +active +cus_a +stale +1',
-    'evt_2 +deleted +canceled +cus_a +applied +1',
-    'evt_1 +updated +active +cus_a +applied +1',
-  ];
-  expect(lines).toEqual(
-    patterns.map((rest) => expect.stringMatching(new RegExp(`^ +\\d+  ${received} +${rest}$`))),
-  );
-});
-
 test('--json prints the details of each event', async () => {
   const { stdout } = await log.events(['list', '--json', '--outcome', 'stale']);
   expect(jsonLines(stdout)).toEqual([
@@ -107,11 +80,6 @@ test('--json prints the details of each event', async () => {
       deliveries: 1,
     },
   ]);
-});
-
-test('an empty list is reported and is not a failure', async () => {
-  const listed = await log.events(['list', '--customer', 'cus_none']);
-  expect(listed).toEqual({ code: 0, stdout: '', stderr: 'no events\n' });
 });
 
 test('escapes control characters in ids', async () => {

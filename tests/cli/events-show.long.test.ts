@@ -14,46 +14,6 @@ async function teamWithHistory(customerId: string) {
   return teamId;
 }
 
-test('shows the event, its outcome with the reason, and the plan before, after and now', async () => {
-  const teamId = await teamWithHistory('cus_s');
-  const { code, stdout, stderr } = await log.events(['show', 'evt_cus_s_older']);
-  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-  const position = await log.positionOf('evt_cus_s_older');
-  const paid = await log.positionOf('evt_cus_s_paid');
-  expect(stdout.replace(/receivedAt {6}.*/, 'receivedAt').split('\n')).toEqual([
-    `position        ${position}`,
-    'eventId         evt_cus_s_older',
-    'type            customer.subscription.updated',
-    'customerId      cus_s',
-    'subscriptionId  sub_1',
-    'status          unpaid',
-    'createdAt       1970-01-01T00:16:40.000Z',
-    'receivedAt',
-    'outcome         stale',
-    'deliveries      1',
-    'productId       prod_1',
-    'replaced        -',
-    '',
-    `A newer event of the same subscription had already arrived: evt_cus_s_paid (position ${paid}), created 17 min later.`,
-    '',
-    '        status      plan       product         subscription',
-    'before  active      Pro        prod_1          sub_1',
-    'after   active      Pro        prod_1          sub_1',
-    `now     canceled    -          -               -               team ${teamId}`,
-    '',
-  ]);
-});
-
-test('marks the values that an event changed', async () => {
-  await teamWithHistory('cus_m');
-  const { stdout } = await log.events(['show', 'evt_cus_m_ended']);
-  expect(stdout).toMatch(
-    /^It was the customer's newest .* the status canceled takes the plan away\.$/m,
-  );
-  expect(stdout).toMatch(/^before {2}active +Pro +prod_1 +sub_1$/m);
-  expect(stdout).toMatch(/^after {3}canceled \* +- \* +- \* +- \*$/m);
-});
-
 test('finds an event by position and prints JSON', async () => {
   const teamId = await teamWithHistory('cus_j');
   const position = await log.positionOf('evt_cus_j_paid');

@@ -5,7 +5,6 @@ import {
   connect,
   createEmptyDatabase,
   createMigratedDatabase,
-  migrateByNewer,
 } from '../support/postgres/test-database.ts';
 import { freePort } from '../support/process/free-port.ts';
 import {
@@ -31,15 +30,6 @@ async function refusalOf(environment: Record<string, string>): Promise<string> {
   return stderr;
 }
 
-test('the same port twice exits with 2, and names the variable to change', async () => {
-  const settings = { ...SETTINGS, DATABASE_URL: url.href, PORT: '3055', OPS_PORT: '3055' };
-  const { code, stderr } = await runInstep(['serve'], settings);
-  expect(code).toBe(2);
-  expect(stderr).toContain(
-    'OPS_PORT and PORT are both 3055: set OPS_PORT to another port, or to off',
-  );
-});
-
 const takenPort = useTakenPort();
 
 test('a port that is taken exits with 1 and a remedy, before it migrates', async () => {
@@ -60,14 +50,6 @@ test('an unknown database exits with 1 at once', async () => {
   const missing = new URL(url);
   missing.pathname = '/no_such';
   expect(await refusalOf({ DATABASE_URL: missing.href })).toContain('"no_such" does not exist');
-});
-
-test('a newer schema exits with 1 at once', async () => {
-  const newer = await createEmptyDatabase();
-  const database = connect(newer);
-  await migrateByNewer(database, 'breaking');
-  await database.close();
-  expect(await refusalOf({ DATABASE_URL: newer.href })).toContain('SCHEMA_NEWER');
 });
 
 test('waits for a database that starts a moment later, and answers 503 until then', async () => {
@@ -111,13 +93,6 @@ test("two servers that start at the same time beside a new app's tables both ser
   for (const instep of both) {
     expect((await fetch(`${instep.url}/readyz`)).status).toBe(200);
     expect(await instep.stop()).toBe(0);
-  }
-});
-
-test('what is missing is said after the folder that has no .env', async () => {
-  for (const command of ['serve', 'doctor']) {
-    const { stderr } = await runInstep([command], {});
-    expect(stderr).toMatch(/^\/.* has no \.env\.local or \.env, so all variables come from/);
   }
 });
 

@@ -141,22 +141,6 @@ test('lists teams, and finds them by a part of the name and by the customer', as
   expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'no teams\n' });
 });
 
-test('show prints the plan without colors', async () => {
-  const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_plan' });
-  await openPipeline(database, async () => 'Pro')([receivedEvent({ customerId: 'cus_plan' })]);
-  const { code, stdout } = await team('show', String(id));
-  expect(code).toBe(0);
-  expect(stdout.trimEnd().split('\n')).toEqual([
-    `id                      ${id}`,
-    'name                    Acme',
-    'providerCustomerId      cus_plan',
-    'providerSubscriptionId  sub_1',
-    'providerProductId       prod_1',
-    'planName                Pro',
-    'subscriptionStatus      active',
-  ]);
-});
-
 test('access prints the reason and the times', async () => {
   const id = await addTeam(database.query, { name: 'Acme', customerId: 'cus_access' });
   const fields = { customerId: 'cus_access', createdSeconds: 1_700_000_000 };

@@ -31,21 +31,6 @@ test('add and show print the user without the password hash', async () => {
   expect(rows).toEqual([{ password_hash: '$2b$10$hash' }]);
 });
 
-test('prints a line for each field without colors', async () => {
-  const { stdout } = await user('add', '--email', 'bob@example.com', '--role', 'owner');
-  expect(stdout).toMatch(/^name +-$/m);
-  expect(stdout).toMatch(/^email +bob@example\.com$/m);
-  expect(stdout).toMatch(/^role +owner$/m);
-  expect(stdout).not.toContain('\u001b');
-});
-
-test('show prints a deleted user', async () => {
-  const { id } = await addTo('gone@example.com');
-  await database.query('update users set deleted_at = now() where id = $1', [id]);
-  const { stdout } = await user('show', String(id), '--json');
-  expect(JSON.parse(stdout)).toMatchObject({ id, deletedAt: TIMESTAMP });
-});
-
 test('an unknown user exits with 1 and one line', async () => {
   expect(await user('show', '4711')).toEqual({
     code: 1,

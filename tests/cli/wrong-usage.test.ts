@@ -7,15 +7,9 @@ const WRONG = [
   ['an unknown command', 'sevre', /unknown command 'sevre'/],
   ['an unknown option', 'serve --port 1', /unknown option '--port'/],
   ['a missing option', 'user add', /required option '--email <email>'/],
-  ['a missing argument', 'user show', /missing required argument 'id'/],
   ['an unknown outcome', 'events list --outcome lost', /Allowed choices are applied, unchanged/],
-  ['an unknown type', 'events list --type invoice.paid', /choices are customer\.subscr/],
   ['an invalid time', 'events list --since yesterday', /must be a duration ago, such as 2h/],
-  ['an invalid date', 'events list --since 2026-13-01', /must be a duration ago, such as 2h/],
-  ['a local time', 'events list --since 2026-05-31T10:00', /must be a duration ago, such as 2h/],
-  ['a limit of zero', 'events list --limit 0', /whole number from 1/],
   ['two customers', 'events list --team 1 --customer cus_1', /cannot be used with/],
-  ['show without an event', 'events show', /missing required argument 'event'/],
   ['replay without an event', 'events replay', /give one event, or --outcome/],
   [
     'replay with an event and a filter',
@@ -23,7 +17,6 @@ const WRONG = [
     /give one event, or --outcome/,
   ],
   ['an age without a unit', 'events prune --older-than 90', /must be a duration such as 90d/],
-  ['an age of zero', 'events prune --older-than 0d', /must be a duration such as 90d/],
   ['an invalid number', 'events list --limit +1', /'\+1' is invalid.*whole number from 1/],
 ] as const;
 

@@ -29,12 +29,3 @@ test.skipIf(error !== undefined)('systemd-analyze accepts the unit (needs system
   const security = ['security', '--offline=true', `--threshold=${MAX_EXPOSURE * 10}`, path];
   execFileSync('systemd-analyze', security, { stdio: 'pipe' });
 });
-
-test('the unit stops Instep first, and does not restart it with a wrong configuration', () => {
-  const lines = readFileSync(UNIT, 'utf8').split('\n');
-  expect(lines).toContain('KillMode=mixed');
-  expect(lines).toContain('RestartPreventExitStatus=2');
-  expect(lines).toContain('ProtectSystem=strict');
-  // Without memory protection keys, which are not part of @system-service, systemd kills Node.js at its start.
-  expect(lines).toContain('SystemCallFilter=@system-service @pkey');
-});

@@ -4,28 +4,10 @@ import {
   checkEncoding,
   checkSpace,
   checkVersion,
-  sizeOf,
 } from 'instep/src/doctor/database-server.ts';
-import { durationText } from 'instep/src/runtime/amounts.ts';
 import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
 import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
 import { describe, expect, test } from 'vitest';
-
-test.each([
-  [0, '0 bytes'],
-  [999, '999 bytes'],
-  [8_234_567, '8.2 MB'],
-  [75e9, '75 GB'],
-  [2e15, '2000 TB'],
-])('%d bytes are shown as %s', (bytes, text) => expect(sizeOf(bytes)).toBe(text));
-
-test.each([
-  [-5, '0 s'],
-  [119_000, '119 s'],
-  [120_000, '2 min'],
-  [3 * 3_600_000, '3 h'],
-  [72 * 3_600_000, '3 days'],
-])('%d ms are shown as %s', (ms, text) => expect(durationText(ms)).toBe(text));
 
 test.each([
   ['sk_test_1', { isRestricted: false, mode: 'test' }],

@@ -216,16 +216,6 @@ describe('stale', () => {
   });
 });
 
-test('says that a status has no effect', () => {
-  const log = logOf([
-    ['applied', 0, 'active'],
-    ['unchanged', 9, 'past_due'],
-  ]);
-  const explained = explainAt(2, log);
-  expect(textOf(explained)).toEqual(['The status past_due neither grants a plan nor clears it.']);
-  expect(statuses(explained)).toEqual(['active', 'active']);
-});
-
 test('says for a parked event that no team is linked, or that it is about to be applied', () => {
   const log = logOf([['parked', 0, 'active']]);
   const unlinked = explainAt(1, log, { teamIds: [] });

@@ -75,14 +75,6 @@ function namesIn(expression: string): { metrics: string[]; labels: string[] } {
   };
 }
 
-test('operations.md explains each alert', () => {
-  const alertNames = [...rules.matchAll(/alert: (\w+)/g)].map(([, name]) => name);
-  expect(alertNames).not.toEqual([]);
-  expect(alerts).toHaveLength(alertNames.length);
-  for (const name of alertNames)
-    expect(operations).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
-});
-
 describe.each([...alerts, ...queries])('%s', (expression) => {
   test('names only existing metrics and labels', () => {
     const named = namesIn(expression);
@@ -99,25 +91,4 @@ test('operations.md lists exactly the metrics of Instep', () => {
   expect(documented.sort()).toEqual(
     [...new Set(ours.map((name) => name.replace(parts, '')))].sort(),
   );
-});
-
-describe('the dashboard', () => {
-  test('queries the chosen data source', () => {
-    expect(dashboard.templating.list).toContainEqual({ name: 'datasource', type: 'datasource' });
-  });
-
-  test('has panels that do not overlap', () => {
-    const ids = dashboard.panels.map(({ id }) => id);
-    expect(new Set(ids).size).toBe(ids.length);
-    const taken = new Map<string, string>();
-    for (const { title, gridPos } of dashboard.panels) {
-      expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
-      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x += 1) {
-        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y += 1) {
-          expect(taken.get(`${x} ${y}`)).toBeUndefined();
-          taken.set(`${x} ${y}`, title);
-        }
-      }
-    }
-  });
 });

@@ -108,23 +108,6 @@ test.each([
   },
 );
 
-test('the search finds a column by its name', async () => {
-  const page = await browser.newPage();
-  await page.goto(`${url}/`);
-  const box = page.getByRole('searchbox');
-  // The page listens to keys only once its scripts have run.
-  await expect
-    .poll(async () => {
-      if (!(await box.isVisible())) await page.keyboard.press('/');
-      return await box.isVisible();
-    })
-    .toBe(true);
-  await box.fill('cancel_at_period_end');
-  const found = page.getByRole('option').locator('a[href*="/docs/access"]');
-  await found.first().click();
-  await page.waitForURL(/docs\/access/);
-});
-
 test('diagrams are drawn, and none of their texts is cut off', async () => {
   const page = await browser.newPage();
   await page.goto(`${url}/docs/ARCHITECTURE`);
@@ -137,12 +120,4 @@ test('diagrams are drawn, and none of their texts is cut off', async () => {
         label.getBoundingClientRect().height + 1)
       .map((label) => label.textContent.trim())`);
   expect(cutOff).toEqual([]);
-});
-
-test('language models get the same pages as text', () => {
-  const links = [...(read('/llms.txt')?.toString() ?? '').matchAll(/\]\((.+?)\)/g)];
-  const paths = links.map(([, path = '']) => path);
-  expect(paths).toContain('/docs/access.md');
-  expect(paths.filter((path) => read(path) === null)).toEqual([]);
-  expect(read('/llms-full.txt')?.toString()).toContain('cancel_at_period_end');
 });
