@@ -28,7 +28,6 @@ export default {
     'Neighbors',
     'OpenIssueOf',
     'OutOfSync',
-    'ParkedEvidence',
     'SLOTS_SECONDS',
     'SUBJECT_KINDS',
     'SignatureProblem',

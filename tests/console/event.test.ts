@@ -62,17 +62,17 @@ describe('the decision', () => {
     expect(text).toMatch(/Plan: prod_1 \(trialing\) → prod_1 Now: Acme team \d+ has prod_1 \./);
   });
 
-  test("leads to the events before and after it in its team's timeline", async () => {
+  test('leads to the events of its customer before and after it', async () => {
     const customerId = newCustomer();
-    const teamId = await addTeamOf(customerId);
     const positions = [];
     for (const createdSeconds of [1_000, 2_000, 3_000]) {
       positions.push(await deliver({ customerId, createdSeconds }));
+      await deliver({ customerId: newCustomer(), createdSeconds });
     }
     const [first, second, third] = positions;
     const middle = (await pages.get(`/events/${second}`)).html;
-    expect(middle).toContain(`href="/events/${first}?team=${teamId}" rel="prev"`);
-    expect(middle).toContain(`href="/events/${third}?team=${teamId}" rel="next"`);
+    expect(middle).toContain(`href="/events/${first}" rel="prev"`);
+    expect(middle).toContain(`href="/events/${third}" rel="next"`);
     expect((await pages.get(`/events/${first}`)).html).not.toContain('rel="prev"');
     expect((await pages.get(`/events/${third}`)).html).not.toContain('rel="next"');
   });

@@ -25,7 +25,7 @@ import { LinkCustomerForm } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { notFound, operatorsOnly } from '../problems.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryNumber } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { Payload } from './payload.tsx';
 
@@ -55,8 +55,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
 
   app.get('/:position', async (context) => {
     const event = await readEvent(context);
-    const team = queryText(context.req.query('team')) || null;
-    const explained = await explainEvent(options, event, team);
+    const explained = await explainEvent(options, event);
     context.set('mode', explained.mode ?? options.keyMode);
     const acted = await actionsOf(options, context.req.query('done'));
     const body = canAct(context.var) ? event.body : bodyForViewers(event, options.nonce());
@@ -105,12 +104,9 @@ const bodyForViewers = (event: EventRow, key: string) =>
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const [first, ...remarks] = explained.reasons;
-  const { plans, teams, previous, next, isDismissed, timelineOf: team } = explained;
+  const { plans, teams, previous, next, isDismissed } = explained;
   const neighbor = (beside: number | null, which: string) =>
-    beside !== null && {
-      href: eventUrl(beside, team?.id),
-      text: `${which} event of the ${team === null ? 'customer' : 'team'}`,
-    };
+    beside !== null && { href: eventUrl(beside), text: `${which} event of the customer` };
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
   const canDo = {
     replay: ['parked', 'unreadable'].includes(outcome) && teamlessCustomer === null,
@@ -199,7 +195,7 @@ const INITIATORS = {
 } as const;
 
 function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
-  const { teams, timelineOf, parsed: change, initiatedBy } = explained;
+  const { teams, parsed: change, initiatedBy } = explained;
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [
@@ -214,11 +210,6 @@ function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
           </div>
         ))}
         {teams.length === 0 && 'none now'}
-        {timelineOf !== null && !teams.some(({ id }) => id === timelineOf.id) && (
-          <div>
-            formerly <TeamLink id={timelineOf.id} team={timelineOf} />
-          </div>
-        )}
       </>,
     ],
     ['Customer', <CustomerFact customerId={customerId} />],

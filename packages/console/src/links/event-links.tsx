@@ -1,5 +1,4 @@
 import {
-  type ApplicationId,
   DELETED_TYPE,
   type EventRow,
   type Reason,
@@ -38,18 +37,12 @@ export function filterUrl(
   return urlWith(path, fields, others);
 }
 
-/** `team`: the one in whose timeline the event is shown. */
-export function eventUrl(position: number, team: ApplicationId | null = null): string {
-  return urlWith(`/events/${position}`, { team });
-}
+export const eventUrl = (position: number): string => `/events/${position}`;
 
-type EventLinkProps = {
-  readonly event: Pick<EventRow, 'eventId' | 'position'>;
-  readonly team?: ApplicationId;
-};
+type EventLinkProps = { readonly event: Pick<EventRow, 'eventId' | 'position'> };
 
-export function EventLink({ event: { eventId, position }, team }: EventLinkProps) {
-  const url = eventUrl(position, team);
+export function EventLink({ event: { eventId, position } }: EventLinkProps) {
+  const url = eventUrl(position);
   const isNamed = eventId !== null && isVisible(eventId);
   if (isNamed) return <IdLink href={url} id={eventId} />;
   return <a href={url}>event {position}</a>;

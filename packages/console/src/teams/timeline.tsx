@@ -19,13 +19,7 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { hasPlan, PlanStep, shortPlan } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
-import {
-  CustomerLink,
-  EventLink,
-  filterUrl,
-  ReasonText,
-  shortType,
-} from '../links/event-links.tsx';
+import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
 import { TeamLink, teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
@@ -71,7 +65,7 @@ export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps)
       ) : (
         <>
           <Band items={items} isNewest={isNewest} />
-          <ItemTable items={items} team={team} />
+          <ItemTable items={items} />
         </>
       )}
       <Pager
@@ -168,14 +162,13 @@ function Band({ items, isNewest }: Items & Pick<TimelineProps, 'isNewest'>) {
 
 const COLUMNS = ['When', 'What', 'Plan', { name: 'Why', class: 'wide' }] as const;
 
-function ItemTable({ items, team }: Items & Pick<TimelineProps, 'team'>) {
+function ItemTable({ items }: Items) {
   const subscriptionIds = items.map((item) =>
     item.kind === 'event' ? item.subscription.subscriptionId : null,
   );
   const hasSeveral = new Set(subscriptionIds.filter((id) => id !== null)).size > 1;
-  const shown = { team, hasSeveral };
   const rows = groupsOf(items).map((group) =>
-    group.items.length > 1 ? foldedCells(group, shown) : itemCells(group, shown),
+    group.items.length > 1 ? foldedCells(group, hasSeveral) : itemCells(group, hasSeveral),
   );
   return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} />;
 }
@@ -199,7 +192,7 @@ function groupsOf(items: readonly TimelineItem[]): Group[] {
 const isRepeated = (item: TimelineItem) =>
   item.kind === 'event' && item.event.outcome === 'applied' && item.plans === null;
 
-function foldedCells({ items, index }: Group, shown: Shown): Child[] {
+function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
   const [newest, oldest] = [items[0], items.at(-1)];
   return [
     <>
@@ -212,7 +205,7 @@ function foldedCells({ items, index }: Group, shown: Shown): Child[] {
       <ul>
         {items.map((item) => (
           <li>
-            <What item={item} {...shown} /> <Time ms={item.atMs} format="age" />
+            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} format="age" />
           </li>
         ))}
       </ul>
@@ -220,12 +213,12 @@ function foldedCells({ items, index }: Group, shown: Shown): Child[] {
   ];
 }
 
-function itemCells({ items: [item], index }: Group, shown: Shown): Child[] {
+function itemCells({ items: [item], index }: Group, hasSeveral: boolean): Child[] {
   if (item === undefined) return [];
   return [
     <Time ms={item.atMs} format="age" />,
     <div id={rowId(index)}>
-      <What item={item} {...shown} />
+      <What {...{ item, hasSeveral }} />
     </div>,
     item.plans === null ? isRepeated(item) ? 'as before' : '–' : <PlanStep {...item.plans} />,
     <Why item={item} />,
@@ -249,12 +242,12 @@ const resultOf = ({ subject, result }: RecordedAction) =>
 
 type ItemProps = { readonly item: TimelineItem };
 
-type Shown = Pick<TimelineProps, 'team'> & {
+type WhatProps = ItemProps & {
   /** Whether the events are of several subscriptions. */
   readonly hasSeveral: boolean;
 };
 
-function What({ item, team, hasSeveral }: ItemProps & Shown) {
+function What({ item, hasSeveral }: WhatProps) {
   if (item.kind !== 'event') {
     const { word, tone = 'accent', by = null } = signOf(item);
     return (
@@ -271,7 +264,7 @@ function What({ item, team, hasSeveral }: ItemProps & Shown) {
   const { event, subscription } = item;
   return (
     <>
-      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} team={team.id} />
+      <OutcomeBadge outcome={event.outcome} /> <EventLink event={event} />
       <div class="quiet">
         {shortType(event.type)}, <StatusBadge status={subscription.status} />
         {hasSeveral && subscription.subscriptionId !== null && (
@@ -281,11 +274,6 @@ function What({ item, team, hasSeveral }: ItemProps & Shown) {
           </>
         )}
       </div>
-      {event.customerId !== null && event.customerId !== team.customerId && (
-        <div class="quiet">
-          former customer <CustomerLink customerId={event.customerId} />
-        </div>
-      )}
     </>
   );
 }

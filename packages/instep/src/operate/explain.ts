@@ -130,8 +130,7 @@ export async function explainTeam(
   ]);
   const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const deciding = selectedSubscription(decidingEvents, planSelection);
-  const { timeline, issue } = page;
-  const entries = page.entries.filter(({ event }) => event.customerId === customerId);
+  const { timeline, entries, issue } = page;
   const subscriptions = [...decidingEvents.values()]
     .map((state) => ({ ...state, isDeciding: state.subscription === deciding }))
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
@@ -252,15 +251,13 @@ export type ExplainedEvent = Explanation &
     /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
     readonly mode: EventOrigin['mode'];
     readonly initiatedBy: EventOrigin['initiatedBy'];
-    /** The team whose timeline has it; `null`: none is known, and the events beside it are those of the customer. */
-    readonly timelineOf: NamedTeam | null;
     /** Whether an operator has dismissed it while it is parked. */
     readonly isDismissed: boolean;
   };
 
 /**
  * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
- * and after it. The events beside it are those in the timeline of a team: this one, or the team of its customer.
+ * and after it. The events beside it are those of its customer.
  *
  * @example
  * ```ts
@@ -273,7 +270,6 @@ export type ExplainedEvent = Explanation &
 export async function explainEvent(
   { database: { query }, planSelection }: OperateContext,
   event: EventRow,
-  teamId: ApplicationId | null = null,
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
   const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
@@ -284,12 +280,9 @@ export async function explainEvent(
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
   const { mode, initiatedBy } = originOfBody(event.body);
-  const askedFor = teamId === null ? null : await readNamedTeam(query, teamId);
-  const team = askedFor ?? teams[0] ?? null;
   return {
     ...{ ...explanation, parsed, teams, mode, initiatedBy },
-    ...(await readEventsBeside(query, team, event)),
-    timelineOf: team,
+    ...(await readEventsBeside(query, event)),
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
   };
 }

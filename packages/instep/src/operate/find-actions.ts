@@ -120,15 +120,15 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
 
 const READ_ACTIONS_ON = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
-       where (subject = any ($1::text[]) or linked_customer_id = any ($2::text[]) and linked_team_id = $3)
-         and acted_at < timestamptz 'epoch' + $4::bigint * interval '1 microsecond'
+       where (subject = any ($1::text[]) or linked_team_id = $2)
+         and acted_at < timestamptz 'epoch' + $3::bigint * interval '1 microsecond'
        order by acted_at desc
-       fetch first $5 rows with ties`;
+       fetch first $4 rows with ties`;
 
-/** The actions on a team, its customers, and other subjects of its history. */
+/** The actions on a team, its customer, and other subjects of its history. */
 type ActionsOnTeam = {
   readonly teamId: ApplicationId;
-  readonly customerIds: readonly string[];
+  readonly customerId: string | null;
   readonly otherSubjects: readonly string[];
   /** Only actions before this time, in microseconds since 1970. */
   readonly before: number;
@@ -138,14 +138,14 @@ type ActionsOnTeam = {
 /** What operators did about a team, the newest first. */
 export async function readActionsOn(
   query: Query,
-  { teamId, customerIds, otherSubjects, before, limit }: ActionsOnTeam,
+  { teamId, customerId, otherSubjects, before, limit }: ActionsOnTeam,
 ): Promise<RecordedAction[]> {
-  const ofCustomers = customerIds.map((id) => `customer:${id}`);
-  const subjects = [`team:${teamId}`, ...ofCustomers, ...new Set(otherSubjects)];
+  const ofCustomer = customerId === null ? [] : [`customer:${customerId}`];
+  const subjects = [`team:${teamId}`, ...ofCustomer, ...new Set(otherSubjects)];
   return await readRecorded(query, {
     name: 'read_actions_on',
     text: READ_ACTIONS_ON,
-    values: [subjects, customerIds, String(teamId), before, limit],
+    values: [subjects, String(teamId), before, limit],
   });
 }
 

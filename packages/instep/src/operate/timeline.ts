@@ -16,7 +16,7 @@ import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
 import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
-import { type HistoryEntry, nameOfEvent, readCustomersOf, readHistory } from './team-history.ts';
+import { type HistoryEntry, nameOfEvent, readHistory } from './team-history.ts';
 
 /** Something that happened to a team. */
 export type TimelineItem = {
@@ -56,9 +56,9 @@ export type TimelineRequest = {
 };
 
 /**
- * All that happened to a team, the newest first: the events of its customer, and of a former one while it was the
- * team's, each with its reasons; the changes of its plan, by the application too; what operators did; and that the
- * database refuses its plan. What one item changed is part of the item. `null` when there is no such team.
+ * All that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of its
+ * plan, also those by events of an earlier customer and by the application; what operators did; and that the database
+ * refuses its plan. What one item changed is part of the item. `null` when there is no such team.
  *
  * @example
  * ```ts
@@ -84,27 +84,25 @@ export async function readTimelineOf(
   team: NamedTeam,
   { planSelection, before = null, part = null, limit = 50 }: TimelinePage,
 ) {
-  const teamId = team.id;
+  const { id: teamId, customerId } = team;
   const cursor = parseCursor(before);
-  const [customers, stored, changes] = await Promise.all([
-    readCustomersOf(query, team),
+  const [stored, changes] = await Promise.all([
     readStoredIssueOf(query, team),
     // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
     readTeamChanges(query, { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
   ]);
   const issue = stored && comparisonIssueOf(stored, [team]);
   const page = { planSelection, before: cursor.event, limit };
-  const { entries, older, ...history } = await readHistory(query, teamId, customers, page);
+  const { entries, older, ...history } = await readHistory(query, team, page);
   const hasEvents = part === null || part === 'events';
   const hasOperators = part === null || part === 'operators';
   const eventIds = hasEvents ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
-  const customerIds = [...customers, ...changes].flatMap(({ customerId }) => customerId ?? []);
   const [changesOfEvents, actions] = await Promise.all([
     readTeamChanges(query, { teamId, limit: MAX_PLAN_CHANGES }, eventIds),
     hasOperators
       ? readActionsOn(query, {
           teamId,
-          customerIds: [...new Set(customerIds)],
+          customerId,
           otherSubjects: entries.flatMap(({ event, subscription }) => [
             `event:${event.position}`,
             `subscription:${subscription.subscriptionId}`,

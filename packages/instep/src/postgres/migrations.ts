@@ -341,7 +341,7 @@ create index operator_actions_by_time on instep.operator_actions (acted_at);
 -- For a team's timeline and for dismissals. A dismissed issue stays hidden until it is found again in another state.
 create index operator_actions_of_subject on instep.operator_actions (subject, acted_at);
 
-create index operator_actions_links on instep.operator_actions (linked_customer_id, linked_team_id)
+create index operator_actions_links on instep.operator_actions (linked_team_id, linked_customer_id)
   where linked_team_id is not null;
 
 

@@ -42,9 +42,6 @@ const COLUMNS = `team_id, customer_id, cause, event_id, event_created_at, operat
 /** SQL: whether the plan differs. One that is the same as before is no change. */
 export const IS_CHANGE = `(${BEFORE}) is distinct from (${AFTER})`;
 
-/** SQL: whether the team had no plan after a change. */
-export const IS_CLEARED = `num_nonnulls(${AFTER}) = 0`;
-
 /** The statement that records the changes of teams, which are rows of `source` with the same columns. */
 export const recordChanges = (source: string, condition: string) => `
         insert into instep.plan_changes (${COLUMNS})
