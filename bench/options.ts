@@ -53,7 +53,7 @@ export const USAGE = `usage: npm run bench -- [compare|goals|growth|access|memor
   access     read the view instep.team_access for one team and for all teams
   memory     watch Instep's memory under full load
   console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
-  retention  measure a long log while its statistics are built, and while a quarter of it is deleted
+  retention  measure a long log while a quarter of it is deleted
 Without options, the figures are written to docs/performance.md, and the goals to bench/README.md.
   --only instep,floor      only these systems
   --against REF            compare: build this commit and run both in turn, with the ratio and its spread;

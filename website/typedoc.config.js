@@ -28,7 +28,6 @@ export default {
     'Neighbors',
     'OpenIssueOf',
     'OutOfSync',
-    'SLOTS_SECONDS',
     'SUBJECT_KINDS',
     'SignatureProblem',
     'SyncState',

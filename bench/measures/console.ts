@@ -4,7 +4,6 @@ import type { Ask, BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';
 import { startServer } from '../processes/server-process.ts';
 import { createInstep } from '../systems/instep.ts';
-import { completeStatistics } from './complete-statistics.ts';
 import { type ConsolePage, consolePages, sortedPages } from './console-pages.ts';
 import { seedConsole } from './seed-console.ts';
 
@@ -52,7 +51,6 @@ async function measurePages(
   await seedConsole(ask, size, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),
   );
-  await completeStatistics(databaseUrl);
 
   const port = String(await freePort());
   const command = instep.server(databaseUrl);

@@ -1,7 +1,6 @@
 import { createInstep } from '../systems/instep.ts';
 import { type PreparedSystem, prepareSystem } from '../systems/prepared-system.ts';
 import type { CompareOptions, Sample } from './compare.ts';
-import { completeStatistics } from './complete-statistics.ts';
 import { measureSystem } from './measure-system.ts';
 import { applyLastEvents, LOAD_TIMES, seedHistory } from './seed-history.ts';
 
@@ -62,6 +61,5 @@ async function prepareLong(
   await seedHistory(database.ask, { events, teams, ...LOAD_TIMES }, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),
   );
-  await completeStatistics(database.url);
   return { ...prepared, eventsSent: events };
 }

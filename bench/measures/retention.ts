@@ -11,12 +11,9 @@ import { measureRun } from './measure-system.ts';
 import { realisticLog } from './seed-console.ts';
 import { insertEvents, LOAD_TIMES, seedHistory } from './seed-history.ts';
 import { ServerRun } from './server-run.ts';
-import { Summing } from './summing.ts';
 
 /** The other work during the measurement of a load. */
 export const PHASES = {
-  summingRests: 'while no statistics are built',
-  summing: 'while statistics are built',
   deletionRests: 'without deletion',
   deletion: 'while events are deleted',
   afterward: 'after the deletion',
@@ -24,8 +21,6 @@ export const PHASES = {
 
 export type RetentionMeasures = {
   readonly samples: readonly Sample[];
-  /** The events added to the statistics per second, under load. */
-  readonly summedPerSecond: number;
   readonly deletion: DeletionCosts;
   /** The console's pages while events are deleted, and afterward. */
   readonly pages: {
@@ -43,7 +38,7 @@ const DAY_MS = 86_400_000;
 
 const PAGE_TIMES = 10;
 
-/** Measures the load on a long log while its statistics are built, and while a quarter of it is deleted. */
+/** Measures the load on a long log while a quarter of it is deleted. */
 export async function measureRetention(
   { options, postgres, stripeApiBase, onSample }: CompareOptions,
   print: (text: string) => void,
@@ -77,16 +72,8 @@ export async function measureRetention(
       times: PAGE_TIMES,
     });
 
-  const summing = new Summing(database.ask);
   const deletion = new Deletion(database, Date.now() - RETENTION_DAYS * DAY_MS);
   try {
-    for (let round = 1; round <= rounds; round += 1) {
-      await summing.rest();
-      await measure(PHASES.summingRests, round);
-      await summing.resume();
-      await measure(PHASES.summing, round);
-    }
-    await summing.rest();
     for (let round = 1; round <= rounds; round += 1) {
       await deletion.rest();
       await measure(PHASES.deletionRests, round);
@@ -100,7 +87,6 @@ export async function measureRetention(
     const after = await measurePages();
     return {
       samples,
-      summedPerSecond: summing.perSecond(),
       deletion: costs,
       pages: { during, after },
       growthByReplacement: await replace(prepared, costs.deleted),

@@ -131,12 +131,9 @@ export async function seedConsole(
   );
   if (Number(newest?.events) >= events) return;
   await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
-                      instep.statistics, instep.statistics_parked,
                       instep.findings, instep.operator_actions
              restart identity cascade`);
-  await ask(
-    `update instep.leased_jobs set progress = null where name in ('statistics', 'team-counts')`,
-  );
+  await ask(`update instep.leased_jobs set progress = null where name = 'team-counts'`);
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;

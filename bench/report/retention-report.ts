@@ -13,7 +13,7 @@ export function retentionReport(
   measures: RetentionMeasures,
   { options, machine }: { readonly options: Options; readonly machine: string },
 ): Report {
-  const { samples, summedPerSecond, deletion, pages } = measures;
+  const { samples, deletion, pages } = measures;
   const { events, teams, rounds, seconds } = options;
   const count = (number: number) => Math.round(number).toLocaleString('en');
   const decrease = (phase: string, rest: string, most: number) =>
@@ -28,7 +28,6 @@ export function retentionReport(
   ];
   const pageGoal = { target: { most: 100 }, unit: ' ms' };
   const goals = [
-    ...decrease(PHASES.summing, PHASES.summingRests, 5),
     ...decrease(PHASES.deletion, PHASES.deletionRests, 10),
     ...decrease(PHASES.afterward, PHASES.deletionRests, 10),
     {
@@ -55,7 +54,6 @@ export function retentionReport(
     table(
       ['', 'measured'],
       [
-        ['events added to the statistics, under load', `${figure(summedPerSecond)} per second`],
         ['events deleted', count(deletion.deleted)],
         ['… without other load', `${figure(deletion.perSecond)} per second`],
         ['… in a month', `${figure((deletion.perSecond * MONTH_SECONDS) / 1e9)} billion`],

@@ -71,7 +71,7 @@ test.each<[string, Behavior]>([
 
 test('open figures, scroll position and focus survive a refresh', async () => {
   const page = await openOverview();
-  const panel = page.getByRole('region', { name: 'Events per minute' }).first();
+  const panel = page.getByRole('region', { name: 'Events per minute' });
   await panel.getByText('In figures').click();
   await page.evaluate('document.querySelector("#overview").dataset.old = "yes"');
   await expect

@@ -70,8 +70,6 @@ test('60 deliveries that are refused for a wrong signature are an issue, after a
   await deliver(60, OTHER_SECRET);
   const { verdict, issues, text } = await overview();
   expect({ verdict, issues }).toEqual({ verdict: 'failure', issues: ['deliveries-refused'] });
-  expect(text).toContain('61 in total: 1 200, 60 4xx, 0 5xx');
-  expect(text).toContain('60 responses 400: signature of another secret');
   expect(text).toContain('Set STRIPE_WEBHOOK_SECRET');
   // The secret was corrected, and deliveries have been accepted since.
   await query(`update instep.responses set starts_at = starts_at - interval '15 minutes'
@@ -79,16 +77,14 @@ test('60 deliveries that are refused for a wrong signature are an issue, after a
   expect((await overview()).verdict).toBe('in-sync');
 });
 
-test('anyone can send requests without a signature, which are counted but are no issue', async () => {
+test('anyone can send requests without a signature, which are no issue', async () => {
   await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await deliver(1, WEBHOOK_SECRET);
   await deliver(1, OTHER_SECRET);
   await query(`update instep.responses set code = 'signature-missing', count = 1000
                 where status = 400`);
   await recordComparison(query);
-  const { verdict, text } = await overview();
-  expect(verdict).toBe('in-sync');
-  expect(text).toContain('1,000 responses 400: no signature of Stripe');
+  expect((await overview()).verdict).toBe('in-sync');
 });
 
 test('20 teams that came after a comparison of no team were never compared', async () => {

@@ -2,13 +2,13 @@ import type { IssueCode } from 'instep/operate';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { useConsole } from '../support/service/console-service.ts';
-import { countTeamsNow, sumStatistics } from '../support/service/leased-jobs.ts';
+import { countTeamsNow } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
@@ -48,8 +48,8 @@ async function deliver({
 beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
-  await run('truncate instep.events, instep.subscriptions, instep.statistics, instep.runs, teams');
-  await run('truncate instep.statistics_parked, instep.products, instep.findings');
+  await run('truncate instep.events, instep.subscriptions, instep.runs, teams');
+  await run('truncate instep.products, instep.findings');
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   await run('truncate instep.responses, instep.failed_jobs, instep.new_customers');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
@@ -136,21 +136,7 @@ describe('charts', () => {
     expect(await load('/?range=week')).toContain('4 in total: 1 applied, 0 unchanged, 3 stale');
   });
 
-  test('include events that maintenance has not summed yet', async () => {
-    const { database, clock } = service;
-    await deliver({});
-    for (let turn = 0; turn < 2; turn += 1) {
-      await sumStatistics(
-        { database, now: () => clock.nowMs, clockMs: () => 0 },
-        new AbortController().signal,
-      );
-    }
-    expect(await load()).toContain('1 in total: 1 applied');
-    await deliver({ delaySeconds: 1 });
-    expect(await load()).toContain('2 in total: 2 applied');
-  });
-
-  test('sum up the same range in every legend, description and table, and name it', async () => {
+  test('sum up the same range in the legend, the description and the table, and name it', async () => {
     await deliver({ receivedAgoMs: 5 * MINUTE_MS, delaySeconds: 3 });
     await deliver({ receivedAgoMs: 50 * MINUTE_MS, createdSeconds: 1_000 });
     await deliver({ delaySeconds: 0 });
@@ -159,36 +145,22 @@ describe('charts', () => {
     expect(text).toMatch(
       /Last hour: applied 2 unchanged 0 stale 1 waiting for a team 0 unreadable 0/,
     );
-    expect(text).toMatch(/Last hour: p50 ≤ 4 s p99 ≤ \d+ days? late/);
-    expect(text).toMatch(/to its receipt\. Last hour: p50 ≤ 4 s, p99 ≤ \d+ days?\./);
     expect(text).toContain(
       'In figures, per minute From applied unchanged stale waiting for a team unreadable Last hour 2 0 1 0 0',
     );
-    expect(text).toMatch(/In figures, per minute From p50 p99 Last hour ≤ 4 s ≤ \d+ days?/);
+    expect(page).toMatch(
+      /<tr><th scope="row"><a id="events-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/th>/,
+    );
+    expect(page).toMatch(/role="img" aria-labelledby="chart-title chart-description"/);
     expect(page).toContain('The minute from <time');
     expect(await load('/?range=week')).toContain('Last week:');
   });
 
-  test('have tables with their figures', async () => {
-    await deliver({ delaySeconds: 3 });
-    const page = await load();
-    expect(page).toMatch(
-      /Delivery delay[\s\S]*<tr><th scope="row"><a id="delay-\d+" href="\/events\?from=[^"]+"><time[^>]*>[^<]+<\/time><\/a><\/th>/,
-    );
-    expect(page).toContain(
-      '<td class="end" data-label="p50">≤ 4 s</td><td class="end" data-label="p99">≤ 4 s</td>',
-    );
-    expect(page).toMatch(/role="img" aria-labelledby="events-title events-description"/);
-  });
-
-  test('name their units, the scale and the clock times of their axis', async () => {
+  test('name their units and the clock times of their axis', async () => {
     service.clock.nowMs = Date.UTC(2026, 9, 14, 15, 30, 20);
     await deliver({});
     const page = await load();
     expect(page).toContain('Events per minute; time in <span class="zone">UTC</span>');
-    expect(page).toContain(
-      'Delay of 50% (p50) and 99% (p99) of the events, log scale; late beyond 64 s',
-    );
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
     expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
     expect(ticks).toContain(
@@ -212,46 +184,14 @@ describe('charts', () => {
     await deliver({ receivedAgoMs: 5 * HOUR_MS });
     const page = await load();
     expect(page).toContain('No events in the last hour');
-    expect(page).toContain('No delays in the last hour');
     expect(await load('/?range=day')).not.toContain('No events in the last');
   });
 
-  test('call a p99 beyond 64 s late', async () => {
-    await deliver({ delaySeconds: 50 });
-    expect(await load()).not.toContain('>late</span>');
-    await deliver({ delaySeconds: 70 });
-    expect(await load()).toContain('<span class="badge warning">late</span>');
-  });
-
-  test('mark deploys and outages of their range', async () => {
+  test('say when there are too many events to count', async () => {
     await deliver({});
-    expect(await load()).not.toContain('class="marks"');
-    await run(
-      `insert into instep.runs (version, started_at, seen_at)
-       select version, $1::timestamptz - started * interval '1 min', $1::timestamptz - seen * interval '1 min'
-         from (values ('1.0.0', 900, 41), ('2.0.0', 40, 30), ('2.0.0', 20, 0)) as run (version, started, seen)`,
-      [new Date(service.clock.nowMs)],
-    );
-    const page = await load();
-    expect(page).toContain(': Version 2.0.0 started</li>');
-    expect(page).not.toContain('Version 1.0.0 started');
-    expect(page).toMatch(/<\/time>\u00A0to <time [^>]*>[^<]*<\/time>: Instep was not running/);
-    expect(page).toMatch(
-      /<svg class="mark-labels"[^>]*><foreignObject [^>]*><span>2\.0\.0<\/span>/,
-    );
-    expect(page).toContain(
-      '<title>no events; Instep was not running, or was without its database</title>',
-    );
-  });
-
-  test('say when older events are not counted yet', async () => {
-    await deliver({});
-    await run(
-      `insert into instep.events (key, type, received_at, deliveries, outcome, body)
-       select gen_random_uuid(), 'customer.subscription.updated', now(), 1, 'unreadable', '{}'
-         from generate_series(1, 50000)`,
-    );
-    expect(await load()).toContain('still being counted');
+    const busy = () => Promise.reject(new DatabaseBusy('canceling statement', {}));
+    const { get } = await openConsole({ ...service.database, transaction: busy });
+    expect((await get('/?range=week')).text).toContain('The last week has too many events');
   });
 });
 

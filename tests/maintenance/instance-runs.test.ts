@@ -1,5 +1,5 @@
 import { readRunningPolicies } from 'instep/src/access/team-access.ts';
-import { readInstanceRuns, storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
+import { storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -16,7 +16,9 @@ describe.each(postgresServers)('$name', (server) => {
       [interval],
     );
   const versions = async () =>
-    (await readInstanceRuns(store.database.query)).map(({ version }) => version);
+    (await store.database.query<{ version: string }>('select version from instep.runs')).map(
+      ({ version }) => version,
+    );
 
   beforeEach(async () => {
     await store.database.query('truncate instep.runs');
@@ -26,8 +28,6 @@ describe.each(postgresServers)('$name', (server) => {
     const runId = await note(null);
     await age('30 seconds');
     expect(await note(runId)).toBe(runId);
-    const [run] = await readInstanceRuns(store.database.query);
-    expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThanOrEqual(30_000);
   });
 
   test('an instance that was not seen for more than a minute begins another run', async () => {
@@ -37,16 +37,13 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await versions()).toEqual(['1.0.0', '1.0.0']);
   });
 
-  test('on demand, the processes of a version have one run, which lasts until now', async () => {
+  test('on demand, the processes of a version have one run', async () => {
     const noteOnDemand = () =>
       storeInstanceRun(store.database.query, { runId: null, version: '1.0.0', accessPolicy: null });
     await noteOnDemand();
     await age('2 days');
     await noteOnDemand();
-    const [run, ...others] = await readInstanceRuns(store.database.query);
-    expect(others).toEqual([]);
-    expect((run?.seenAtMs ?? 0) - (run?.startedAtMs ?? 0)).toBeGreaterThan(2 * 86_400_000 - 1_000);
-    expect((run?.seenAtMs ?? 0) - Date.now()).toBeLessThan(1_000);
+    expect(await versions()).toEqual(['1.0.0']);
     // Its end is unknown, so it says nothing about the policies that are in use.
     expect(await readRunningPolicies(store.database.query)).toEqual([]);
   });

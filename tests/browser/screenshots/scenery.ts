@@ -83,25 +83,6 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     },
   );
   for (const { run } of tasks) await run(new AbortController().signal);
-  await query(
-    `insert into instep.runs (version, started_at, seen_at)
-     values ('0.1.0', $1::timestamptz - interval '8 days', $1::timestamptz - interval '41 min'),
-            ('0.2.0', $1::timestamptz - interval '40 min', $1::timestamptz - interval '19 min'),
-            ('0.2.0', $1::timestamptz - interval '16 min', $1::timestamptz)`,
-    [new Date(NOW_MS)],
-  );
-  await query(
-    `insert into instep.responses (starts_at, status, code, count)
-     select date_bin('1 min', $1, 'epoch') - minute * interval '1 min', status, code, count
-       from generate_series(0, 40) as minute
-      cross join lateral (
-              values (200, '', 9 + minute * 7 % 5),
-                     (400, 'signature-missing', case when minute % 13 = 0 then 2 else 0 end),
-                     (503, 'DATABASE_UNAVAILABLE', case when minute in (16, 17, 18) then 4 else 0 end)
-            ) as response (status, code, count)
-      where count > 0`,
-    [new Date(NOW_MS)],
-  );
   // As if each event had changed its team when it arrived.
   await query(
     `update instep.plan_changes as change

@@ -1,7 +1,6 @@
 import { withLease } from 'instep/src/maintenance/lease.ts';
-import { sumStatistics as sum } from 'instep/src/maintenance/statistics.ts';
 import { countTeams } from 'instep/src/maintenance/team-counts.ts';
-import type { Database, Query } from 'instep/src/postgres/database.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
 
 /** Counts the teams as the job does, whether or not it is due. */
 export async function countTeamsNow(query: Query): Promise<void> {
@@ -18,19 +17,4 @@ export async function setTeamsCountedAt(query: Query, atMs: number): Promise<voi
       where name = 'team-counts'`,
     [atMs],
   );
-}
-
-type SumOptions = {
-  readonly database: Database;
-  readonly now: () => number;
-  readonly clockMs: () => number;
-};
-
-let instances = 0;
-
-/** Adds events to the statistics as one of several instances does. */
-export async function sumStatistics(options: SumOptions, signal: AbortSignal): Promise<void> {
-  instances += 1;
-  const lease = { name: 'statistics', holder: `test ${instances}`, dueAfterMs: 0 };
-  await withLease(options.database.query, lease, (run) => sum(run, options, signal));
 }

@@ -1,22 +1,22 @@
-// One crosshair over all charts of a page, by mouse, touch and keyboard. It keeps its time when the charts
-// are refreshed. A range input draws it and handles the keys.
+// The crosshair of the chart, by mouse, touch and keyboard. It keeps its time when the chart is refreshed. A range
+// input draws it and handles the keys.
 let selectedMs = null;
 
 function moveCrosshair() {
-  for (const chart of document.querySelectorAll('.chart')) {
-    const crosshair = chart.querySelector('.crosshair');
-    const { firstMs, slotMs } = crosshair.dataset;
-    const index = selectedMs === null ? -1 : (selectedMs - firstMs) / slotMs;
-    const slot = chart.querySelector('.slots').children[index];
-    chart.classList.toggle('selected', slot !== undefined);
-    if (slot === undefined) continue;
-    crosshair.value = index;
-    const readout = chart.querySelector('.readout');
-    readout.querySelector('time').dateTime = new Date(selectedMs).toISOString();
-    readout.querySelector('span').textContent = slot.querySelector('title').textContent;
-    showTimes();
-    crosshair.setAttribute('aria-valuetext', readout.textContent);
-  }
+  const chart = document.querySelector('.chart');
+  if (chart === null) return;
+  const crosshair = chart.querySelector('.crosshair');
+  const { firstMs, slotMs } = crosshair.dataset;
+  const index = selectedMs === null ? -1 : (selectedMs - firstMs) / slotMs;
+  const slot = chart.querySelector('.slots').children[index];
+  chart.classList.toggle('selected', slot !== undefined);
+  if (slot === undefined) return;
+  crosshair.value = index;
+  const readout = chart.querySelector('.readout');
+  readout.querySelector('time').dateTime = new Date(selectedMs).toISOString();
+  readout.querySelector('span').textContent = slot.querySelector('title').textContent;
+  showTimes();
+  crosshair.setAttribute('aria-valuetext', readout.textContent);
 }
 
 /** Selects the slot with this index. Returns whether it was selected already. */

@@ -1,186 +1,125 @@
-import {
-  counted,
-  countText,
-  LOGGED_OUTCOMES,
-  type LoggedOutcome,
-  RESPONSE_CLASSES,
-  type ResponsesRow,
-  type Slot,
-} from 'instep/operate';
+import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep/operate';
 import { outcomeText } from '../components/badges.tsx';
-import { capitalized } from '../components/text.tsx';
+import { Table } from '../components/table.tsx';
+import { Time } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
-import { CHART_HEIGHT, Chart, type ChartProps, Figures, Legend, minuteAt } from './chart.tsx';
+import { CHART_HEIGHT, Chart, eventsUrl, minuteAt } from './chart.tsx';
+import type { Range } from './range.ts';
 
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;
 
 /** Makes a single event that needs attention visible among many others: about 2 pixels. */
-const LEAST_HEIGHTS: Readonly<Record<string, number>> = {
-  ...{ parked: 1.5, unreadable: 1.5 },
-  ...{ '4xx': 1.5, '5xx': 1.5 },
+const LEAST_HEIGHTS: Partial<Readonly<Record<LoggedOutcome, number>>> = {
+  parked: 1.5,
+  unreadable: 1.5,
 };
 
-/** What is counted in each slot, by name. The name is part of the bars' class. */
-type Series = {
-  readonly id: string;
-  /** In the plural. */
-  readonly noun: string;
-  readonly by: string;
-  readonly names: readonly string[];
-  readonly countOf: (slot: Slot, name: string) => number;
-  /** The list behind a value of the legend. */
-  readonly hrefOf?: (name: string, from: string) => string;
-};
+type EventsChartProps = { readonly range: Range; readonly slots: readonly Slot[] };
 
-type BarsProps = Pick<ChartProps, 'slots' | 'range' | 'marks'>;
+const sumOf = ({ counts }: Slot) =>
+  LOGGED_OUTCOMES.reduce((sum, outcome) => sum + counts[outcome], 0);
+
+const totalsOf = (slots: readonly Slot[]) =>
+  LOGGED_OUTCOMES.map((outcome) => ({
+    outcome,
+    name: outcomeText(outcome),
+    count: slots.reduce((sum, { counts }) => sum + counts[outcome], 0),
+  }));
 
 /** The number of events per slot, stacked by outcome. */
-export function EventsChart(props: BarsProps) {
-  const isOutcome = (name: string): name is LoggedOutcome => name in (props.slots[0]?.counts ?? {});
-  return (
-    <BarChart
-      {...props}
-      id="events"
-      noun="events"
-      by="outcome"
-      names={LOGGED_OUTCOMES}
-      countOf={({ counts }, name) => (isOutcome(name) ? counts[name] : 0)}
-      hrefOf={(outcome, from) => filterUrl('/events', { outcome, from })}
-    />
-  );
-}
-
-/** The number of responses to deliveries per slot, stacked by status, and why deliveries were refused. */
-export function ResponsesChart({
-  responses,
-  ...props
-}: BarsProps & { readonly responses: readonly ResponsesRow[] }) {
+export function EventsChart({ slots, range }: EventsChartProps) {
+  const most = Math.max(...slots.map(sumOf));
+  const top = roundUp(most);
+  const total = slots.reduce((sum, slot) => sum + sumOf(slot), 0);
+  const perOutcome = totalsOf(slots).map(({ name, count }) => `${countText(count)} ${name}`);
   return (
     <>
-      <BarChart
-        {...props}
-        id="responses"
-        noun="responses"
-        by="status"
-        names={RESPONSE_CLASSES}
-        countOf={({ responses }, name) => responses.get(name) ?? 0}
-      />
-      <Refusals responses={responses} />
+      <Legend {...{ slots, range }} />
+      <Chart
+        title={`Events per ${range.slot}, by outcome`}
+        description={`${countText(total)} in total: ${perOutcome.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
+        levels={[countText(top), countText(top / 2), '0']}
+        unit={`Events per ${range.slot}`}
+        textOf={textOf}
+        emptyText={total === 0 ? `No events in the last ${range.name}` : null}
+        {...{ range, slots }}
+      >
+        <Patterns />
+        {LOGGED_OUTCOMES.map((outcome) => (
+          <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
+        ))}
+      </Chart>
+      <Figures {...{ slots, range }} />
     </>
   );
 }
 
-/** Why deliveries were refused. */
-function Refusals({ responses }: { readonly responses: readonly ResponsesRow[] }) {
-  const reasons = new Map<string, number>();
-  for (const { status, code, count } of responses) {
-    if (code === '') continue;
-    const reason = `${status}: ${REASONS[code] ?? code}`;
-    reasons.set(reason, (reasons.get(reason) ?? 0) + count);
-  }
-  if (reasons.size === 0) return null;
+function Legend({ slots, range }: EventsChartProps) {
+  const from = minuteAt(slots[0]?.startsAtMs ?? 0);
   return (
-    <ul class="marks">
-      {[...reasons].map(([reason, count]) => (
+    <ul class="legend">
+      <li class="quiet">Last {range.name}:</li>
+      {totalsOf(slots).map(({ outcome, name, count }) => (
         <li>
-          {counted(count, 'response')} {reason}
+          <svg viewBox="0 0 16 10" aria-hidden="true">
+            <path class={`bar-${outcome}`} d="M0 0H16V10H0z" />
+          </svg>
+          <a id={`legend-${outcome}`} href={filterUrl('/events', { outcome, from })}>
+            {name}
+          </a>{' '}
+          <span class="quiet">{countText(count)}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-/** What is wrong with a signature. Other reasons have the code of an error (docs/errors.md). */
-const REASONS: Readonly<Record<string, string>> = {
-  'signature-missing': 'no signature of Stripe',
-  'signature-wrong': 'signature of another secret',
-  'signature-old': 'signature older than 5 minutes',
-  'signature-not-utf-8': 'body is not UTF-8',
-};
-
-function BarChart({ slots, range, marks, ...series }: BarsProps & Series) {
-  const { id, noun, by, names, countOf, hrefOf } = series;
-  const sumOf = (slot: Slot) => names.reduce((sum, name) => sum + countOf(slot, name), 0);
-  const totalOf = (name: string) => slots.reduce((sum, slot) => sum + countOf(slot, name), 0);
-  const most = Math.max(...slots.map(sumOf));
-  const top = roundUp(most);
-  const total = slots.reduce((sum, slot) => sum + sumOf(slot), 0);
-  const from = minuteAt(slots[0]?.startsAtMs ?? 0);
-  const perName = names.map((name) => `${countText(totalOf(name))} ${outcomeText(name)}`);
-  const Noun = capitalized(noun);
+/** The numbers behind the chart, with links to the events. */
+function Figures({ slots, range }: EventsChartProps) {
+  const totals = totalsOf(slots);
+  const rows = slots.filter(sumOf).map((slot) => [
+    <a id={`events-${slot.startsAtMs}`} href={eventsUrl(slot, range)}>
+      <Time ms={slot.startsAtMs} format="slot" />
+    </a>,
+    ...LOGGED_OUTCOMES.map((outcome) => slot.counts[outcome]),
+  ]);
   return (
-    <>
-      <Legend
-        range={range}
-        marks={names.map((name) => ({
-          drawing: <path class={`bar-${name}`} d="M0 0H16V10H0z" />,
-          name: outcomeText(name),
-          value: countText(totalOf(name)),
-          ...(hrefOf && { href: hrefOf(name, from) }),
-        }))}
+    <details class="figures" id="figures-details">
+      {/* htmx restores the focus by id. */}
+      <summary id="figures">In figures, per {range.slot}</summary>
+      <Table
+        label="Events in figures"
+        columns={['From', ...totals.map(({ name }) => ({ name, class: 'end' as const }))]}
+        rows={[[`Last ${range.name}`, ...totals.map(({ count }) => count)], ...rows]}
+        hasRowNames
       />
-      <Chart
-        id={id}
-        title={`${Noun} per ${range.slot}, by ${by}`}
-        description={`${countText(total)} in total: ${perName.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
-        levels={[countText(top), countText(top / 2), '0']}
-        unit={`${Noun} per ${range.slot}`}
-        textOf={(slot) => textOf(slot, series)}
-        emptyText={total === 0 ? `No ${noun} in the last ${range.name}` : null}
-        {...{ range, slots, marks }}
-      >
-        <Patterns id={id} />
-        {names.map((name) => (
-          <path class={`bar-${name}`} d={barsOf(slots, name, top, series)} />
-        ))}
-      </Chart>
-      <Figures
-        id={id}
-        label={`${Noun} in figures`}
-        columns={names.map(outcomeText)}
-        range={range}
-        slots={slots.filter(sumOf)}
-        valuesOf={(slot) => names.map((name) => countOf(slot, name))}
-        total={names.map(totalOf)}
-      />
-    </>
+    </details>
   );
 }
 
 /** Outcomes that need attention differ in more than color. */
-function Patterns({ id }: Pick<Series, 'id'>) {
+function Patterns() {
   return (
     <defs>
-      <pattern
-        id={`${id}-sparse`}
-        class="sparse"
-        width="1"
-        height="6"
-        patternUnits="userSpaceOnUse"
-      >
+      <pattern id="sparse" class="sparse" width="1" height="6" patternUnits="userSpaceOnUse">
         <path d="M0 0H1V3H0z" />
       </pattern>
-      <pattern id={`${id}-dense`} class="dense" width="1" height="3" patternUnits="userSpaceOnUse">
+      <pattern id="dense" class="dense" width="1" height="3" patternUnits="userSpaceOnUse">
         <path d="M0 0H1V2H0z" />
       </pattern>
     </defs>
   );
 }
 
-/** The bars of one name, each on top of those of the names before it. */
-function barsOf(
-  slots: readonly Slot[],
-  name: string,
-  top: number,
-  { names, countOf }: Pick<Series, 'names' | 'countOf'>,
-): string {
-  const below = names.slice(0, names.indexOf(name));
+/** The bars of an outcome, each on top of those of the outcomes before it. */
+function barsOf(slots: readonly Slot[], outcome: LoggedOutcome, top: number): string {
+  const below = LOGGED_OUTCOMES.slice(0, LOGGED_OUTCOMES.indexOf(outcome));
   return slots
-    .map((slot, index) => {
-      if (countOf(slot, name) === 0) return '';
-      const heightOf = (one: string) => heightFor(countOf(slot, one), top, LEAST_HEIGHTS[one]);
-      const height = heightOf(name);
+    .map(({ counts }, index) => {
+      if (counts[outcome] === 0) return '';
+      const heightOf = (one: LoggedOutcome) => heightFor(counts[one], top, LEAST_HEIGHTS[one]);
+      const height = heightOf(outcome);
       const base = below.reduce((sum, one) => sum + heightOf(one), 0);
       const [x, y] = [index + (1 - BAR) / 2, Math.max(height, CHART_HEIGHT - base)];
       return `M${x.toFixed(2)} ${y.toFixed(2)}h${BAR}v${-height.toFixed(2)}h${-BAR}z`;
@@ -192,11 +131,11 @@ function heightFor(count: number, top: number, least = 0): number {
   return count === 0 ? 0 : Math.max(least, (count / top) * CHART_HEIGHT);
 }
 
-function textOf(slot: Slot, { names, countOf, noun }: Series): string {
-  const parts = names
-    .filter((name) => countOf(slot, name) > 0)
-    .map((name) => `${countText(countOf(slot, name))} ${outcomeText(name)}`);
-  return parts.join(', ') || `no ${noun}`;
+function textOf({ counts }: Slot): string {
+  const parts = LOGGED_OUTCOMES.filter((outcome) => counts[outcome] > 0).map(
+    (outcome) => `${countText(counts[outcome])} ${outcomeText(outcome)}`,
+  );
+  return parts.join(', ') || 'no events';
 }
 
 /** The next number of the series 2, 4, 6, 8, 10, 20, 40… */

@@ -129,8 +129,6 @@ function IssueLink({ issue, id }: IssueLinkProps) {
 
 function linkOf({ code, remedies }: Issue): readonly [path: string, text: string] | null {
   switch (code) {
-    case 'deliveries-refused':
-      return ['#panel-responses', 'Responses'];
     case 'teams-not-compared':
     case 'comparison-overdue':
       return ['/reconcile', 'Compare'];

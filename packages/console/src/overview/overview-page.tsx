@@ -1,16 +1,14 @@
 import { Hono } from 'hono';
-import { checkHealth, type OperateContext, readStatistics, readTeamCounts } from 'instep/operate';
+import { checkHealth, countEvents, type OperateContext, readTeamCounts } from 'instep/operate';
 import { Live } from '../components/live.tsx';
-import { Panel } from '../components/panels.tsx';
+import { Notice, Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
-import { DelayChart } from './delay-chart.tsx';
-import { EventsChart, ResponsesChart } from './events-chart.tsx';
+import { EventsChart } from './events-chart.tsx';
 import { SyncPanel, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
-import { Marks } from './marks.tsx';
 import { RANGES, type Range, rangeOf } from './range.ts';
 
 /** `GET /`: what needs attention, and the events that arrive. */
@@ -30,45 +28,38 @@ export function overviewPage(options: OperateContext): Hono {
 }
 
 async function readOverview(context: OperateContext, range: Range, nowMs: number) {
-  const [{ interruptions: marks, ...statistics }, counts, health] = await Promise.all([
-    readStatistics(context, range),
+  const [slots, counts, health] = await Promise.all([
+    countEvents(context, range),
     readTeamCounts(context),
     checkHealth(context),
   ]);
-  return { ...statistics, marks, counts, health, nowMs };
+  return { slots, counts, health, nowMs };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
-function Overview({ counts, health, nowMs, range, isLive, ...statistics }: OverviewProps) {
-  const { slots, responses, delays, marks, isComplete } = statistics;
+function Overview({ slots, counts, health, nowMs, range, isLive }: OverviewProps) {
   const { issues, figures } = health;
   const hasEvents = figures.lastReceivedMs !== null;
   return (
     <Live id="overview" url={isLive ? urlOf(range, isLive) : null} intervalSeconds={5} atMs={nowMs}>
       {(issues.length > 0 || hasEvents) && <IssueList health={health} nowMs={nowMs} />}
       {hasEvents ? (
-        <div class="panels">
-          <Panel title={`Events per ${range.slot}`} id="panel-events">
-            {!isComplete && <p class="quiet">Older events are still being counted.</p>}
-            <EventsChart {...{ slots, range, marks }} />
-            <Marks marks={marks} />
-          </Panel>
-          <Panel title="Delivery delay" id="panel-delay">
-            <DelayChart {...{ slots, delays, range, marks }} />
-          </Panel>
-        </div>
+        <Panel title={`Events per ${range.slot}`} id="panel-events">
+          {slots === null ? (
+            <Notice kind="empty" title={`The last ${range.name} has too many events`}>
+              They can't be counted within 1 second. Choose a shorter time.
+            </Notice>
+          ) : (
+            <EventsChart {...{ slots, range }} />
+          )}
+        </Panel>
       ) : (
         <NoEvents />
       )}
       <div class="panels">
-        {(hasEvents || responses.length > 0) && (
-          <Panel title="Responses to Stripe" id="panel-responses">
-            <ResponsesChart {...{ slots, responses, range, marks }} />
-          </Panel>
-        )}
         <Panel title="Teams by status" id="panel-teams">
           <TeamStatuses counts={counts} />
         </Panel>

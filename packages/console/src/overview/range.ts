@@ -1,9 +1,7 @@
-import type { SlotSeconds } from 'instep/operate';
-
 /** The time that a chart covers. */
 export type Range = {
   readonly name: 'hour' | 'day' | 'week';
-  readonly slotSeconds: SlotSeconds;
+  readonly slotSeconds: number;
   readonly slots: number;
   /** The length of a slot, in words. */
   readonly slot: string;

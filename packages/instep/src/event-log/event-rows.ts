@@ -206,8 +206,8 @@ export async function readPositionRange(
 }
 
 /**
- * The first position of an event that was received at this time or later; `null` when there is none. No index
- * covers times, but positions follow the order of arrival, so this is a binary search.
+ * The first position of an event that was received at this time or later; `null` when there is none. Positions
+ * follow the order of arrival, so this is a binary search.
  */
 export async function readPositionSince(query: Query, sinceMs: number): Promise<number | null> {
   const [row] = await query<{ position: number }>({

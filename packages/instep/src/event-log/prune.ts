@@ -98,7 +98,7 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
         select event.position
           from examined
           join instep.events as event on event.position = examined.position
-         where event.received_at < $2
+         where examined.received_at < $2
            and (event.outcome = 'unreadable'
                 or event.outcome <> 'parked'
                    and event.key >= '${FIRST_DATED_KEY}'

@@ -1,4 +1,4 @@
-// When which version was running, for the charts of `operate/statistics.ts`, and by which policy of access, for the health.
+// When which version was running, and by which policy of access, for the health.
 
 import { policyText } from '../access/team-access.ts';
 import type { AccessPolicy } from '../config/config.ts';
@@ -6,22 +6,10 @@ import type { Query } from '../postgres/database.ts';
 import { VERSION } from '../runtime/packages.ts';
 import type { Job } from './worker.ts';
 
-/** A period in which an instance was running and could reach the database, in milliseconds since 1970. */
-export type InstanceRun = {
-  readonly version: string;
-  readonly startedAtMs: number;
-  /** When it was last seen running. An app in which Instep works on demand counts as running until now. */
-  readonly seenAtMs: number;
-};
-
 /** An instance that was not seen for longer was down. */
 export const MAX_UNSEEN_MS = 60_000;
 
-/** Covers the longest chart, and the run before it. */
 const KEPT = `interval '15 days'`;
-
-/** More runs are a crash loop, of which the newest runs are enough. */
-const MAX_RUNS = 1_000;
 
 type StoredRun = {
   /** `null` at first. */
@@ -29,7 +17,7 @@ type StoredRun = {
   readonly version: string;
   /**
    * `null`: Instep works on demand. Then nothing tells when the app stops, so all its processes of a version have one
-   * run, and it counts as running for as long as the charts reach.
+   * run, and it counts as running for as long as runs are kept.
    */
   readonly accessPolicy: string | null;
 };
@@ -72,31 +60,10 @@ export async function storeInstanceRun(query: Query, run: StoredRun): Promise<st
   return row?.runId ?? null;
 }
 
-/** The newest runs, the oldest of them first. */
-export async function readInstanceRuns(query: Query): Promise<InstanceRun[]> {
-  return await query<InstanceRun>({
-    name: 'read_runs',
-    text: `
-      select version,
-             (extract(epoch from started_at) * 1000)::bigint as "startedAtMs",
-             (extract(epoch from least(seen_at, now())) * 1000)::bigint as "seenAtMs"
-        from (
-               select *
-                 from instep.runs
-                order by started_at desc
-                limit ${MAX_RUNS}
-             ) as newest
-       order by started_at`,
-  });
-}
-
-/** Shorter than the time after which an instance counts as down, so that one delay is not an outage. */
+/** Shorter than the time after which an instance counts as down, so that one delay is no stop. */
 const INTERVAL_MS = 20_000;
 
-/**
- * Records when this instance was running, so that the charts show starts, deploys and outages. `null`: it works on
- * demand.
- */
+/** Records when this instance was running. `null`: it works on demand. */
 export function createInstanceRunsJob(query: Query, policy: AccessPolicy | null): Job {
   const accessPolicy = policy === null ? null : policyText(policy);
   let runId: string | null = null;

@@ -21,7 +21,6 @@ import { lookUpProductNames } from './product-names.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { Repairs } from './repairs.ts';
-import { sumStatistics } from './statistics.ts';
 import { limitRate } from './stripe-calls.ts';
 import { countTeams } from './team-counts.ts';
 import type { Job } from './worker.ts';
@@ -49,7 +48,6 @@ export function createJobs(
   const holder = nonce();
   const api = limitRate(services.api, query);
   const { retrieveSubscription, retrieveProductName, listEvents } = api;
-  const clockMs = () => performance.now();
   /** Lets one instance at a time read what is due, by the lease of this name. */
   const inTurn =
     (name: string, due: Due) =>
@@ -109,9 +107,6 @@ export function createJobs(
       intervalMs: 5_000,
       run: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
     },
-    leased('statistics', { dueAfterMs: 0 }, (run, signal) =>
-      sumStatistics(run, { database, now, clockMs }, signal),
-    ),
     leased('team-counts', READS_ALL_CUSTOMERS, (run, signal) =>
       countTeams(run, { query, now }, signal),
     ),

@@ -1,10 +1,9 @@
 // Counts the responses to deliveries, and the session cookies, in memory, and stores them once a minute. instep.ts
-// counts; operate/ reads them for charts and for issues.
+// counts; operate/ reads them for issues.
 
 import type { RefusalCode, Refusals } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
-import type { SlotSeconds } from './statistics.ts';
 import type { Job } from './worker.ts';
 
 /** Responses to deliveries with one status, for one reason; or session cookies, whose status is `null`. */
@@ -12,7 +11,6 @@ type Counted = { status: number | null; code: string; count: number };
 
 const MINUTE_MS = 60_000;
 
-/** Covers the longest chart. */
 const KEPT = `interval '10 days'`;
 
 /**
@@ -94,41 +92,6 @@ export class ResponseCounts {
 
 export function createResponsesJob(query: Query, counts: ResponseCounts): Job {
   return { name: 'responses', intervalMs: MINUTE_MS, run: () => counts.store(query) };
-}
-
-/** The number of responses in a time slot with this status, for this reason. */
-export type ResponsesRow = {
-  readonly startsAtMs: number;
-  readonly status: number;
-  /** Empty for an accepted delivery. */
-  readonly code: string;
-  readonly count: number;
-};
-
-type ResponsesRequest = {
-  readonly slotSeconds: SlotSeconds;
-  readonly sinceMs: number;
-};
-
-/** The responses to deliveries since a time, by slot. */
-export async function readResponses(
-  query: Query,
-  { slotSeconds, sinceMs }: ResponsesRequest,
-): Promise<ResponsesRow[]> {
-  return await query<ResponsesRow>({
-    name: 'read_responses',
-    text: `
-      select (date_part('epoch', date_bin($1 * interval '1 second', starts_at, 'epoch'))
-               * 1000)::bigint as "startsAtMs",
-             status,
-             code,
-             sum(count)::bigint as count
-        from instep.responses
-       where starts_at >= $2
-       group by 1, status, code
-       order by 1`,
-    values: [slotSeconds, new Date(sinceMs)],
-  });
 }
 
 /** Fewer can be somebody's attempts, if other deliveries are accepted. */

@@ -64,8 +64,6 @@ export type {
   ReconciliationIssue,
 } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, StepProgress } from '../maintenance/reconcile/progress.ts';
-export type { ResponsesRow } from '../maintenance/responses.ts';
-export { DELAY_BOUNDS_SECONDS, type SlotSeconds } from '../maintenance/statistics.ts';
 export {
   type FilterValues,
   readTeamCounts,
@@ -129,6 +127,7 @@ export {
   type Search,
   type TokenVerdict,
 } from './context.ts';
+export { countEvents, type EventCountsRequest, type Slot } from './event-counts.ts';
 export {
   eventsNamed,
   findEvents,
@@ -156,15 +155,6 @@ export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
-export {
-  type Delays,
-  type Interruption,
-  RESPONSE_CLASSES,
-  readStatistics,
-  type Slot,
-  type Statistics,
-  type StatisticsRequest,
-} from './statistics.ts';
 export type { HistoryEntry } from './team-history.ts';
 export {
   readTimeline,
