@@ -157,10 +157,10 @@ describe('the start', () => {
     const cookie = await sessionCookie(1);
     await Promise.all([handler(userRequest(cookie)), handler.access(1)]);
     await untilConnected(2);
-    await database.query('alter table instep.session_cookies rename to moved');
+    await database.query('alter table instep.refusals rename to moved');
     await handler(userRequest(cookie));
     await expect(handler.close()).rejects.toThrow('planted');
-    await database.query('alter table instep.moved rename to session_cookies');
+    await database.query('alter table instep.moved rename to refusals');
     await untilConnected(0);
   });
 

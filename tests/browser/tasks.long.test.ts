@@ -183,7 +183,7 @@ describe.each([
   });
 
   test('5. whether all is in sync takes no action, and is never green without evidence', async () => {
-    await query(`truncate teams, instep.events, instep.dismissed_events, instep.responses,
+    await query(`truncate teams, instep.events, instep.dismissed_events, instep.refusals,
                           instep.failed_jobs, instep.operator_actions`);
     await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
     await deliver({ customerId: 'cus_1', subscriptionId: 'sub_1' });
@@ -194,10 +194,10 @@ describe.each([
     expect(await verdict()).toBe('in-sync');
     expect(ian.actions).toBe(0);
 
-    await query(`insert into instep.responses values (now(), 400, 'signature-wrong', 60)`);
+    await query(`insert into instep.refusals values ('deliveries', 60, now(), now())`);
     await ian.page.reload();
     expect(await verdict()).toBe('failure');
-    await query('truncate instep.responses');
+    await query('truncate instep.refusals');
 
     await query(`insert into instep.failed_jobs (job, code, since, failed_at, attempt_at)
                  values ('reconcile', 'RECONCILIATION_FAILED', now() - interval '2 minutes', now(), now())`);

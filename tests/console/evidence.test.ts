@@ -35,7 +35,7 @@ const services = {
 };
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.responses, instep.failed_jobs,
+  await query(`truncate teams, instep.events, instep.refusals, instep.failed_jobs,
                         instep.new_customers, instep.findings`);
   await query('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   account.fault = undefined;
@@ -47,13 +47,14 @@ async function overview() {
   return { verdict: /data-verdict="([^"]*)"/.exec(html)?.[1], issues, text };
 }
 
-/** Delivers events in a process of its own, which then ends. */
-async function deliver(count: number, secret: string): Promise<void> {
+/** Delivers events in a process of its own, which then ends; without a secret, they have no signature. */
+async function deliver(count: number, secret: string | null): Promise<void> {
   const environment = { ...SETTINGS, ...account.environment };
   const handler = createHandler({ environment, logger, maintenance: 'off' });
   for (let number = 0; number < count; number += 1) {
-    const body = eventBody({ customerId: 'cus_1', eventId: `evt_${secret.length}_${number}` });
-    const headers = { 'stripe-signature': signWebhook(body, secret, Date.now()) };
+    const body = eventBody({ customerId: 'cus_1', eventId: `evt_${secret?.length}_${number}` });
+    const headers: Record<string, string> =
+      secret === null ? {} : { 'stripe-signature': signWebhook(body, secret, Date.now()) };
     const url = 'http://localhost/api/stripe/webhook';
     await handler(new Request(url, { method: 'POST', body, headers }));
   }
@@ -62,7 +63,7 @@ async function deliver(count: number, secret: string): Promise<void> {
 
 const OTHER_SECRET = `whsec_${'other'.repeat(5)}`;
 
-test('60 deliveries that are refused for a wrong signature are an issue, after a restart too', async () => {
+test('60 deliveries that are refused for a wrong signature are an issue until one is stored, after a restart too', async () => {
   await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await deliver(1, WEBHOOK_SECRET);
   await recordComparison(query);
@@ -70,21 +71,28 @@ test('60 deliveries that are refused for a wrong signature are an issue, after a
   await deliver(60, OTHER_SECRET);
   const { verdict, issues, text } = await overview();
   expect({ verdict, issues }).toEqual({ verdict: 'failure', issues: ['deliveries-refused'] });
+  expect(text).toContain('60 deliveries refused');
   expect(text).toContain('Set STRIPE_WEBHOOK_SECRET');
-  // The secret was corrected, and deliveries have been accepted since.
-  await query(`update instep.responses set starts_at = starts_at - interval '15 minutes'
-                where status = 400`);
+  // The secret was corrected.
+  await deliver(2, WEBHOOK_SECRET);
   expect((await overview()).verdict).toBe('in-sync');
+  await deliver(1, OTHER_SECRET);
+  expect((await overview()).verdict).toBe('warning');
 });
 
 test('anyone can send requests without a signature, which are no issue', async () => {
   await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await deliver(1, WEBHOOK_SECRET);
-  await deliver(1, OTHER_SECRET);
-  await query(`update instep.responses set code = 'signature-missing', count = 1000
-                where status = 400`);
+  await deliver(60, null);
   await recordComparison(query);
   expect((await overview()).verdict).toBe('in-sync');
+});
+
+test('a single refusal is a failure if no delivery was ever stored', async () => {
+  await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
+  await deliver(1, OTHER_SECRET);
+  await recordComparison(query);
+  expect((await overview()).verdict).toBe('failure');
 });
 
 test('20 teams that came after a comparison of no team were never compared', async () => {

@@ -51,7 +51,7 @@ beforeEach(async () => {
   await run('truncate instep.events, instep.subscriptions, instep.runs, teams');
   await run('truncate instep.products, instep.findings');
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
-  await run('truncate instep.responses, instep.failed_jobs, instep.new_customers');
+  await run('truncate instep.refusals, instep.failed_jobs, instep.new_customers');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
   await recordComparison(service.database.query);
 });

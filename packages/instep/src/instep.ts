@@ -20,7 +20,7 @@ import {
   PlanChangeConsumers,
   type PlanChangeHandler,
 } from './maintenance/plan-change-feed.ts';
-import { createResponsesJob, ResponseCounts } from './maintenance/responses.ts';
+import { createRefusalsJob, RefusalCounts } from './maintenance/refusals.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
 import { createMetrics } from './metrics/metrics.ts';
 import type { Exposition } from './metrics/series.ts';
@@ -36,14 +36,13 @@ import {
 } from './postgres/statements/plan-changes.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { withDeadline } from './runtime/deadline.ts';
-import type { Instrumentation } from './runtime/instrumentation.ts';
 import { type Logger, limitLines } from './runtime/logging.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
 import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
 import { Router } from './server/router.ts';
 import { UserEndpoint } from './server/user.ts';
-import { type IngestWebhook, WEBHOOK_PATH, WebhookEndpoint } from './server/webhook.ts';
+import { type IngestWebhook, WebhookEndpoint } from './server/webhook.ts';
 import { SessionReader, secretKeys } from './sessions/token.ts';
 import { createEventRetrieval, createStripeApi } from './stripe/api.ts';
 import { keyKindOf } from './stripe/key-kind.ts';
@@ -153,7 +152,7 @@ export type InstepOptions = {
 const MAX_CONNECTIONS = 10;
 
 /** A database that does not answer must not delay the end of the process. */
-const STORE_RESPONSES_MS = 1_000;
+const STORE_REFUSALS_MS = 1_000;
 
 /** Logs which database is used, and the warnings about the configuration. */
 export function logSettings({ config, logger, pool }: InstepOptions): void {
@@ -194,14 +193,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     readHealth: observeHealth,
     now,
   });
-  const responses = new ResponseCounts(now);
-  const instrumentation: Instrumentation = {
-    ...metrics,
-    requestAnswered(route, status, durationMs, code) {
-      metrics.requestAnswered(route, status, durationMs, code);
-      if (route === WEBHOOK_PATH && status !== 405) responses.add(status, code);
-    },
-  };
+  const refusals = new RefusalCounts(now);
   const stripeApi = { ...config.stripeApi, instrumentation: metrics };
   const api = createStripeApi(stripeApi);
   const ingesting = { database, api, logger, planSelection, linkByMetadata };
@@ -228,14 +220,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const isOnDemand = mode === 'on-demand';
   const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
   const loadJobs = async () => {
-    const responsesJob = createResponsesJob(query, responses);
-    // The responses of this process are counted nowhere else.
-    if (mode === 'off') return [responsesJob];
+    const refusalsJob = createRefusalsJob(query, refusals);
+    // What this process refuses is counted nowhere else.
+    if (mode === 'off') return [refusalsJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
     const accessPolicy = mode === 'background' ? config.accessPolicy : null;
     const jobs = [
       ...createJobs(context, config),
-      responsesJob,
+      refusalsJob,
       createInstanceRunsJob(query, accessPolicy),
     ];
     if (config.alerts !== null) {
@@ -254,7 +246,13 @@ export async function openService(options: InstepOptions): Promise<Service> {
   });
 
   const webhook = new WebhookEndpoint({
-    verifier: new SignatureVerifier(config.webhookSecrets, metrics),
+    verifier: new SignatureVerifier(config.webhookSecrets, {
+      ...metrics,
+      signatureRejected(problem) {
+        metrics.signatureRejected(problem);
+        if (problem === 'wrong') refusals.refuse('deliveries');
+      },
+    }),
     pipeline,
     retrieveEvent: createEventRetrieval(stripeApi),
     keyMode,
@@ -270,9 +268,11 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
   );
   const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
-    responses.add(null, reason);
     if (reason !== '') metrics.sessionRejected(reason);
-    if (reason === 'signature') writeForeign({});
+    if (reason === '' || reason === 'expired') refusals.acceptSession();
+    if (reason !== 'signature') return;
+    refusals.refuse('sessions');
+    writeForeign({});
   });
   let isShuttingDown = false;
   const router = new Router({
@@ -292,7 +292,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       },
       logger,
     }),
-    instrumentation,
+    instrumentation: metrics,
     logger,
   });
   const handle: Handler = (request) => router.handle(request);
@@ -301,8 +301,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
   async function closeAll(): Promise<void> {
     try {
       await Promise.all([maintenance.stop(), consumers.stopAll()]);
-      await withDeadline(responses.store(query), STORE_RESPONSES_MS).catch((err) =>
-        logger.warn({ err }, 'the responses of the last minute were not counted'),
+      await withDeadline(refusals.store(query), STORE_REFUSALS_MS).catch((err) =>
+        logger.warn({ err }, 'the refusals of the last minute were not counted'),
       );
     } finally {
       await database.close().finally(() => server.release());

@@ -12,7 +12,7 @@ import {
   type Issue,
   type IssueCounts,
   issue,
-  type RefusalCode,
+  type RefusalKind,
   type Refusals,
   SUBJECT_ISSUES,
 } from './issues.ts';
@@ -37,7 +37,7 @@ export type SyncState = {
   readonly compared: Compared;
   readonly failedJobs: readonly FailedJob[];
   readonly consumers: readonly ConsumerProgress[];
-  readonly refusals: ReadonlyMap<RefusalCode, Refusals>;
+  readonly refusals: ReadonlyMap<RefusalKind, Refusals>;
 };
 
 /** Older events of the other mode can be from before the key was changed. */
@@ -52,8 +52,8 @@ const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
 /** Catching up on 30 days of events takes a fraction of this. */
 const CATCH_UP_LONG_MS = 60 * 60_000;
 
-/** A browser also sends the cookie of another app on the same host. */
-const LEAST_SESSIONS = 5;
+/** Anyone can send a few forged deliveries or cookies; a browser also sends the cookie of another app on the host. */
+const FEW_REFUSED = 5;
 
 /** A consumer that is behind for so long is probably not used any more. */
 const CONSUMER_LATE_MS = 24 * 60 * 60_000;
@@ -70,14 +70,16 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   const { figures, catchUp, policies, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
   if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
-  const deliveries = refusals.get('deliveries-refused');
-  if (deliveries !== undefined) yield issue('deliveries-refused', deliveries);
-  const sessions = refusals.get('sessions-refused');
-  if (sessions !== undefined) {
-    // Anyone can send forged ones.
-    const areAll = sessions.accepted === 0 && sessions.refused >= LEAST_SESSIONS;
-    yield issue('sessions-refused', sessions, areAll ? {} : { severity: 'warning' });
+  const severityOf = ({ refused }: Refusals) =>
+    refused < FEW_REFUSED ? ({ severity: 'warning' } as const) : {};
+  const { lastDeliveredMs } = figures;
+  const deliveries = refusals.get('deliveries');
+  if (deliveries !== undefined && (lastDeliveredMs ?? 0) < deliveries.sinceMs) {
+    const severity = lastDeliveredMs === null ? {} : severityOf(deliveries);
+    yield issue('deliveries-refused', deliveries, severity);
   }
+  const sessions = refusals.get('sessions');
+  if (sessions !== undefined) yield issue('sessions-refused', sessions, severityOf(sessions));
   const { undeliveredSinceMs, unresolvedProducts, namelessProducts: products } = figures;
   if (undeliveredSinceMs !== null && isLongSince(undeliveredSinceMs, UNDELIVERED_LONG_MS)) {
     yield issue('nothing-delivered', { sinceMs: undeliveredSinceMs });

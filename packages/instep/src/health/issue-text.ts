@@ -23,15 +23,13 @@ export function issueText(issue: Issue, nowMs: number): string {
     case 'writes-not-committed':
       return 'The database commits no writes: events get a 503, and Stripe sends them again';
     case 'deliveries-refused': {
-      const { refused, accepted, sinceMs } = issue.evidence;
-      const others = accepted === 0 ? 'none was accepted' : `${countText(accepted)} were accepted`;
+      const { refused, sinceMs } = issue.evidence;
       const deliveries = refused === 1 ? 'delivery' : 'deliveries';
-      return `${countText(refused)} ${deliveries} refused for ${since(sinceMs)}, because the signature is of another secret; ${others}`;
+      return `${countText(refused)} ${deliveries} refused for ${since(sinceMs)}, because the signature is of another secret; none was accepted since`;
     }
     case 'sessions-refused': {
-      const { refused, accepted, sinceMs } = issue.evidence;
-      const cookies = refused + accepted === 1 ? 'session cookie has' : 'session cookies have';
-      return `${countText(refused)} of the last ${countText(refused + accepted)} ${cookies} a signature of another secret (for ${since(sinceMs)}), so their users count as signed out`;
+      const { refused, sinceMs } = issue.evidence;
+      return `${counted(refused, 'session cookie')} refused for ${since(sinceMs)}, because the signature is of another secret, so their users count as signed out`;
     }
     case 'parked-events': {
       const { events, sinceMs } = issue.evidence;

@@ -129,14 +129,10 @@ export type Evidence = {
   'comparison-overdue': { readonly endedAtMs: number; readonly nextAtMs: number | null };
 };
 
-export type RefusalCode = 'deliveries-refused' | 'sessions-refused';
+export type RefusalKind = 'deliveries' | 'sessions';
 
-/** Deliveries or session cookies of the last day that were refused because their signature is of another secret. */
-export type Refusals = {
-  readonly refused: number;
-  readonly accepted: number;
-  readonly sinceMs: number;
-};
+/** Deliveries or session cookies that were refused, because their signature is of another secret, and since when. */
+export type Refusals = { readonly refused: number; readonly sinceMs: number };
 
 /** A job whose last run failed, and when it is tried again. Times are in milliseconds since 1970. */
 export type FailedJob = {

@@ -10,7 +10,7 @@ import { readFailedJobs } from '../maintenance/failed-jobs.ts';
 import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
-import { readRefusals } from '../maintenance/responses.ts';
+import { readRefusals } from '../maintenance/refusals.ts';
 import { readTeamCounts } from '../maintenance/team-counts.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';

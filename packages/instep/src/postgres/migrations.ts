@@ -406,24 +406,14 @@ create table instep.listed_subscriptions (
 
 -- STATISTICS
 
--- The responses to deliveries, by the minute. Each instance adds its own once a minute.
-create table instep.responses (
-  starts_at timestamptz not null,
-  status    smallint    not null,
-  -- Why it was refused (src/maintenance/responses.ts); empty for an accepted one.
-  code      text        not null,
-  count     bigint      not null,
-  primary key (starts_at, status, code)
-) with (fillfactor = 70);
-
--- The session cookies that were read, by the minute. Each instance adds its own once a minute.
-create table instep.session_cookies (
-  starts_at timestamptz not null,
-  -- Empty if it was of a session, or why not (REJECTIONS in src/sessions/token.ts).
-  code      text        not null,
-  count     bigint      not null,
-  primary key (starts_at, code)
-) with (fillfactor = 70);
+-- What was refused because its signature is of another secret: one row for each kind, as long as it goes on.
+create table instep.refusals (
+  -- deliveries or sessions
+  kind     text        primary key,
+  count    bigint      not null,
+  first_at timestamptz not null,
+  last_at  timestamptz not null
+);
 
 -- The times in which an instance was running and could reach the database, for the console's charts.
 create table instep.runs (

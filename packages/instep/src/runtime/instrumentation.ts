@@ -1,10 +1,11 @@
 /** Reports of Instep's parts about their work. Durations are in milliseconds. */
 export type Instrumentation = {
-  /** A request was answered. `route` is a served path, or `other`; `code` says why it was refused. */
-  requestAnswered(route: string, status: number, durationMs: number, code: string): void;
+  /** A request was answered. `route` is a served path, or `other`. */
+  requestAnswered(route: string, status: number, durationMs: number): void;
   /** A signature matched one of the signing secrets. Its timestamp is in seconds since 1970. */
   signatureMatched(timestampSeconds: number): void;
-  signatureRejected(): void;
+  /** The signature is of another secret (`wrong`), missing, or old, or the body is not text. */
+  signatureRejected(problem: string): void;
   /** A session cookie has a signature of another secret, has expired, or is invalid. */
   sessionRejected(reason: string): void;
   eventProcessed(event: ProcessedEvent): void;

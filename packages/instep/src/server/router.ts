@@ -6,7 +6,6 @@ import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
-import { SignatureInvalid } from '../stripe/signature.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,
@@ -38,9 +37,6 @@ type Route = {
   span: SpanDescription;
 };
 
-/** A response, and why it is a refusal: the code of an error, or the empty text. */
-type Responded = { response: HttpResponse; code: string };
-
 /** A path has one method; GET includes HEAD. */
 const METHODS = { GET: ['GET', 'HEAD'], POST: ['POST'] };
 
@@ -66,29 +62,26 @@ export class Router {
   async handle(request: HttpRequest): Promise<HttpResponse> {
     const startedAtMs = performance.now();
     const route = this.#routes.get(request.path);
-    const { response, code } = await this.#respond(route, request);
+    const response = await this.#respond(route, request);
     const durationMs = performance.now() - startedAtMs;
-    const { status } = response;
-    this.#instrumentation.requestAnswered(route?.path ?? 'other', status, durationMs, code);
+    this.#instrumentation.requestAnswered(route?.path ?? 'other', response.status, durationMs);
     return response;
   }
 
-  #respond(route: Route | undefined, request: HttpRequest): Responded | Promise<Responded> {
-    if (route === undefined) return { response: notFound().toResponse(request.path), code: '' };
+  #respond(route: Route | undefined, request: HttpRequest): HttpResponse | Promise<HttpResponse> {
+    if (route === undefined) return notFound().toResponse(request.path);
     const { method, path, endpoint } = route;
     const methods = METHODS[method];
     if (!methods.includes(request.method)) {
-      return { response: methodNotAllowed(methods.join(', ')).toResponse(path), code: '' };
+      return methodNotAllowed(methods.join(', ')).toResponse(path);
     }
     return inSpanOfCaller(request, `${method} ${path}`, route.span, async (span) => {
       let ids: object = {};
-      let code = '';
       const identify = (found: object) => {
         ids = found;
       };
       const response = await endpoint(request, identify).catch((error: unknown) => {
         const httpError = httpErrorOf(error);
-        code = refusalCodeOf(error);
         // A client's error is not a failure of the server.
         if (httpError.status >= 500) {
           if (httpError !== error) {
@@ -101,7 +94,7 @@ export class Router {
         return httpError.toResponse(path);
       });
       span?.setAttribute('http.response.status_code', response.status);
-      return { response, code };
+      return response;
     });
   }
 }
@@ -121,10 +114,4 @@ function httpErrorOf(error: unknown): HttpError {
   if (isInvalidWebhook(error)) return new HttpError(400, 'Webhook signature verification failed.');
   if (error instanceof BodyAlreadyRead) return new HttpError(500, error.message);
   return error instanceof InstepError ? unavailable() : internalError();
-}
-
-/** Why a request was refused: the code of the error, or what is wrong with the signature. */
-function refusalCodeOf(error: unknown): string {
-  if (error instanceof SignatureInvalid) return `signature-${error.problem}`;
-  return error instanceof InstepError ? error.code : 'other';
 }

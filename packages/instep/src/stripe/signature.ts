@@ -9,12 +9,6 @@ const TOLERANCE_SECONDS = 300;
 
 export class SignatureInvalid extends InstepError {
   readonly code = 'SIGNATURE_INVALID';
-  readonly problem: SignatureProblem;
-
-  constructor(problem: SignatureProblem, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.problem = problem;
-  }
 }
 
 /** `missing`: not of Stripe's form. `wrong`: of another secret or body. `old`: sent again after minutes. */
@@ -67,8 +61,8 @@ export class SignatureVerifier {
   }
 
   #refuse(problem: SignatureProblem, message: string, options?: ErrorOptions): never {
-    this.#instrumentation.signatureRejected();
-    throw new SignatureInvalid(problem, message, options);
+    this.#instrumentation.signatureRejected(problem);
+    throw new SignatureInvalid(message, options);
   }
 }
 
