@@ -5,6 +5,7 @@ import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -90,6 +91,16 @@ describe.each(Object.entries(CHANGES))('when %s', (_, change) => {
     expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
     expect(await fillDueTeams()).toEqual([]);
   });
+});
+
+test('a team is not filled while an event of its customer is decided for another team', async () => {
+  const { teamId, customerId } = await teamWithPlan();
+  const secondId = await addEmptyTeam(customerId);
+  await whileHeld(store.database, lockTeam(teamId), async () => {
+    await fillDueTeams();
+    expect(await store.planOf(secondId)).toEqual(NO_PLAN);
+  });
+  expect(await fillDueTeams()).toEqual([secondId]);
 });
 
 test('a team that is linked to another customer loses the plan of the former one', async () => {

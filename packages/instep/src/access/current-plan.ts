@@ -10,7 +10,7 @@ import {
 import { isSamePlan, NO_PLAN } from '../core/transition.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import {
-  lockAvailableTeam,
+  lockAvailableTeams,
   lockTeam,
   lockTeams,
   notLinked,
@@ -19,7 +19,7 @@ import {
 import type { ActingOperator, ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
 import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
+import { readTeam, type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -75,7 +75,7 @@ export async function writeCurrentPlan(
 
 /**
  * Makes a team's row follow its customer, if its plan is not the application's own. Returns whether anything changed; not
- * while the team can't be locked.
+ * while a team of the customer is locked.
  *
  * @throws DatabaseRefused when the application refuses the plan
  */
@@ -85,9 +85,12 @@ export async function settleTeam(
   options: Pick<CurrentPlanOptions, 'planSelection'>,
 ): Promise<boolean> {
   return await database.transaction(async (query) => {
-    const team = await lockAvailableTeam(query, teamId);
-    if (team === 'locked' || team === null) return false;
-    return await writeCurrentPlan(query, team, options);
+    const customerId = (await readTeam(query, teamId))?.customerId ?? null;
+    if (customerId === null) return false;
+    // The locks of all its teams guard the customer's subscriptions.
+    const { teams } = await lockAvailableTeams(query, [customerId]);
+    const team = teams.find(({ id }) => String(id) === String(teamId));
+    return team !== undefined && (await writeCurrentPlan(query, team, options));
   });
 }
 

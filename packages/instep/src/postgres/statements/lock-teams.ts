@@ -119,16 +119,6 @@ export async function lockTeam(
   return null;
 }
 
-/** The same without waiting; `locked`: another transaction has locked it, or a policy hides it from updates. */
-export async function lockAvailableTeam(
-  query: Query,
-  id: ApplicationId,
-): Promise<Team | 'locked' | null> {
-  const [row] = await query<TeamRow>(lockTeamFor(id, 'no key update skip locked'));
-  if (row !== undefined) return toTeam(row);
-  return (await readTeam(query, id)) === null ? null : 'locked';
-}
-
 function toLockedTeam({ askedCustomerId: _, ...row }: LockedRow): LinkedTeam[] {
   return row.id === null ? [] : [toTeam(row)];
 }
