@@ -78,13 +78,10 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
     'decidingEvents.set(customerId, decision.decidingEvents);',
     "if (decision.outcome === 'stale') decidingEvents.set(customerId, decision.decidingEvents);",
   ]),
-  bug('an empty row is not filled', DECIDE, [
-    'isSamePlan(plan, NO_PLAN) ||',
-    'plan.subscriptionStatus === undefined ||',
-  ]),
+  bug('an empty row is not filled', DECIDE, ['|| isSamePlan(plan, NO_PLAN),', ',']),
   bug("the application's own plan is overwritten by maintenance", DECIDE, [
-    'isSamePlan(plan, NO_PLAN) ||',
-    "plan.subscriptionStatus !== 'canceled' ||",
+    '|| isSamePlan(plan, NO_PLAN),',
+    "|| plan.subscriptionStatus !== 'canceled',",
   ]),
   bug('only one team of a customer is changed', DECIDE, [
     'else plans.set(team.id, plan);',
@@ -99,7 +96,7 @@ export const PLANTED_BUGS: readonly PlantedBug[] = [
   },
   storeBug("rebuild overwrites the application's plan", 'core/plan-selection.ts', [
     'const selected = (',
-    'if (plan.subscriptionStatus !== null) return true;\n  const selected = (',
+    "if (plan.subscriptionStatus !== null) return 'instep';\n  const selected = (",
   ]),
   bug('every snapshot counts as outdated', DECIDE, [
     'return !isStillAmbiguous ||',

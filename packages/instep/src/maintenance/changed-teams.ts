@@ -52,8 +52,7 @@ export async function findChangedTeams(
 }
 
 /**
- * A row with a subscription of which no event is known may be right, and so may a row without a plan. A plan that the
- * application gave away stays. A name is wrong
+ * A row with a subscription of which no event is known may be right, and so may a row without a plan. A name is wrong
  * only if all teams of the product got another one: before, it can be a former name.
  */
 function changedTeamIssues(
@@ -65,7 +64,7 @@ function changedTeamIssues(
   const decidingEvents = known.decidingEvents.get(customerId);
   if (decidingEvents === undefined) return [];
   const writer = planWriterOf(plan, decidingEvents);
-  if (writer === 'unknown subscription' || writer === 'app') return [];
+  if (writer === 'unknown subscription') return [];
   const shouldBe = teamPlan(decidingEvents, planSelection, known.names);
   const found = { customerId, teamId, plan, shouldBe, beganSeconds: null };
   if (writer === 'by hand') return [{ ...found, cause: 'changed by hand' }];
