@@ -142,7 +142,7 @@ async function checkAccess(
 
 /** `instep rebuild` must change nothing, and keep plans that the application wrote. */
 async function checkRebuild(
-  { history, application }: StoreCustomer,
+  { customer, history, application }: StoreCustomer,
   changes: readonly TrueChange[],
   { planSelection }: StoreWorld,
   database: Database,
@@ -150,16 +150,15 @@ async function checkRebuild(
   const { customerId } = history;
   const divergences: Divergence[] = [];
   // A plan that Instep could have written with another TEAM_PLAN, or before a name changed, counts as
-  // Instep's own.
+  // Instep's own. With events without `created`, the log alone determines what that is.
+  const { hasUndatedEvents = false } = customer.format;
   const others = (['newest', 'best'] as const).map((one) => expectedTeam(changes, one));
   const [team] = await readTeamsOf(database.query, [customerId]);
   if (team === undefined) return [];
   for await (const found of rebuild(database, { planSelection, teamId: team.id, isDryRun: true })) {
     const { teamId, is, shouldBe, subscriptionIds } = found;
-    // With events without `created`, the log alone determines what Instep could have written.
-    const isOwn = [...others, shouldBe].some((one) =>
-      isSameTeam({ ...one, planName: is.planName }, is),
-    );
+    const isOwn =
+      hasUndatedEvents || others.some((one) => isSameTeam({ ...one, planName: is.planName }, is));
     const isWritten = isSameTeam(is, application.written.get(teamId));
     if (isWritten && (found.isKept || isOwn) && subscriptionIds.length === 0) continue;
     divergences.push({ kind: 'rebuilt', customerId, is, shouldBe, subscriptionIds });
