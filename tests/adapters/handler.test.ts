@@ -278,13 +278,3 @@ test('maintenance on demand applies an event whose team is linked later', async 
   await handler.runMaintenance(5_000);
   expect((await readTeam(database.query, teamId))?.plan.subscriptionStatus).toBe('active');
 });
-
-test('maintenance in the background runs no job twice when an app calls for it', async () => {
-  await database.query('truncate instep.runs');
-  const handler = create({ maintenance: 'background' });
-  await handler(userRequest());
-  const runs = () => database.query('select from instep.runs');
-  await vi.waitFor(async () => expect(await runs()).toHaveLength(1), { timeout: 15_000 });
-  await handler.runMaintenance(5_000);
-  expect(await runs()).toHaveLength(1);
-});

@@ -48,7 +48,7 @@ async function deliver({
 beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
-  await run('truncate instep.events, instep.subscriptions, instep.runs, teams');
+  await run('truncate instep.events, instep.subscriptions, teams');
   await run('truncate instep.products, instep.findings');
   await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
   await run('truncate instep.refusals, instep.failed_jobs, instep.new_customers');
@@ -331,11 +331,9 @@ describe('an issue has a remedy', () => {
   });
 
   test('instances with different access policies', async () => {
-    await run(
-      `insert into instep.runs (version, access_policy) values ('1', 'one'), ('1', 'other')`,
-    );
+    await run(`update instep.access_policy set other_policy = 'other', other_seen_at = now()`);
     await expectIssue('different-policies', 'PAST_DUE_GRACE');
-    await run('truncate instep.runs');
+    await run('update instep.access_policy set other_seen_at = null');
   });
 
   test.each([

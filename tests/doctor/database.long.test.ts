@@ -56,7 +56,6 @@ describe('privileges', () => {
         'delete on instep.events',
         'delete on instep.findings',
         'delete on instep.operator_actions',
-        'delete on instep.runs',
         'truncate on instep.listed_subscriptions',
         'subscription_status) on public.teams',
         'deleted_at) on public.users',

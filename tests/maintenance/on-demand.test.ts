@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createHandler } from 'instep';
-import { createOnDemandMaintenance } from 'instep/src/maintenance/worker.ts';
+import { createOnDemandMaintenance, openMaintenance } from 'instep/src/maintenance/worker.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, onTestFinished, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
@@ -22,6 +22,21 @@ test('a job that uses up the budget keeps no other from running', async () => {
   });
   for (let count = 0; count < 2; count += 1) await maintenance.runDue(20);
   expect(ran).toEqual(['slow', 'quick', 'slow']);
+});
+
+test('maintenance in the background runs no job twice when an app calls for it', async () => {
+  let runs = 0;
+  const job = {
+    ...{ name: 'counted', intervalMs: 60_000 },
+    async run() {
+      runs += 1;
+    },
+  };
+  const maintenance = openMaintenance(false, async () => [job], { logger: createLogger('silent') });
+  await expect.poll(() => runs, { timeout: 15_000 }).toBe(1);
+  await maintenance.runDue(5_000);
+  expect(runs).toBe(1);
+  await maintenance.stop();
 });
 
 test('consumers of changes run in it, and only there', async () => {

@@ -1,6 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { VERSION } from 'instep/src/runtime/packages.ts';
 import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
@@ -32,14 +31,6 @@ async function outcomesOf(customerId: string) {
       where customer_id = '${customerId}' order by position`,
   );
 }
-
-test('a running server is recorded with its version', async () => {
-  await vi.waitFor(
-    async () =>
-      expect(await query('select version from instep.runs')).toEqual([{ version: VERSION }]),
-    { timeout: 15_000 },
-  );
-});
 
 describe('parked events', () => {
   test('are applied in the right order once a team has their customer', async () => {

@@ -8,7 +8,7 @@ import {
   perform,
   readTeam,
 } from 'instep/operate';
-import { storeInstanceRun } from 'instep/src/maintenance/instance-runs.ts';
+import { reportOtherPolicy, storePolicy } from 'instep/src/access/team-access.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
@@ -211,18 +211,22 @@ test('a catch-up that has been running for hours is an issue', async () => {
   expect(await codes()).toEqual([]);
 });
 
-test('two instances with different access policies are an issue while both are running', async () => {
-  const run = (accessPolicy: string) =>
-    storeInstanceRun(query, { runId: null, version: '1.0.0', accessPolicy });
-  await run('one');
-  await run('one');
+test('an instance with another access policy is an issue while it is running', async () => {
+  const policyOf = (keepsPaused: boolean) =>
+    ({ planSelection: 'newest', pastDueGraceMs: null, keepsPaused }) as const;
+  await storePolicy(query, policyOf(true));
+  await reportOtherPolicy(query, policyOf(true));
   expect(await codes()).toEqual([]);
-  await run('another');
+  await reportOtherPolicy(query, policyOf(false));
+  const otherPolicy = 'TEAM_PLAN=newest PAST_DUE_GRACE=off PAUSED_ACCESS=revoke';
   expect((await checkHealth(context)).issues).toMatchObject([
-    { code: 'different-policies', evidence: { policies: ['another', 'one'] } },
+    { code: 'different-policies', evidence: { otherPolicy } },
   ]);
-  await query(`update instep.runs set seen_at = now() - interval '2 minutes'
-                where access_policy = 'one'`);
+  await query(`update instep.access_policy set other_seen_at = now() - interval '3 minutes'`);
+  expect(await codes()).toEqual([]);
+  await reportOtherPolicy(query, policyOf(false));
+  // It was restarted.
+  await storePolicy(query, policyOf(false));
   expect(await codes()).toEqual([]);
 });
 

@@ -2,7 +2,12 @@
 // the commands call `openService`.
 
 import { randomUUID } from 'node:crypto';
-import { readAccess, storePolicy, type TeamAccess } from './access/team-access.ts';
+import {
+  readAccess,
+  reportOtherPolicy,
+  storePolicy,
+  type TeamAccess,
+} from './access/team-access.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -13,7 +18,6 @@ import { checkedTables } from './config/database.ts';
 import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
-import { createInstanceRunsJob } from './maintenance/instance-runs.ts';
 import {
   type Feed,
   type FeedOptions,
@@ -150,6 +154,7 @@ export type InstepOptions = {
 };
 
 const MAX_CONNECTIONS = 10;
+const MINUTE_MS = 60_000;
 
 /** A database that does not answer must not delay the end of the process. */
 const STORE_REFUSALS_MS = 1_000;
@@ -224,12 +229,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
     // What this process refuses is counted nowhere else.
     if (mode === 'off') return [refusalsJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
-    const accessPolicy = mode === 'background' ? config.accessPolicy : null;
-    const jobs = [
-      ...createJobs(context, config),
-      refusalsJob,
-      createInstanceRunsJob(query, accessPolicy),
-    ];
+    const jobs = [...createJobs(context, config), refusalsJob];
+    // On demand, nothing tells when the app stops.
+    if (mode === 'background') {
+      const run = () => reportOtherPolicy(query, config.accessPolicy);
+      jobs.push({ name: 'access-policy', intervalMs: MINUTE_MS, run });
+    }
     if (config.alerts !== null) {
       const { createAlertsJob } = await import('./operate/alerts.ts');
       const readIssues = async () => (await readHealth()).issues;

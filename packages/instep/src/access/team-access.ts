@@ -80,6 +80,10 @@ export function policyText({ planSelection, pastDueGraceMs, keepsPaused }: Acces
   return `TEAM_PLAN=${planSelection} PAST_DUE_GRACE=${grace} PAUSED_ACCESS=${paused}`;
 }
 
+const POLICY_DIFFERS = `
+  (plan_selection, past_due_grace, keeps_paused)
+  is distinct from ($1, $2 * interval '1 millisecond', $3)`;
+
 /** Stores the policy, by which the view `instep.team_access` decides. */
 export async function storePolicy(query: Query, policy: AccessPolicy): Promise<void> {
   await query({
@@ -88,10 +92,24 @@ export async function storePolicy(query: Query, policy: AccessPolicy): Promise<v
       update instep.access_policy
          set plan_selection = $1,
              past_due_grace = $2 * interval '1 millisecond',
-             keeps_paused   = $3
-       where (plan_selection, past_due_grace, keeps_paused)
-             is distinct from ($1, $2 * interval '1 millisecond', $3)`,
+             keeps_paused   = $3,
+             other_policy   = null,
+             other_seen_at  = null
+       where ${POLICY_DIFFERS}`,
     values: [policy.planSelection, policy.pastDueGraceMs, policy.keepsPaused],
+  });
+}
+
+/** Says that an instance is running whose policy is not the one that the view decides by. */
+export async function reportOtherPolicy(query: Query, policy: AccessPolicy): Promise<void> {
+  await query({
+    name: 'report_other_policy',
+    text: `
+      update instep.access_policy
+         set other_policy  = $4,
+             other_seen_at = now()
+       where ${POLICY_DIFFERS}`,
+    values: [policy.planSelection, policy.pastDueGraceMs, policy.keepsPaused, policyText(policy)],
   });
 }
 
@@ -107,16 +125,17 @@ export async function readPolicy(query: Query): Promise<AccessPolicy> {
   });
 }
 
-/** The policies of the instances that are running, as text, each once. */
-export async function readRunningPolicies(query: Query): Promise<readonly string[]> {
-  const rows = await query<{ policy: string }>({
-    name: 'read_running_policies',
+/** Instances report every minute. */
+const REPORTED = `interval '3 minutes'`;
+
+/** The policy of an instance that is running with another one than the view decides by, as text; `null`: none is. */
+export async function readOtherPolicy(query: Query): Promise<string | null> {
+  const [row] = await query<{ policy: string }>({
+    name: 'read_other_policy',
     text: `
-      select distinct access_policy as policy
-        from instep.runs
-       where access_policy is not null
-         and seen_at > now() - interval '1 minute'
-       order by access_policy`,
+      select other_policy as policy
+        from instep.access_policy
+       where other_seen_at > now() - ${REPORTED}`,
   });
-  return rows.map(({ policy }) => policy);
+  return row?.policy ?? null;
 }

@@ -26,8 +26,8 @@ export type SyncState = {
     readonly startedAtMs: number | null;
     readonly endedAtMs: number | null;
   } | null;
-  /** The access policies of the instances that are running, each once. */
-  readonly policies: readonly string[];
+  /** The policy for access of an instance that differs from the stored one; `null`: none does. */
+  readonly otherPolicy: string | null;
   /** The origins of the last events, the newest first. */
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
@@ -67,7 +67,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 }
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { figures, catchUp, policies, refusals, failedJobs: jobs } = state;
+  const { figures, catchUp, otherPolicy, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
   if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
   const severityOf = ({ refused }: Refusals) =>
@@ -90,7 +90,7 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   if (startedAtMs !== null && isLongSince(startedAtMs, CATCH_UP_LONG_MS)) {
     yield issue('catch-up-too-long', { sinceMs: startedAtMs });
   }
-  if (policies.length > 1) yield issue('different-policies', { policies });
+  if (otherPolicy !== null) yield issue('different-policies', { otherPolicy });
   if (jobs.length > 0) yield issue('job-failed', { jobs }, { count: jobs.length });
   const failing = state.consumers.filter(({ setAside }) => setAside > 0);
   if (failing.length > 0) {

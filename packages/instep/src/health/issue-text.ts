@@ -59,7 +59,7 @@ export function issueText(issue: Issue, nowMs: number): string {
     case 'catch-up-too-long':
       return `Catch-up has been running for ${since(issue.evidence.sinceMs)}`;
     case 'different-policies':
-      return `Instances with different access policies are running (${issue.evidence.policies.join('; ')}), and the one that started last decides`;
+      return `An instance is running with another access policy (${issue.evidence.otherPolicy}) than the one that started last, which decides`;
     case 'job-failed':
       return issue.evidence.jobs
         .map(

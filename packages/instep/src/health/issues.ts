@@ -114,7 +114,7 @@ export type Evidence = {
   };
   'products-without-name': { readonly products: number };
   'catch-up-too-long': { readonly sinceMs: number };
-  'different-policies': { readonly policies: readonly string[] };
+  'different-policies': { readonly otherPolicy: string };
   'deliveries-refused': Refusals;
   'sessions-refused': Refusals;
   'job-failed': { readonly jobs: readonly FailedJob[] };

@@ -1,7 +1,7 @@
 // Reads everything from which follows whether all is in sync, and lets health/ derive the issues. The console's
 // overview calls it, the doctor, and the metrics.
 
-import { readRunningPolicies } from '../access/team-access.ts';
+import { readOtherPolicy } from '../access/team-access.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
 import type { Compared, Issue } from '../health/issues.ts';
@@ -72,7 +72,7 @@ export async function reportHealth(
   const [
     figures,
     origins,
-    policies,
+    otherPolicy,
     catchUp,
     reconcile,
     following,
@@ -83,7 +83,7 @@ export async function reportHealth(
   ] = await Promise.all([
     readFigures(query),
     readLastOrigins(query),
-    readRunningPolicies(query),
+    readOtherPolicy(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
     readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
@@ -115,7 +115,7 @@ export async function reportHealth(
   const found = {
     figures,
     counts,
-    policies,
+    otherPolicy,
     origins,
     catchUp,
     compared,

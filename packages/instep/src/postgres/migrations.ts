@@ -250,7 +250,10 @@ create table instep.access_policy (
   -- How long a team keeps access while a payment is due; null: without limit.
   past_due_grace interval,
   -- Whether a paused subscription keeps access.
-  keeps_paused   boolean  not null
+  keeps_paused   boolean  not null,
+  -- The policy, as text, of an instance that is running with another one, and when it said so.
+  other_policy   text,
+  other_seen_at  timestamptz
 );
 
 insert into instep.access_policy (plan_selection, keeps_paused)
@@ -413,16 +416,6 @@ create table instep.refusals (
   count    bigint      not null,
   first_at timestamptz not null,
   last_at  timestamptz not null
-);
-
--- The times in which an instance was running and could reach the database, for the console's charts.
-create table instep.runs (
-  run_id        uuid        primary key default gen_random_uuid(),
-  version       text        not null,
-  started_at    timestamptz not null default now(),
-  seen_at       timestamptz not null default now(),
-  -- The policy of a running instance, as text.
-  access_policy text
 );
 
 
