@@ -269,12 +269,13 @@ test('reports a correct team without an event separately, and exits with 0', asy
   expect(await account.reconcile()).toMatchObject({ code: 0, lines: [] });
 });
 
-describe('a team with a plan, but without an event', () => {
+describe('a team with the plan of a subscription, but without an event', () => {
   async function openTeam() {
     const account = await openAccount();
     const teamId = await account.addTeam('cus_1');
     await account.database.query(
-      `update teams set plan_name = 'Gold', subscription_status = 'active'`,
+      `update teams set provider_subscription_id = 'sub_gone', plan_name = 'Gold',
+                        subscription_status = 'active'`,
     );
     return { account, teamId };
   }
@@ -282,7 +283,7 @@ describe('a team with a plan, but without an event', () => {
   test('has drifted when its customer has no subscription', async () => {
     const { account, teamId } = await openTeam();
     account.customers.set({ id: 'cus_1' });
-    const line = `team ${teamId} (cus_1): subscriptionStatus active → -, planName Gold → - (no subscription)`;
+    const line = `team ${teamId} (cus_1): subscriptionStatus active → -, planName Gold → -, providerSubscriptionId sub_gone → - (no subscription)`;
     expect(await account.reconcile('--dry-run')).toMatchObject({ code: 3, lines: [line] });
     expect(await account.reconcile()).toMatchObject({ code: 0, lines: [line] });
     expect(await account.planOf(teamId)).toMatchObject({
