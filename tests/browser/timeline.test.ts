@@ -24,17 +24,17 @@ test.each(someOf(1, WIDTHS))(
   'what happened to a team is one list, at %s',
   async (name, viewport) => {
     const customerId = `cus_timeline_${viewport.width}`;
-    const teamId = await instep.addTeam(`Timeline ${name}`, customerId);
+    const teamId = await instep.addTeam(`Timeline ${name}`);
     for (const status of ['trialing', 'active', 'canceled']) {
       await instep.happen({ customerId, subscriptionId: `sub_${viewport.width}`, status });
     }
     const page = await browser.newPage({ viewport, reducedMotion: 'reduce' });
     await page.goto(`${instep.url}/teams/${teamId}`);
-    await page.getByRole('link', { name: 'Unlink' }).click();
-    await page.getByRole('button', { name: 'Unlink' }).click();
-    await page.locator('[data-result=unlinked]').waitFor();
+    await page.getByRole('textbox', { name: 'Customer' }).fill(customerId);
+    await page.getByRole('button', { name: 'Link team' }).first().click();
+    await page.locator('[data-result=linked]').waitFor();
     const timeline = page.getByRole('region', { name: 'Timeline', exact: true });
-    await expectText(timeline).toMatch(/unlink[\s\S]*canceled[\s\S]*trialing/);
+    await expectText(timeline).toMatch(/canceled[\s\S]*trialing/);
     expect(await axeViolations(page)).toEqual([]);
     await page.emulateMedia({ colorScheme: 'dark' });
     expect(await colorViolations(page)).toEqual([]);
@@ -42,7 +42,7 @@ test.each(someOf(1, WIDTHS))(
     await timeline.getByRole('link', { name: 'What operators did' }).click();
     await page.waitForURL(/show=operators/);
     await expectText(timeline).not.toContain('trialing');
-    await expectText(timeline).toContain('unlink');
+    await expectText(timeline).toContain(`Linked to ${customerId}`);
   },
 );
 

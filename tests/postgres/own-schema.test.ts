@@ -17,7 +17,8 @@ test('no command starts while the schema has tables that are not ours, until its
     return await runInstep([command], { ...SETTINGS, DATABASE_URL: ofRole.href });
   };
   await database.query(`
-    do $$ begin create role instep login superuser; exception when duplicate_object then end $$`);
+    do $$ begin create role instep login superuser; exception when duplicate_object then end $$;
+    alter role instep login superuser`);
 
   const migrate = await start('migrate', 'app');
   expect(migrate.code).toBe(1);
