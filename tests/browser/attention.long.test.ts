@@ -81,30 +81,3 @@ test('the number of selected rows is shown, without scripts', async () => {
   for (const row of [0, 1]) await page.getByRole('checkbox').nth(row).check();
   await expect.poll(shownText).toMatch(/\b2 +selected/);
 });
-
-test('without scripts the Enter key links no row', async () => {
-  await instep.happen({ customerId: 'cus_plain', subscriptionId: 'sub_plain' });
-  await instep.addTeam('Plain');
-  const page = await browser.newPage({ javaScriptEnabled: false });
-  await page.goto(`${instep.url}/attention`);
-  const field = page.getByLabel('Team for customer:cus_plain');
-  await field.fill('Plain');
-  await field.press('Enter');
-  await page.reload();
-  await page.getByRole('row', { name: 'cus_plain' }).waitFor();
-});
-
-test('a customer who paid is given the plan from the search, in 2 actions', async () => {
-  await instep.happen({ customerId: 'cus_paid', subscriptionId: 'sub_paid' });
-  const teamId = await instep.addTeam('Paid');
-  const page = await browser.newPage();
-  await page.goto(instep.url);
-  await page.keyboard.press('/');
-  await page.keyboard.type('cus_paid');
-  await page.keyboard.press('Enter');
-  await page.getByLabel('Team id or name').fill('Paid');
-  await page.getByRole('button', { name: 'Link team' }).click();
-  await page.locator('[data-result=linked]').waitFor();
-  await page.goto(`${instep.url}/teams/${teamId}`);
-  await page.locator('[data-status="has plan"]').waitFor();
-});

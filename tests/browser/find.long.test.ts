@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import {
@@ -57,20 +56,4 @@ test('the filters are accessible, and fit a phone', async () => {
   await expectText(page).toContain('Dahlia');
   expect(await axeViolations(page)).toEqual([]);
   expect(await overhang(page)).toBe(0);
-});
-
-test('a team is exported for support with 1 click', async () => {
-  const customerId = 'cus_support';
-  const id = await instep.addTeam('Support', customerId);
-  await instep.happen({ customerId, eventId: 'evt_support' });
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/teams/${id}`);
-  const downloading = page.waitForEvent('download');
-  await page.getByRole('link', { name: 'Export for support' }).click();
-  const download = await downloading;
-  const exported = JSON.parse(await readFile(await download.path(), 'utf8'));
-  expect(exported).toMatchObject({
-    status: { kind: 'has plan' },
-    timeline: [{ id: 'evt_support', outcome: 'applied' }],
-  });
 });

@@ -15,7 +15,6 @@ import {
   PHONE,
   useBrowser,
 } from '../support/browser/browser.ts';
-import { OPERATIONS_TOKEN, SHARED_TOKEN } from '../support/secrets/test-secrets.ts';
 import { useConsole } from '../support/service/console-service.ts';
 
 const AT_MS = Date.UTC(2026, 1, 3, 23, 30);
@@ -93,7 +92,6 @@ const extend = (app: ReturnType<typeof createPages>) => {
   app.get('/part', (context) => context.render(Time({ ms: AT_MS })));
 };
 
-const guarded = useConsole({ tokens: [SHARED_TOKEN], extend });
 const local = useConsole({ extend });
 const browser = useBrowser();
 
@@ -135,28 +133,4 @@ describe('the frame of every page', () => {
     await expectText(notice).toContain('The server does not answer');
     expect(browser.takeProblems()).not.toEqual([]);
   });
-
-  test('has a link that skips the navigation', async () => {
-    const page = await browser.newPage();
-    await page.goto(`${local.url}/specimen`);
-    await page.keyboard.press('Tab');
-    await page.keyboard.press('Enter');
-    await page.keyboard.press('Tab');
-    expect(await page.evaluate('document.activeElement.name')).toBe('q');
-  });
-});
-
-test('an operator logs in by keyboard on a phone, after a mistake, and logs out', async () => {
-  const page = await browser.newPage({ viewport: PHONE });
-  await page.goto(`${guarded.url}/specimen`);
-  await page.keyboard.type('not the token');
-  await page.keyboard.press('Enter');
-  await expectText(page).toContain('Wrong token.');
-  expect(await axeViolations(page)).toEqual([]);
-  await page.keyboard.type(OPERATIONS_TOKEN);
-  await page.keyboard.press('Enter');
-  await expectText(page).toContain('Specimen');
-  expect(await overhang(page)).toBe(0);
-  await page.getByRole('button', { name: 'Log out' }).click();
-  await expectText(page).toContain('OPS_TOKEN of this server');
 });

@@ -2,7 +2,7 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
-import { expectText, useBrowser } from '../support/browser/browser.ts';
+import { useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 const instep = useBrowsedInstep();
@@ -98,19 +98,6 @@ test('a team is found and its event opened by keyboard', async () => {
   await tabTo(page, 'evt_keys');
   await page.keyboard.press('Enter');
   await page.waitForURL(/events\/\d+/);
-});
-
-test('an event is replayed by keyboard', async () => {
-  const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
-  await instep.post(JSON.stringify(odd));
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/events?outcome=unreadable`);
-  await tabTo(page, 'evt_odd');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/events\/\d+/);
-  await tabTo(page, 'Replay');
-  await page.keyboard.press('Enter');
-  await expectText(page).toContain("can't read the event either.");
 });
 
 /** Presses Tab until the element with this name has the focus. */

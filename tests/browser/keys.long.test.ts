@@ -1,7 +1,7 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
-import { axeViolations, PHONE, useBrowser } from '../support/browser/browser.ts';
+import { axeViolations, useBrowser } from '../support/browser/browser.ts';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -128,24 +128,4 @@ test('the help lists the keys, and turns off those without Ctrl', async () => {
   expect(await page.locator('tr:focus').count()).toBe(0);
   await page.keyboard.press('Control+k');
   await menuOf(page).waitFor();
-});
-
-test('on a phone the menu fits, and its button is not shown', async () => {
-  const page = await browser.newPage({ reducedMotion: 'reduce', viewport: PHONE, hasTouch: true });
-  await page.goto(`${pages.url}/attention`);
-  expect(await page.getByRole('button', { name: 'Keys' }).isVisible()).toBe(false);
-  await page.keyboard.press('Control+k');
-  const box = await menuOf(page).boundingBox();
-  expect(box?.width).toBeLessThan(PHONE.width);
-  expect(await axeViolations(page)).toEqual([]);
-});
-
-test('below another path, the menu goes to its pages', async () => {
-  const mounted = await openConsole(database, { basePath: '/admin' });
-  const page = await browser.newPage();
-  await page.goto(`${mounted.url}/admin/teams`);
-  await page.keyboard.press('Control+k');
-  await page.keyboard.type('go to events');
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/\/admin\/events$/);
 });

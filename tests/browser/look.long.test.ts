@@ -1,5 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { Locator, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { useBrowsedInstep } from '../support/browser/browsed-instep.ts';
 import { expectText, overhang, targetViolations, useBrowser } from '../support/browser/browser.ts';
@@ -105,35 +105,6 @@ test('a printed timeline has its folded rows and no navigation', async () => {
   }
 });
 
-test('links are underlined in prose, and two kinds of buttons and badges are told apart', async () => {
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/events/${parked}`);
-  const lineOf = (link: Locator) => styleOf(link, 'textDecorationLine');
-  expect(await lineOf(page.getByRole('link', { name: 'Teams' }))).toBe('none');
-  const [main, quiet] = [
-    page.locator('.button.main'),
-    page.getByRole('button', { name: 'Dismiss' }),
-  ];
-  expect(await styleOf(main.first(), 'backgroundColor')).not.toBe(
-    await styleOf(quiet, 'backgroundColor'),
-  );
-  await page.goto(`${instep.url}/attention`);
-  expect(await lineOf(page.getByRole('link', { name: 'What operators did' }))).toBe('underline');
-  expect(await lineOf(page.getByRole('row').getByRole('link').first())).toBe('none');
-  await page.goto(`${instep.url}/events`);
-  const badgeOf = (text: string) => page.locator('.badge', { hasText: text }).first();
-  const ground = 'rgba(0, 0, 0, 0)';
-  expect(await styleOf(badgeOf('applied'), 'backgroundColor')).toBe(ground);
-  expect(await styleOf(badgeOf('waiting for a team'), 'backgroundColor')).not.toBe(ground);
-});
-
-async function styleOf(element: Locator, name: string): Promise<string> {
-  return await element.evaluate(
-    (one, property) => String(Reflect.get(globalThis, 'getComputedStyle')(one)[property]),
-    name,
-  );
-}
-
 describe('without scripts', () => {
   const open = async (path: string): Promise<Page> => {
     const page = await browser.newPage({ javaScriptEnabled: false });
@@ -158,25 +129,5 @@ describe('without scripts', () => {
     await done(page, 'linked');
     await page.goto(`${instep.url}/teams/${plain}`);
     await page.locator('[data-status="has plan"]').waitFor();
-  });
-
-  test('an event is replayed', async () => {
-    const page = await open('/events?outcome=unreadable');
-    await page.getByRole('link', { name: 'evt_odd' }).click();
-    await page.getByRole('button', { name: 'Replay' }).click();
-    await done(page, 'replayed');
-  });
-
-  test('a team is repaired', async () => {
-    const id = await instep.addTeam('Missed', 'cus_missed');
-    const subscription = { customerId: 'cus_missed', subscriptionId: 'sub_missed' };
-    const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
-    await instep.happen({ ...subscription, status: 'trialing', createdSeconds });
-    await instep.happen({ ...subscription, status: 'canceled' }, 'missed');
-    const page = await open(`/teams/${id}`);
-    await page.getByRole('button', { name: 'Compare with Stripe' }).click();
-    await page.getByRole('button', { name: 'Repair this team' }).click();
-    await done(page, 'repaired');
-    await page.locator('[data-status="lost plan"]').waitFor();
   });
 });

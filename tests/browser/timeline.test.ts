@@ -80,13 +80,3 @@ test('a field for a team is completed with ids and names, also without the mouse
   );
   expect(team).toEqual({ provider_customer_id: customerId });
 });
-
-test('buttons for selected rows are active once a row is selected', async () => {
-  await instep.happen({ customerId: 'cus_to_select', subscriptionId: 'sub_to_select' });
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/attention`);
-  const dismiss = page.locator('.toolbar').getByRole('button', { name: 'Dismiss' });
-  expect(await dismiss.isDisabled()).toBe(true);
-  await page.getByRole('row', { name: 'cus_to_select' }).getByRole('checkbox').check();
-  expect(await dismiss.isDisabled()).toBe(false);
-});

@@ -2,13 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  axeViolations,
-  overhang,
-  PHONE,
-  textWidth,
-  useBrowser,
-} from '../support/browser/browser.ts';
+import { axeViolations, overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 
 const browser = useBrowser();
 
@@ -49,11 +43,4 @@ test('problems of a page are reported', async () => {
       expect.stringContaining('404 http://127.0.0.1'),
     ]),
   );
-});
-
-test('the browser has a font', async () => {
-  const page = await browser.newPage();
-  await page.goto(url);
-  expect(await textWidth(page, '#text')).toBeGreaterThan(200);
-  browser.takeProblems();
 });

@@ -140,11 +140,6 @@ test('a customer whose metadata names a team with another one is shown with both
 const at1 = (match: RegExpMatchArray) => match[1];
 
 describe('the list', () => {
-  test('is empty while nothing is wrong', async () => {
-    await arrange('Acme');
-    expect(await list()).toContain(EMPTY);
-  });
-
   test('has a row for each kind of problem, with its time, reason and button', async () => {
     await park('cus_parked');
     await changeByHand(await arrange('ByHand'));
@@ -266,67 +261,6 @@ describe('a parked customer', () => {
     expect((await account.planOf(takenId))?.customerId).toBe('cus_other');
   });
 
-  test('is linked to the team with exactly this name, although others contain it', async () => {
-    await park('cus_1');
-    await newTeam('Twin One');
-    const teamId = await newTeam('Twin');
-    await newTeam('Twin Two');
-    const { html } = await send([
-      ['one', 'link customer:cus_1'],
-      ['link customer:cus_1', 'Twin'],
-    ]);
-    expect(resultsIn(html)).toEqual(['linked']);
-    expect((await planOf(teamId))?.planName).toBe('Pro');
-  });
-
-  test('keeps what was entered if it is not linked, with the error beside it', async () => {
-    for (const customerId of ['cus_1', 'cus_2']) await park(customerId);
-    const fieldOf = (html: string, customerId: string) =>
-      new RegExp(`<input[^>]*name="link customer:${customerId}"[^>]*>`).exec(html)?.[0];
-    const pressed = await send([
-      ['one', 'link customer:cus_1'],
-      ['link customer:cus_1', 'Missing'],
-      ['link customer:cus_2', 'Acme'],
-    ]);
-    expect(fieldOf(pressed.html, 'cus_1')).toMatch(/value="Missing".* aria-invalid="true"/);
-    expect(pressed.text).toMatch(/Failed cus_1 .* Link team There is no team "Missing"\./);
-    expect(fieldOf(pressed.html, 'cus_2')).toMatch(/value="Acme"/);
-    expect(fieldOf(pressed.html, 'cus_2')).not.toContain('aria-invalid');
-
-    await newTeam('Acme');
-    const { html, text, url } = await send([
-      ['action', 'link'],
-      ['link customer:cus_1', 'Missing'],
-      ['link customer:cus_2', 'Acme'],
-    ]);
-    expect(text).toContain('1 of 2 failed');
-    expect(fieldOf(html, 'cus_1')).toContain('value="Missing"');
-    expect(url).not.toContain('cus_2');
-  });
-
-  test('stays on its page of the list', async () => {
-    await park('cus_1');
-    await park('cus_2');
-    const { url, text } = await send([
-      ['source', '1'],
-      ['after', 'cus_1'],
-      ['one', 'replay customer:cus_2'],
-    ]);
-    expect(url).toMatch(/\?source=1&after=cus_1&done=/);
-    expect(text).not.toContain('cus_120');
-  });
-
-  test('is replayed when a team has it', async () => {
-    await park('cus_1');
-    const teamId = await newTeam('Acme', 'cus_1');
-    expect(await list()).toMatch(
-      /1 event waits, although the team is now linked to the customer\. .* Replay/,
-    );
-    const { text } = await send([['one', 'replay customer:cus_1']]);
-    expect(text).toContain('1 event replayed: 1 applied.');
-    expect((await planOf(teamId))?.planName).toBe('Pro');
-  });
-
   test('a part of a name links no team, and the teams that it can mean are offered', async () => {
     await park('cus_1');
     const teamId = await newTeam('Team 9498');
@@ -424,17 +358,6 @@ describe('a team that is out of sync', () => {
     expect(await list()).toContain(EMPTY);
   });
 
-  test('is compared, which changes nothing', async () => {
-    const teamId = await arrange('Acme', { isMissed: true });
-    await compareAll();
-    const { text } = await send([
-      ['row', `team:${teamId}`],
-      ['action', 'compare'],
-    ]);
-    expect(text).toContain('The team is out of sync with Stripe. Repair it.');
-    expect((await planOf(teamId))?.subscriptionStatus).toBe('active');
-  });
-
   test('stays on the list when the database refuses the repair', async () => {
     const teamId = await arrange('Acme', { isMissed: true });
     await query(`alter table teams add constraint never_canceled
@@ -448,15 +371,6 @@ describe('a team that is out of sync', () => {
     } finally {
       await query('alter table teams drop constraint never_canceled');
     }
-  });
-
-  test("stays when Stripe's API can't be used, and the reason is shown", async () => {
-    const teamId = await arrange('Acme', { isMissed: true });
-    await compareAll();
-    account.fault = () => ({ status: 403 });
-    const { text } = await send([['one', `repair team:${teamId}`]]);
-    expect(text).toContain('STRIPE_SECRET_KEY lacks permission');
-    expect(text).toContain('An event was missed.');
   });
 
   test('stays dismissed until it changes', async () => {
@@ -604,13 +518,6 @@ describe('several rows', () => {
     expect(text).toContain(EMPTY);
   });
 
-  test('are all selected by a link, without a script', async () => {
-    await park('cus_1');
-    await park('cus_2');
-    const { html } = await pages.get('/attention?select=all');
-    expect(html.match(/name="row" [^>]*checked/g)).toHaveLength(2);
-  });
-
   test('must be selected first', async () => {
     const { status, text } = await send([['action', 'repair']]);
     expect(status).toBe(400);
@@ -622,19 +529,6 @@ describe('several rows', () => {
       ['action', 'link'],
     ]);
     expect(unfilled.status).toBe(400);
-  });
-
-  test('have nothing to do if the action does not apply to them', async () => {
-    const teamId = await arrange('Acme');
-    await park('cus_1');
-    await park('cus_2');
-    const { text } = await send([
-      ['row', `team:${teamId}`],
-      ['row', 'customer:cus_1'],
-      ['row', 'customer:cus_2'],
-      ['action', 'repair'],
-    ]);
-    expect(text).toMatch(/1 done nothing to do cus_1 : .* nothing to do cus_2 : .* done Acme /);
   });
 });
 
@@ -672,27 +566,6 @@ test('an unreadable event is replayed, and dismissed when that does not help', a
   expect((await pages.get('/')).html).not.toContain('data-issue="unreadable-event"');
 });
 
-test('a form redirects to its result, so that a reload does not send it again', async () => {
-  await park('cus_1');
-  const { url, status } = await send([
-    ['row', 'customer:cus_1'],
-    ['action', 'dismiss'],
-  ]);
-  expect(status).toBe(200);
-  expect(url).toMatch(/\/attention\?done=[\da-f-]{36}$/);
-});
-
-test('a forged form changes nothing', async () => {
-  await park('cus_1');
-  const { status } = await send([
-    ['csrf', 'forged'],
-    ['row', 'customer:cus_1'],
-    ['action', 'dismiss'],
-  ]);
-  expect(status).toBe(403);
-  expect(await list()).toContain('1 event waits.');
-});
-
 test('the list of actions has pages, the newest first', async () => {
   expect(await list('/actions')).toContain('No actions yet');
   await query(`insert into instep.operator_actions
@@ -705,22 +578,4 @@ test('the list of actions has pages, the newest first', async () => {
   expect(text).not.toContain('Team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
   expect(await list(next)).toMatch(/Team 51 .* repair Team 60 failed /);
-});
-
-test('the list of actions names teams, and has the id of one that is gone', async () => {
-  const teamId = await newTeam('Acme');
-  await query(
-    `insert into instep.operator_actions
-            (form_id, subject, action, is_done, operator, operator_how, outcome)
-     select gen_random_uuid(), subject, 'repair', true, 'ada', 'console', '{"code":"order-known"}'
-       from unnest($1::text[]) as subject`,
-    [[`team:${teamId}`, 'team:999999', 'team:no-number', 'customer:cus_1', 'event:999999']],
-  );
-  const { html, text } = await pages.get('/actions');
-  expect(html).toContain(`<a href="/teams/${teamId}"><bdi>Acme</bdi></a>`);
-  expect(text).toContain(`repair Acme team ${teamId} `);
-  expect(text).toContain('repair Team 999999 ');
-  expect(text).toContain('repair Team no-number ');
-  expect(text).toContain('repair cus_1 ');
-  expect(text).toContain('repair event 999999 ');
 });

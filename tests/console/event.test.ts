@@ -53,15 +53,6 @@ describe('the decision', () => {
     expect(text.match(new RegExp(`Acme team ${teamId}`, 'g'))).toHaveLength(2);
   });
 
-  test('shows the plan before and after, and what the team has now', async () => {
-    const customerId = newCustomer();
-    await addTeamOf(customerId);
-    await deliver({ customerId, createdSeconds: 1_000, status: 'trialing' });
-    const position = await deliver({ customerId, createdSeconds: 2_000, status: 'active' });
-    const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/Plan: prod_1 \(trialing\) → prod_1 Now: Acme team \d+ has prod_1 \./);
-  });
-
   test('leads to the events of its customer before and after it', async () => {
     const customerId = newCustomer();
     const positions = [];
@@ -75,30 +66,6 @@ describe('the decision', () => {
     expect(middle).toContain(`href="/events/${third}" rel="next"`);
     expect((await pages.get(`/events/${first}`)).html).not.toContain('rel="prev"');
     expect((await pages.get(`/events/${third}`)).html).not.toContain('rel="next"');
-  });
-
-  test.each([
-    [{ id: 'req_1', idempotency_key: null }, 'a request to the API'],
-    [{ id: null, idempotency_key: null }, 'Stripe itself'],
-    [null, 'Stripe itself'],
-    ['req_of_an_old_version', 'a request to the API'],
-    [undefined, 'unknown'],
-  ])('says what caused it at Stripe: request %j', async (request, cause) => {
-    const event = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
-    const position = await deliverBody(JSON.stringify({ ...event, request }));
-    expect((await pages.get(`/events/${position}`)).text).toContain(`Caused by ${cause}`);
-  });
-
-  test('shows the delay and the number of deliveries', async () => {
-    const customerId = newCustomer();
-    await addTeamOf(customerId);
-    const createdSeconds = Math.floor(Date.now() / 1_000) - 600;
-    const event = received(eventBody({ customerId, createdSeconds }), Date.now());
-    await ingest([event]);
-    await ingest([event]);
-    const position = await positionOf(event.key);
-    const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/Delay 10 min Deliveries 2/);
   });
 });
 
@@ -139,16 +106,6 @@ describe('Replay', () => {
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
   });
 
-  test('does not change an event that was already decided', async () => {
-    const customerId = newCustomer();
-    const teamId = await addTeamOf(customerId);
-    const position = await deliver({ customerId, createdSeconds: 1_000 });
-    const before = await account.planOf(teamId);
-    const { text } = await pages.post(`/events/${position}/replay`);
-    expect(text).toContain('The event was already decided. Nothing was changed.');
-    expect(await account.planOf(teamId)).toEqual(before);
-  });
-
   test('leaves an event that is still unreadable', async () => {
     const body = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     const position = await deliverBody(JSON.stringify(body));
@@ -159,15 +116,6 @@ describe('Replay', () => {
     expect(text).toContain(
       "This version of Instep can't read the event either. Nothing was changed.",
     );
-  });
-
-  test('is refused with a forged form token', async () => {
-    const customerId = newCustomer();
-    const position = await deliver({ customerId, createdSeconds: 1_000 });
-    const teamId = await addTeamOf(customerId);
-    const forged = await pages.post(`/events/${position}/replay`, { csrf: 'forged' });
-    expect(forged.status).toBe(403);
-    expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe(null);
   });
 });
 
@@ -201,14 +149,6 @@ test('a replay redirects, so that a reload does not repeat it', async () => {
   expect((await pages.get(`/events/${position}?done=unknown`)).text).not.toContain('Failed');
 });
 
-test('the title names the event', async () => {
-  const eventId = 'evt_\u202Etitle';
-  const position = await deliver({ eventId, customerId: newCustomer(), createdSeconds: 1_000 });
-  const { html } = await pages.get(`/events/${position}`);
-  expect(html).toContain('<title>Event evt_title · Instep</title>');
-  expect(html).toContain(`<h1>Event <bdi>${eventId}</bdi></h1>`);
-});
-
 test("Stripe's ids link to its dashboard in the mode of the key", async () => {
   const customerId = newCustomer();
   const fields = {
@@ -232,13 +172,6 @@ test("Stripe's ids link to its dashboard in the mode of the key", async () => {
   expect(await hrefsOn(await openConsole(database, { keyMode: 'live' }))).toEqual(at(''));
 });
 
-test('an event with a mode links to the dashboard in that mode', async () => {
-  const body = JSON.parse(eventBody({ customerId: newCustomer(), createdSeconds: 1_000 }));
-  const position = await deliverBody(JSON.stringify({ ...body, livemode: true }));
-  const { html } = await pages.get(`/events/${position}`);
-  expect(html).toContain(`href="https://dashboard.stripe.com/customers/cus_`);
-});
-
 test.each(['replay', 'dismiss'])(
   'GET /events/:position/%s redirects to the event',
   async (action) => {
@@ -249,17 +182,6 @@ test.each(['replay', 'dismiss'])(
 );
 
 describe('the payload', () => {
-  test('has the times of numbers that are times', async () => {
-    const event = JSON.parse(
-      eventBody({ customerId: newCustomer(), createdSeconds: 1_790_000_000 }),
-    );
-    event.data.object.quantity = 1_790_000_000;
-    const position = await deliverBody(JSON.stringify(event));
-    const { text } = await pages.get(`/events/${position}`);
-    expect(text).toMatch(/created : 1790000000 2026-09-21 14:13:20 UTC/);
-    expect(text).not.toMatch(/quantity : 1790000000 2026/);
-  });
-
   test('is shown as it was sent, and escaped', async () => {
     const customerId = newCustomer();
     const body = eventBody({ customerId, createdSeconds: 1_000 });
