@@ -13,7 +13,7 @@ const FLOODS = 'tests/faults/{attacks,floods}.test.ts';
  * process.
  */
 const WATCHERS = [
-  'tests/{fuzz/parsers,metrics/process-metrics,way-of-an-event}.test.ts',
+  'tests/{fuzz/parsers,metrics/start,way-of-an-event}.test.ts',
   'tests/runtime/tracing.test.ts',
   'tests/console/async-storage.test.ts',
 ];

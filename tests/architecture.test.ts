@@ -111,6 +111,7 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   jose: ['sessions'],
   commander: ['cli'],
   'next/server.js': ['adapters'],
+  'prom-client': ['metrics'],
   // One place decides what a span contains.
   '@opentelemetry/api': ['runtime'],
 };

@@ -19,6 +19,7 @@ const actions: string[] = [];
 const service = useConsole({
   databaseUrl,
   tokens,
+  metrics: { contentType: 'text/plain', expose: async () => 'up 1\n' },
   extend({ routes }) {
     actions.push(...routes.filter(({ method }) => method === 'POST').map(({ path }) => path));
   },

@@ -1,4 +1,3 @@
-import { createExposition } from 'instep/src/metrics/series.ts';
 import {
   listenForOperators,
   openOperations,
@@ -35,10 +34,7 @@ test.each([
     const database = server.open(options);
     return { ...database, query: query.mockImplementation(database.query) };
   };
-  await operations?.show(
-    { ...server, open },
-    createExposition(async () => []),
-  );
+  await operations?.show({ ...server, open }, null);
   await operations?.close(1_000);
   expect(query).toHaveBeenCalled();
   expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['operations listening']);

@@ -1,5 +1,4 @@
 import type { NamedToken } from 'instep/src/config/config.ts';
-import { createExposition } from 'instep/src/metrics/series.ts';
 import { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -39,8 +38,7 @@ async function listen(tokens: readonly NamedToken[]): Promise<string> {
   });
   if (operations === null) throw new RangeError('no operations listener');
   atEndOfFile(() => operations.close(1_000));
-  const metrics = createExposition(async () => []);
-  await operations.show(server, metrics);
+  await operations.show(server, null);
   return operations.url;
 }
 

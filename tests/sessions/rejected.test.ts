@@ -22,14 +22,6 @@ afterAll(async () => {
   await created?.database.close();
 });
 
-/** The number of session cookies that were rejected for a reason. */
-async function rejected(reason: string): Promise<number> {
-  const exposed = await instep.metrics.expose();
-  const [, count] =
-    exposed.match(`instep_rejected_sessions_total{reason="${reason}"} (\\d+)`) ?? [];
-  return Number(count);
-}
-
 /** The answer of `GET /api/user` to a token. */
 async function answerTo(token: string): Promise<unknown> {
   const { status, body } = await instep.handle({
@@ -45,11 +37,9 @@ async function answerTo(token: string): Promise<unknown> {
 const valid = () => ({ nowMs: Date.now(), lifetimeMs: 60_000 });
 const past = () => ({ nowMs: Date.now() - 120_000, lifetimeMs: 60_000 });
 
-test('a signature of another secret is answered with null, counted and logged without the token', async () => {
-  expect(await rejected('signature')).toBe(0);
+test('a signature of another secret is answered with null, and logged without the token', async () => {
   const token = await issueSession(7, OTHER_SECRET, valid());
   for (let count = 0; count < 12; count += 1) expect(await answerTo(token)).toBeNull();
-  expect(await rejected('signature')).toBe(12);
   const written = lines.filter((line) => line.includes('AUTH_SECRET'));
   expect(written).not.toEqual([]);
   for (const line of written) {
@@ -58,12 +48,10 @@ test('a signature of another secret is answered with null, counted and logged wi
   }
 });
 
-test('what our secret signed is counted by its reason, and is not logged', async () => {
+test('what our secret signed is not logged', async () => {
   const before = lines.length;
   expect(await answerTo(await issueSession(7, AUTH_SECRET, past()))).toBeNull();
   expect(await answerTo(await issueSession('', AUTH_SECRET, valid()))).toBeNull();
   expect(await answerTo(await issueSession(7, AUTH_SECRET, valid()))).toBeNull();
-  expect(await rejected('expired')).toBe(1);
-  expect(await rejected('invalid')).toBe(1);
   expect(lines).toHaveLength(before);
 });

@@ -27,7 +27,7 @@ export { ConsumerRefused, type FeedStart } from './maintenance/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
 
 export type { MaintenanceMode } from './maintenance/worker.ts';
-export type { Exposition } from './metrics/series.ts';
+export type { Exposition } from './metrics/metrics.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
 export {
   DatabaseBusy,

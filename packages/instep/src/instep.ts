@@ -26,8 +26,8 @@ import {
 } from './maintenance/plan-change-feed.ts';
 import { createRefusalsJob, RefusalCounts } from './maintenance/refusals.ts';
 import { type MaintenanceMode, openMaintenance } from './maintenance/worker.ts';
-import { createMetrics } from './metrics/metrics.ts';
-import type { Exposition } from './metrics/series.ts';
+import type { GaugeSources } from './metrics/gauges.ts';
+import type { Exposition } from './metrics/metrics.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
 import { commitNothing, type Query } from './postgres/database.ts';
@@ -40,6 +40,7 @@ import {
 } from './postgres/statements/plan-changes.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
 import { withDeadline } from './runtime/deadline.ts';
+import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
 import { type Logger, limitLines } from './runtime/logging.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
 import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
@@ -116,8 +117,11 @@ export type Instep = HandlerMethods & {
   readonly fetch: (request: Request) => Promise<Response>;
   /** The same without the Fetch API, for `listen`. */
   readonly handle: Handler;
-  /** Metrics of this process in the text format of Prometheus. */
-  readonly metrics: Exposition;
+  /**
+   * Counts what this process does from now on, and resolves with its metrics in the text format of Prometheus, the same
+   * ones for each call. Until the first call nothing is counted, and prom-client is not loaded.
+   */
+  startMetrics(): Promise<Exposition>;
   /** Runs a statement in Instep's database, for example in a test of your app. */
   readonly query: (
     statement: string,
@@ -192,21 +196,23 @@ export async function openService(options: InstepOptions): Promise<Service> {
     ]);
     return { ...report, parkedOfKnownCustomers };
   }
-  const metrics = createMetrics({
+  // The reports go nowhere until the metrics are started.
+  const instrumentation: Instrumentation = { ...NO_INSTRUMENTATION };
+  const startMetrics = metricsStart(instrumentation, {
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
     readHealth: observeHealth,
     now,
   });
   const refusals = new RefusalCounts(now);
-  const stripeApi = { ...config.stripeApi, instrumentation: metrics };
+  const stripeApi = { ...config.stripeApi, instrumentation };
   const api = createStripeApi(stripeApi);
   const ingesting = { database, api, logger, planSelection, linkByMetadata };
   const pipeline = new IngestPipeline({
     ...ingesting,
     maxQueued: config.maxQueuedEvents,
     timeoutMs,
-    instrumentation: metrics,
+    instrumentation,
   });
   const { ingest, nameOf } = pipeline;
   const clockMs = () => performance.now();
@@ -245,23 +251,23 @@ export async function openService(options: InstepOptions): Promise<Service> {
   };
   const maintenance = openMaintenance(isOnDemand, loadJobs, {
     logger,
-    instrumentation: metrics,
+    instrumentation,
     failedJobs: new FailedJobs(query, logger),
     otherJobs: () => (isOnDemand ? consumers.jobs() : []),
   });
 
   const webhook = new WebhookEndpoint({
     verifier: new SignatureVerifier(config.webhookSecrets, {
-      ...metrics,
+      signatureMatched: (timestampSeconds) => instrumentation.signatureMatched(timestampSeconds),
       signatureRejected(problem) {
-        metrics.signatureRejected(problem);
+        instrumentation.signatureRejected(problem);
         if (problem === 'wrong') refusals.refuse('deliveries');
       },
     }),
     pipeline,
     retrieveEvent: createEventRetrieval(stripeApi),
     keyMode,
-    instrumentation: metrics,
+    instrumentation,
     logger,
     now,
     nonce: randomUUID,
@@ -273,7 +279,6 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn(members, 'session cookie with a signature of another secret: check AUTH_SECRET'),
   );
   const sessions = new SessionReader(secretKeys(config.authSecrets), now, (reason) => {
-    if (reason !== '') metrics.sessionRejected(reason);
     if (reason === '' || reason === 'expired') refusals.acceptSession();
     if (reason !== 'signature') return;
     refusals.refuse('sessions');
@@ -297,7 +302,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       },
       logger,
     }),
-    instrumentation: metrics,
+    instrumentation,
     logger,
   });
   const handle: Handler = (request) => router.handle(request);
@@ -319,7 +324,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     fetch: createFetchHandler(handle),
     ingest: webhook.ingestWebhook,
     runMaintenance: maintenance.runDue,
-    metrics,
+    startMetrics,
     query,
     ingestEvents: ingest,
     databaseServer: server,
@@ -360,4 +365,22 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
   }
   const database = server.open({ maxConnections, statementTimeoutMs, onConnectionError });
   return { server, database };
+}
+
+/** At the first call, prom-client is loaded, and `instrumentation` begins to count. */
+function metricsStart(
+  instrumentation: Instrumentation,
+  sources: GaugeSources,
+): () => Promise<Exposition> {
+  let started: Promise<Exposition> | undefined;
+  async function start(): Promise<Exposition> {
+    const { createMetrics } = await import('./metrics/metrics.ts');
+    const metrics = createMetrics(sources);
+    Object.assign(instrumentation, metrics.instrumentation);
+    return metrics.exposition;
+  }
+  return () => {
+    started ??= start();
+    return started;
+  };
 }

@@ -1,4 +1,3 @@
-import { createExposition } from 'instep/src/metrics/series.ts';
 import { createContext } from 'instep/src/operate/context.ts';
 import { listenForOperators } from 'instep/src/operators-listener/open-operations.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
@@ -53,7 +52,7 @@ export async function openConsole(
   const host = '127.0.0.1';
   const listener = await listenForOperators({ host, port: 0, logger, checkToken: null });
   listener.show({
-    metrics: createExposition(async () => []),
+    metrics: null,
     pages: toNodeListener(async (request) => await app.fetch(request)),
     syncApis: new Map(),
   });

@@ -1,5 +1,5 @@
 import type { NamedToken } from 'instep/src/config/config.ts';
-import { createExposition, type Exposition } from 'instep/src/metrics/series.ts';
+import type { Exposition } from 'instep/src/metrics/metrics.ts';
 import { createContext } from 'instep/src/operate/context.ts';
 import {
   createTokenCheck,
@@ -28,7 +28,7 @@ type ConsoleServiceOptions = {
 /** The console over HTTP for the tests of a suite, with a clock that the tests set. */
 export function useConsole({
   tokens = [],
-  metrics = createExposition(async () => []),
+  metrics,
   extend,
   databaseUrl,
 }: ConsoleServiceOptions = {}) {
@@ -67,7 +67,7 @@ export function useConsole({
     extend?.(app);
     const listener = await listenForOperators({ host: '127.0.0.1', port: 0, logger, checkToken });
     const pages = toNodeListener(async (request) => await app.fetch(request));
-    listener.show({ metrics, pages, syncApis: new Map() });
+    listener.show({ metrics: metrics ?? null, pages, syncApis: new Map() });
     server = listener;
   });
   afterAll(async () => {

@@ -1,4 +1,11 @@
-import { type Instep, listen, openInstep, type RunningServer, readConfig } from 'instep';
+import {
+  type Exposition,
+  type Instep,
+  listen,
+  openInstep,
+  type RunningServer,
+  readConfig,
+} from 'instep';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -18,6 +25,7 @@ export function useMetrics(
   reach: (databaseUrl: URL) => Promise<URL> = async (url) => url,
 ) {
   let instep: Instep;
+  let metrics: Exposition;
   let server: RunningServer;
   let database: Database;
   let count = 0;
@@ -29,6 +37,7 @@ export function useMetrics(
     const config = readConfig({ ...SETTINGS, DATABASE_URL: href, ...environment });
     const logger = createLogger('silent');
     instep = await openInstep({ config, logger });
+    metrics = await instep.startMetrics();
     server = await listen({ ...config, handle: instep.handle, logger });
   });
   afterAll(async () => {
@@ -47,15 +56,13 @@ export function useMetrics(
 
     /** Every value, by name and labels as exposed. */
     async values(): Promise<ReadonlyMap<string, number>> {
-      const text = await instep.metrics.expose();
+      const text = await metrics.expose();
       checkResponse('/metrics', text);
       return valuesIn(text);
     },
 
     /** The value of this name and these labels. */
     value: async (series: string) => (await service.values()).get(series),
-
-    expose: () => instep.metrics.expose(),
 
     post: (body: string, secret = WEBHOOK_SECRET, signedAtMs = Date.now()) =>
       fetch(`${server.url}/api/stripe/webhook`, {

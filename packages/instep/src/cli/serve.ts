@@ -11,7 +11,6 @@ import {
   readOperationsConfig,
 } from '../config/config.ts';
 import { type InstepOptions, logSettings, openService, type Service } from '../instep.ts';
-import { createExposition } from '../metrics/series.ts';
 import { readContextSettings } from '../operate/context.ts';
 import {
   OPERATIONS_DEADLINE_MS,
@@ -48,7 +47,7 @@ async function serve(): Promise<void> {
   logger.info('stopped');
 }
 
-/** Loading the console keeps the process busy for a moment. The requests that waited for the start come first. */
+/** Loading the console and the metrics keeps the process busy for a moment. The requests that waited for the start come first. */
 const CONSOLE_DELAY_MS = 100;
 
 const ALL_ADDRESSES = ['0.0.0.0', '::'];
@@ -102,7 +101,9 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
     handle = instep.handle;
     logger.info({ url: server.url }, 'listening');
     await sleep(CONSOLE_DELAY_MS);
-    await operations?.show(instep.databaseServer, instep.metrics);
+    if (operations !== null) {
+      await operations.show(instep.databaseServer, await instep.startMetrics());
+    }
 
     logger.info({ signal: await ending }, 'shutting down');
     instep.stopBeingReady();
@@ -165,10 +166,7 @@ async function runConsole(): Promise<void> {
     await checkSchema(query);
     const listener = await listenForConsole(config, logger);
     try {
-      await listener?.show(
-        server,
-        createExposition(async () => []),
-      );
+      await listener?.show(server, null);
       await ending;
     } finally {
       await listener?.close(OPERATIONS_DEADLINE_MS);

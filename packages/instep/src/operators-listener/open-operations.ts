@@ -4,7 +4,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config, NamedToken } from '../config/config.ts';
-import type { Exposition } from '../metrics/series.ts';
+import type { Exposition } from '../metrics/metrics.ts';
 import {
   type ConsoleHandler,
   type ConsoleUser,
@@ -24,8 +24,8 @@ import { createSyncApi, SYNC_API_PATH } from './sync-api.ts';
 /** The operators' listener, in a process that serves the public or supervises those that do. */
 export type Operations = {
   readonly url: string;
-  /** Shows the pages of this database. Until then every request gets a 503. */
-  show(server: DatabaseServer, metrics: Exposition): Promise<void>;
+  /** Shows the pages of this database, and these metrics, if any. Until then every request gets a 503. */
+  show(server: DatabaseServer, metrics: Exposition | null): Promise<void>;
   /** Answers pending requests, within `deadlineMs`, and disconnects from the database. */
   close(deadlineMs: number): Promise<void>;
 };
@@ -169,7 +169,8 @@ type ListenForOperatorsOptions = Pick<ListenerOptions, 'host' | 'port'> & {
 
 /** What operators see. */
 type Shown = {
-  metrics: Exposition;
+  /** `null` in a process that only runs the console. */
+  metrics: Exposition | null;
   /** The console, which has its own login; `null` when it is not installed. */
   pages: RequestListener | null;
   /** The calls of `createSyncApi`, by the name of who makes them. */
@@ -234,13 +235,15 @@ export async function listenForOperators({
   async function answerMetrics(
     request: IncomingMessage,
     response: ServerResponse,
-    metrics: Exposition,
+    metrics: Exposition | null,
   ): Promise<void> {
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('Allow', 'GET, HEAD');
       return send(response, 405, 'Metrics can only be read.\n');
     }
     if (checkToken !== null && (await holderOf(request, response)) === null) return;
+    if (metrics === null)
+      return send(response, 404, 'The processes that run Instep have metrics.\n');
     send(response, 200, await metrics.expose(), metrics.contentType);
   }
 

@@ -6,8 +6,6 @@ export type Instrumentation = {
   signatureMatched(timestampSeconds: number): void;
   /** The signature is of another secret (`wrong`), missing, or old, or the body is not text. */
   signatureRejected(problem: string): void;
-  /** A session cookie has a signature of another secret, has expired, or is invalid. */
-  sessionRejected(reason: string): void;
   eventProcessed(event: ProcessedEvent): void;
   /** An event from another mode or account than the API key's has arrived. */
   eventMismatched(mismatch: string): void;
@@ -33,7 +31,6 @@ export const NO_INSTRUMENTATION: Instrumentation = {
   requestAnswered: () => undefined,
   signatureMatched: () => undefined,
   signatureRejected: () => undefined,
-  sessionRejected: () => undefined,
   eventProcessed: () => undefined,
   eventMismatched: () => undefined,
   eventFailed: () => undefined,

@@ -26,7 +26,7 @@ type RouterOptions = {
   user: UserEndpoint;
   webhook: WebhookEndpoint;
   readiness: ReadinessEndpoint;
-  instrumentation: Instrumentation;
+  instrumentation: Pick<Instrumentation, 'requestAnswered'>;
   logger: Logger;
 };
 
@@ -43,7 +43,7 @@ const METHODS = { GET: ['GET', 'HEAD'], POST: ['POST'] };
 /** Routes requests to the contract's two endpoints and to the health checks. */
 export class Router {
   #routes: Map<string, Route>;
-  #instrumentation: Instrumentation;
+  #instrumentation: RouterOptions['instrumentation'];
   #writeFailure: (members: object) => void;
 
   constructor({ user, webhook, readiness, instrumentation, logger }: RouterOptions) {

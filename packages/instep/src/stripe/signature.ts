@@ -14,6 +14,8 @@ export class SignatureInvalid extends InstepError {
 /** `missing`: not of Stripe's form. `wrong`: of another secret or body. `old`: sent again after minutes. */
 type SignatureProblem = 'missing' | 'wrong' | 'old' | 'not-utf-8';
 
+type SignatureInstrumentation = Pick<Instrumentation, 'signatureMatched' | 'signatureRejected'>;
+
 /**
  * Verifies webhooks with any of the endpoint's signing secrets: there are two while one is being
  * replaced.
@@ -23,9 +25,12 @@ type SignatureProblem = 'missing' | 'wrong' | 'old' | 'not-utf-8';
  */
 export class SignatureVerifier {
   #keys: KeyObject[];
-  #instrumentation: Instrumentation;
+  #instrumentation: SignatureInstrumentation;
 
-  constructor(secrets: readonly string[], instrumentation = NO_INSTRUMENTATION) {
+  constructor(
+    secrets: readonly string[],
+    instrumentation: SignatureInstrumentation = NO_INSTRUMENTATION,
+  ) {
     this.#keys = secrets.map((secret) => createSecretKey(secret, 'utf8'));
     this.#instrumentation = instrumentation;
   }

@@ -112,7 +112,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       }));
     if (console) {
       closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
-      await console.show(instep.databaseServer, instep.metrics);
+      await console.show(instep.databaseServer, await instep.startMetrics());
     }
     showNextSteps(running, console?.url);
     print('\nThirty invented companies subscribe, pay and cancel until you press Ctrl-C.');

@@ -1,0 +1,135 @@
+// The gauges that are read for each scrape: the queues, the connections, and the health of the whole service.
+
+import { Gauge, type Registry } from 'prom-client';
+import type { Figures } from '../health/figures.ts';
+import { ISSUES, type Issue } from '../health/issues.ts';
+import type { Queued } from '../ingest/event-queues.ts';
+import type { PoolUse } from '../postgres/database-pool.ts';
+import { withDeadline } from '../runtime/deadline.ts';
+import { InstepError } from '../runtime/errors.ts';
+
+/** What is known about the health of the whole service. */
+export type ObservedHealth = {
+  readonly figures: Figures;
+  /** Parked events of customers that a team had before. Others possibly never get a team. */
+  readonly parkedOfKnownCustomers: number;
+  readonly issues: readonly Issue[];
+};
+
+export type GaugeSources = {
+  readonly queued: () => Queued;
+  readonly poolUse: () => PoolUse;
+  readonly readHealth: () => Promise<ObservedHealth>;
+  readonly now: () => number;
+};
+
+const HEALTH_DEADLINE_MS = 1_000;
+
+/** Returns a function that reads all of them. */
+export function createGauges(registers: Registry[], sources: GaugeSources): () => Promise<void> {
+  const gauges = registerGauges(registers);
+  const readHealth = sharedHealth(sources.readHealth);
+  return async () => {
+    const health = await readHealth();
+    const { ready, blocked, limit } = sources.queued();
+    gauges.queued.set({ queue: 'ready' }, ready);
+    gauges.queued.set({ queue: 'blocked' }, blocked);
+    gauges.queueLimit.set(limit);
+    const { total, idle, waiting } = sources.poolUse();
+    gauges.connections.set({ state: 'busy' }, total - idle);
+    gauges.connections.set({ state: 'idle' }, idle);
+    gauges.waiters.set(waiting);
+    gauges.databaseUp.set(health === null ? 0 : 1);
+    setIssues(gauges.issues, health);
+    setIfKnown(gauges.parked, health?.parkedOfKnownCustomers);
+    setIfKnown(gauges.namelessProducts, health?.figures.namelessProducts);
+    const lastMs = health?.figures.lastDeliveredMs ?? null;
+    const ageMs = lastMs === null ? null : Math.max(0, sources.now() - lastMs);
+    setIfKnown(gauges.lastEventAge, ageMs === null ? null : ageMs / 1_000);
+  };
+}
+
+/** An unknown value is left out. */
+function setIfKnown(gauge: Gauge, value: number | null | undefined): void {
+  if (value == null) gauge.remove();
+  else gauge.set(value);
+}
+
+/** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */
+function setIssues(gauge: Gauge<'code'>, health: ObservedHealth | null): void {
+  gauge.reset();
+  if (health === null) return;
+  const { 'writes-not-committed': _, ...known } = ISSUES;
+  for (const code of Object.keys(known)) gauge.set({ code }, 0);
+  for (const { code, count } of health.issues) gauge.set({ code }, count);
+}
+
+/** Reads of scrapes at the same time are one, so that they take one connection; `null` when it fails. */
+function sharedHealth(readHealth: GaugeSources['readHealth']) {
+  let pending: Promise<ObservedHealth> | null = null;
+  return async (): Promise<ObservedHealth | null> => {
+    pending ??= readHealth().finally(() => {
+      pending = null;
+    });
+    try {
+      return await withDeadline(pending, HEALTH_DEADLINE_MS);
+    } catch (error) {
+      // The requests that need the database log what is wrong with it.
+      if (error instanceof InstepError) return null;
+      throw error;
+    }
+  };
+}
+
+function registerGauges(registers: Registry[]) {
+  return {
+    queued: new Gauge({
+      name: 'instep_queued_events',
+      help: 'Events waiting for a batch, by queue; the queue blocked is for events that would delay the others.',
+      labelNames: ['queue'],
+      registers,
+    }),
+    queueLimit: new Gauge({
+      name: 'instep_queued_events_limit',
+      help: 'Number of events that can wait in the queue ready. Further events get a 503.',
+      registers,
+    }),
+    connections: new Gauge({
+      name: 'instep_database_connections',
+      help: 'Database connections in the pool, by state: busy or idle.',
+      labelNames: ['state'],
+      registers,
+    }),
+    waiters: new Gauge({
+      name: 'instep_database_connection_waiters',
+      help: 'Statements and transactions waiting for a connection from the pool.',
+      registers,
+    }),
+    databaseUp: new Gauge({
+      name: 'instep_database_up',
+      help: '1 if the database answered the last query for the health gauges within a second. The gauges below need it.',
+      registers,
+    }),
+    issues: new Gauge({
+      name: 'instep_issues',
+      help: 'Open issues by code: the number of teams, customers, subscriptions or events that have it. For an issue of the service, 1 or how many it concerns.',
+      labelNames: ['code'],
+      registers,
+    }),
+    parked: new Gauge({
+      name: 'instep_known_customer_parked_events',
+      help: 'Parked events of customers that once had a team, counted up to 10000.',
+      registers,
+    }),
+    namelessProducts: new Gauge({
+      name: 'instep_nameless_products',
+      help: 'Products without a name. Teams with these products have no plan name either.',
+      registers,
+    }),
+    lastEventAge: new Gauge({
+      name: 'instep_last_event_age_seconds',
+      help: 'Time since Stripe last delivered an event that is in the log.',
+      registers,
+    }),
+  };
+}
