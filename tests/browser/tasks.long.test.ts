@@ -184,7 +184,7 @@ describe.each([
 
   test('5. whether all is in sync takes no action, and is never green without evidence', async () => {
     await query(`truncate teams, instep.events, instep.dismissed_events, instep.refusals,
-                          instep.failed_jobs, instep.operator_actions`);
+                          instep.operator_actions`);
     await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
     await deliver({ customerId: 'cus_1', subscriptionId: 'sub_1' });
     await recordComparison(query);
@@ -199,11 +199,15 @@ describe.each([
     expect(await verdict()).toBe('failure');
     await query('truncate instep.refusals');
 
-    await query(`insert into instep.failed_jobs (job, code, since, failed_at, attempt_at)
-                 values ('reconcile', 'RECONCILIATION_FAILED', now() - interval '2 minutes', now(), now())`);
+    await query(`update instep.leased_jobs
+                    set failure_code = 'RECONCILIATION_FAILED', failed_at = now(), attempt_at = now(),
+                        failing_since = now() - interval '2 minutes'
+                  where name = 'reconcile'`);
     await ian.page.reload();
     expect(await verdict()).toBe('warning');
-    await query('truncate instep.failed_jobs');
+    await query(`update instep.leased_jobs
+                    set failure_code = null, failed_at = null, attempt_at = null, failing_since = null
+                  where name = 'reconcile'`);
 
     for (let number = 2; number <= 20; number += 1) {
       await addTeam(query, { name: `New ${number}`, customerId: `cus_new_${number}` });

@@ -35,9 +35,11 @@ const services = {
 };
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.refusals, instep.failed_jobs,
-                        instep.new_customers, instep.findings`);
-  await query('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
+  await query(`truncate teams, instep.events, instep.refusals, instep.new_customers,
+                        instep.findings`);
+  await query(`update instep.leased_jobs
+                  set started_at = null, ended_at = null, progress = null, failure_code = null,
+                      failing_since = null, failed_at = null, attempt_at = null`);
   account.fault = undefined;
 });
 
@@ -174,10 +176,12 @@ test('a reconciliation that failed with 503 is no comparison, but an issue', asy
   const failedJobs = new FailedJobs(query, logger);
   const worker = startMaintenance(async () => [job], { logger, failedJobs });
   await expect
-    .poll(() => query('select from instep.failed_jobs'), { timeout: 60_000 })
+    .poll(() => query('select from instep.leased_jobs where failure_code is not null'), {
+      timeout: 60_000,
+    })
     .toHaveLength(1);
   await worker.stop();
-  await query(`update instep.failed_jobs set since = now() - interval '2 minutes'`);
+  await query(`update instep.leased_jobs set failing_since = now() - interval '2 minutes'`);
   const { verdict, issues } = await overview();
   expect(verdict).toBe('warning');
   expect(issues).toEqual(['job-failed', 'teams-not-compared']);

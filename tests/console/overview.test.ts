@@ -50,8 +50,10 @@ beforeEach(async () => {
   service.clock.nowMs = Date.now();
   await run('truncate instep.events, instep.subscriptions, teams');
   await run('truncate instep.products, instep.findings');
-  await run('update instep.leased_jobs set started_at = null, ended_at = null, progress = null');
-  await run('truncate instep.refusals, instep.failed_jobs, instep.new_customers');
+  await run(`update instep.leased_jobs
+                set started_at = null, ended_at = null, progress = null, failure_code = null,
+                    failing_since = null, failed_at = null, attempt_at = null`);
+  await run('truncate instep.refusals, instep.new_customers');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
   await recordComparison(service.database.query);
 });
@@ -111,7 +113,7 @@ describe('it is not green', () => {
     const jobs = new FailedJobs(query, createLogger('silent'));
     await jobs.failed('catch-up', new RangeError('Stripe is away'), 2_000);
     expect(await verdictOf()).toBe('in-sync');
-    await run(`update instep.failed_jobs set since = now() - interval '2 minutes'`);
+    await run(`update instep.leased_jobs set failing_since = now() - interval '2 minutes'`);
     expect(await verdictOf()).toBe('warning');
     expect(await load()).toContain('<li data-issue="job-failed">');
     await run(`update instep.leased_jobs set ended_at = now() where name = 'catch-up'`);

@@ -26,20 +26,29 @@ export class FailedJobs {
     await this.#store({
       name: 'store_failed_job',
       text: `
-        insert into instep.failed_jobs (job, code, since, failed_at, attempt_at)
+        insert into instep.leased_jobs as job
+               (name, failure_code, failing_since, failed_at, attempt_at)
         values ($1, $2, now(), now(), now() + $3 * interval '1 millisecond')
-            on conflict (job) do update
-           set code       = excluded.code,
-               failed_at  = excluded.failed_at,
-               attempt_at = excluded.attempt_at`,
+            on conflict (name) do update
+           set failure_code  = excluded.failure_code,
+               failing_since = coalesce(job.failing_since, excluded.failing_since),
+               failed_at     = excluded.failed_at,
+               attempt_at    = excluded.attempt_at`,
       values: [job, code, attemptInMs],
     });
   }
 
   async succeeded(job: string): Promise<void> {
     if (this.#fine.has(job)) return;
-    const text = 'delete from instep.failed_jobs where job = $1';
-    if (await this.#store({ name: 'delete_failed_job', text, values: [job] })) this.#fine.add(job);
+    const text = `
+        update instep.leased_jobs
+           set failure_code  = null,
+               failing_since = null,
+               failed_at     = null,
+               attempt_at    = null
+         where name = $1
+           and failure_code is not null`;
+    if (await this.#store({ name: 'clear_failed_job', text, values: [job] })) this.#fine.add(job);
   }
 
   /** A report must not stop the job that it is about. */
@@ -62,20 +71,15 @@ export async function readFailedJobs(query: Query): Promise<FailedJob[]> {
   return await query<FailedJob>({
     name: 'read_failed_jobs',
     text: `
-      select failed.job,
-             code,
-             (extract(epoch from since) * 1000)::bigint      as "sinceMs",
+      select name as job,
+             failure_code as code,
+             (extract(epoch from failing_since) * 1000)::bigint as "sinceMs",
              (extract(epoch from attempt_at) * 1000)::bigint as "attemptAtMs"
-        from instep.failed_jobs as failed
+        from instep.leased_jobs
        where attempt_at > now() - interval '10 minutes'
-         and (since < now() - interval '1 minute' or attempt_at > failed_at + interval '1 minute')
-         and not exists (
-               select
-                 from instep.leased_jobs
-                where name = failed.job
-                  and ended_at > failed_at
-                  and name in ('catch-up', 'reconcile')
-             )
-       order by failed.job`,
+         and (failing_since < now() - interval '1 minute'
+              or attempt_at > failed_at + interval '1 minute')
+         and (ended_at is null or ended_at <= failed_at or name not in ('catch-up', 'reconcile'))
+       order by name`,
   });
 }

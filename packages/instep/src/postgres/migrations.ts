@@ -359,14 +359,20 @@ create index operator_actions_links on instep.operator_actions (linked_team_id, 
 -- Jobs that one instance at a time runs, and that another instance continues after a crash. Also the
 -- last call to Stripe's API in the background, as \`stripe-call\`: it spaces the calls of all instances.
 create table instep.leased_jobs (
-  name       text        primary key,
-  holder     text,
-  held_until timestamptz,
+  name          text        primary key,
+  holder        text,
+  held_until    timestamptz,
   -- The last run; one that has not ended is to be continued.
-  started_at timestamptz,
-  ended_at   timestamptz,
+  started_at    timestamptz,
+  ended_at      timestamptz,
   -- The job's own record of how far it is.
-  progress   jsonb
+  progress      jsonb,
+  -- The code of the last run's error, also of a job without a lease; null: it did not fail.
+  failure_code  text,
+  -- When the first of the failures in a row happened, and the last, and when the job is tried again.
+  failing_since timestamptz,
+  failed_at     timestamptz,
+  attempt_at    timestamptz
 );
 
 insert into instep.leased_jobs (name)
@@ -382,17 +388,6 @@ values ('alerts'),
        ('reconcile'),
        ('retention'),
        ('team-counts');
-
--- The jobs of maintenance whose last run failed.
-create table instep.failed_jobs (
-  job        text        primary key,
-  -- The code of the error.
-  code       text        not null,
-  -- When the first of the failures in a row happened.
-  since      timestamptz not null,
-  failed_at  timestamptz not null,
-  attempt_at timestamptz not null
-);
 
 -- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
 create table instep.listed_subscriptions (
