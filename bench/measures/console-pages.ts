@@ -59,8 +59,6 @@ function teamLists(teams: number): ConsolePage[] {
     { name: 'teams', path: '/teams' },
     { name: '… in the middle', path: `/teams?after=${middle}` },
     { name: '… before the middle', path: `/teams?before=${middle}` },
-    { name: '… at the end', path: '/teams?sort=-id' },
-    { name: '… at the end, in the middle', path: `/teams?sort=-id&after=${middle}` },
     { name: '… of a status', path: '/teams?status=unpaid' },
     { name: '… of an absent status', path: '/teams?status=incomplete' },
     { name: '… of an absent status, in the middle', path: `/teams?status=paused&after=${middle}` },
@@ -72,10 +70,6 @@ function teamLists(teams: number): ConsolePage[] {
       path: `/teams?status=unpaid&plan=Pro&before=${middle}`,
     },
     { name: '… of an unknown plan', path: '/teams?plan=unknown' },
-    { name: '… of an unknown plan, from the end', path: '/teams?plan=unknown&sort=-id' },
-    { name: '… of a product', path: `/teams?product=${PRODUCT}` },
-    { name: '… of a lost product', path: `/teams?status=canceled&product=${PRODUCT}` },
-    { name: '… of an unknown product', path: '/teams?product=prod_unknown' },
     { name: '… out of sync', path: '/teams?issue=out-of-sync' },
     { name: '… changed by hand', path: '/teams?issue=changed-by-hand' },
     { name: '… with a refused plan', path: '/teams?issue=plan-refused' },
@@ -90,30 +84,6 @@ function teamLists(teams: number): ConsolePage[] {
     { name: '… by a name and a problem', path: `/teams?search=${teams}&issue=parked-events` },
     { name: '… of a plan and with a problem', path: '/teams?plan=Pro&issue=unknown-order' },
     { name: '… by all filters', path: `/teams?${ALL_FILTERS}` },
-    { name: '… by all filters, from the end', path: `/teams?${ALL_FILTERS}&sort=-id` },
-    { name: '… with a due payment', path: '/teams?due=7' },
-    { name: '… with a due payment, by its time', path: '/teams?due=1&sort=due' },
-    { name: '… with a due payment, the newest first', path: '/teams?due=1&sort=-due' },
-    {
-      name: '… with a due payment, after the middle',
-      path: `/teams?due=1&sort=due&after=${middle - (middle % 40) + 7}`,
-    },
-    {
-      name: '… with a due payment, before the middle',
-      path: `/teams?due=1&sort=due&before=${middle - (middle % 40) + 7}`,
-    },
-    { name: '… with a due payment, of a status', path: '/teams?due=1&sort=due&status=unpaid' },
-    {
-      name: '… with a due payment, of an unknown plan',
-      path: '/teams?due=1&sort=due&plan=unknown',
-    },
-    { name: '… with a long due payment, by name', path: '/teams?due=88&sort=name' },
-    { name: '… with a long due payment, by plan', path: '/teams?due=88&sort=-plan' },
-    {
-      name: '… with a due payment, as a file',
-      path: '/teams?due=1&sort=due&format=csv',
-      isFile: true,
-    },
     { name: '… by id', path: `/teams?search=${teams}` },
     { name: '… by customer', path: `/teams?search=cus_Bench${count(teams)}` },
     { name: '… by subscription', path: `/teams?search=${subscription}` },
@@ -271,7 +241,7 @@ function searches({ oldest, newest }: Row, teams: number): ConsolePage[] {
 const DELETED = 'customer.subscription.deleted';
 const PRODUCT = `prod_Bench${count(1)}`;
 /** No team matches all of them. */
-const ALL_FILTERS = `search=Team&status=unpaid&plan=Pro&product=${PRODUCT}&issue=parked-events`;
+const ALL_FILTERS = 'search=Team&status=unpaid&plan=Pro&issue=parked-events';
 const PARKED_CUSTOMER = `cus_Parked${count(13)}`;
 
 const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
@@ -302,31 +272,3 @@ const attentionPages = ({ newest, form }: Row): ConsolePage[] => [
   { name: '… half a year ago', path: `/actions?before=${(Date.now() - 182 * 86_400_000) * 1_000}` },
   { name: '… as a file', path: '/actions?format=csv', isFile: true },
 ];
-
-/** The sorted lists, with as many teams as the console can sort. */
-export async function sortedPages(_: Ask, teams: number): Promise<ConsolePage[]> {
-  const orders = ['name', '-name', 'status', '-status', 'plan', '-plan', 'customer', '-id', 'due'];
-  return [
-    ...orders.map((order, index) => ({
-      name: `${index === 0 ? 'sorted teams' : '…'} ${nameOfOrder(order)}`,
-      path: `/teams?sort=${order}`,
-    })),
-    { name: '… by plan, in the middle', path: `/teams?sort=plan&after=${Math.floor(teams / 2)}` },
-    {
-      name: '… by plan, before the middle',
-      path: `/teams?sort=plan&before=${Math.floor(teams / 2)}`,
-    },
-    { name: '… by plan, of a status', path: '/teams?sort=plan&status=unpaid' },
-    { name: '… by status, of a lost plan', path: '/teams?sort=status&plan=Pro' },
-    { name: '… by name, of a product', path: `/teams?sort=name&product=${PRODUCT}` },
-    { name: '… by name, with parked events', path: '/teams?sort=name&issue=parked-events' },
-    { name: '… by name, changed by hand', path: '/teams?sort=name&issue=changed-by-hand' },
-    { name: '… by customer, by all filters', path: `/teams?sort=customer&${ALL_FILTERS}` },
-    { name: '… by plan, by a common name', path: '/teams?sort=plan&search=Team' },
-    { name: '… by plan, as a file', path: '/teams?sort=plan&format=csv', isFile: true },
-  ];
-}
-
-function nameOfOrder(order: string): string {
-  return order.startsWith('-') ? `by ${order.slice(1)}, descending` : `by ${order}`;
-}

@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../../tests/support/process/free-port.ts';
-import type { Ask, BenchPostgres } from '../database/bench-postgres.ts';
+import type { BenchPostgres } from '../database/bench-postgres.ts';
 import type { Options } from '../options.ts';
 import { startServer } from '../processes/server-process.ts';
 import { createInstep } from '../systems/instep.ts';
-import { type ConsolePage, consolePages, sortedPages } from './console-pages.ts';
+import { type ConsolePage, consolePages } from './console-pages.ts';
 import { seedConsole } from './seed-console.ts';
 
 export type MeasuredPage = ConsolePage & {
@@ -23,32 +23,15 @@ type ConsoleOptions = {
 
 const TIMES = 50;
 
-/** The most teams that the console sorts. */
-const SORTED_TEAMS = 10_000;
-
 /** Requests every page of the console over a long log. */
 export async function measureConsole(
-  context: ConsoleOptions,
+  { options: { events, teams }, postgres, stripeApiBase }: ConsoleOptions,
   print: (text: string) => void,
 ): Promise<MeasuredPage[]> {
-  const { events, teams } = context.options;
-  const whole = await measurePages('console', { events, teams }, consolePages, context, print);
-  const few = { events: Math.min(events, SORTED_TEAMS * 10), teams: Math.min(teams, SORTED_TEAMS) };
-  const sorted = await measurePages('console-sorted', few, sortedPages, context, print);
-  return [...whole, ...sorted];
-}
-
-async function measurePages(
-  database: string,
-  size: Pick<Options, 'events' | 'teams'>,
-  pagesOf: (ask: Ask, teams: number) => Promise<readonly ConsolePage[]>,
-  { postgres, stripeApiBase }: ConsoleOptions,
-  print: (text: string) => void,
-): Promise<MeasuredPage[]> {
-  const { url: databaseUrl, ask } = await postgres.open(database);
+  const { url: databaseUrl, ask } = await postgres.open('console');
   const instep = createInstep(stripeApiBase);
   await instep.prepare(databaseUrl, ask, { teams: 0, users: 0 });
-  await seedConsole(ask, size, (logged) =>
+  await seedConsole(ask, { events, teams }, (logged) =>
     print(`${logged.toLocaleString('en')} events in the log`),
   );
 
@@ -59,8 +42,7 @@ async function measurePages(
   try {
     const origin = `http://127.0.0.1:${port}`;
     await until('the console to answer', async () => (await fetch(origin)).status === 200);
-    await until('all teams to be counted', async () => (await ask(COUNTED)).length > 0);
-    return await requestPages(await pagesOf(ask, size.teams), {
+    return await requestPages(await consolePages(ask, teams), {
       origin,
       times: TIMES,
       onPage: ({ name, timesMs }) =>
@@ -70,13 +52,6 @@ async function measurePages(
     await server.stop();
   }
 }
-
-/** The list of teams shows these counts, and can be sorted only if they are small enough. */
-const COUNTED = `
-  select
-    from instep.leased_jobs
-   where name = 'team-counts'
-     and progress ? 'groups'`;
 
 async function until(what: string, isTrue: () => Promise<boolean>): Promise<void> {
   const deadlineMs = performance.now() + 120_000;

@@ -133,7 +133,6 @@ export async function seedConsole(
   await ask(`truncate users, teams, instep.events, instep.subscriptions, instep.products,
                       instep.findings, instep.operator_actions
              restart identity cascade`);
-  await ask(`update instep.leased_jobs set progress = null where name = 'team-counts'`);
   await addUsersAndTeams(ask, { users: 1, teams });
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;

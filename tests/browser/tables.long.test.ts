@@ -3,7 +3,6 @@ import { beforeAll, expect, test } from 'vitest';
 import { overhang, PHONE, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
-import { countTeamsNow } from '../support/service/leased-jobs.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
@@ -28,8 +27,6 @@ beforeAll(async () => {
     }),
   );
   await openPipeline(database)(events);
-  // Teams are sorted once it is known how many there are.
-  await countTeamsNow(database.query);
   pages = await openConsole(database);
 });
 

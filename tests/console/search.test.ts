@@ -199,7 +199,7 @@ test('an invoice of a customer without a team opens its parked events', async ()
 });
 
 test('a product opens the list of its teams', async () => {
-  expect((await search('prod_pro')).location).toBe('/teams?product=prod_pro');
+  expect((await search('prod_pro')).location).toBe('/teams?plan=prod_pro');
 });
 
 test('a subscription whose events had no effect opens its team', async () => {

@@ -9,11 +9,14 @@ import { issuesOf, openExaminedAccount } from '../support/stripe/examined-accoun
 const HOUR_MS = 3_600_000;
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
 
-/** An account with a team, for the customer of `eventBody`. */
+/** An account with a team, for the customer of `eventBody`, about whom Stripe has answered. */
 async function openAccount() {
   const account = await openExaminedAccount();
   await account.database.query(
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
+  );
+  await account.database.query(
+    `insert into instep.new_customers (customer_id, due_at) values ('cus_1', 'infinity')`,
   );
   return account;
 }

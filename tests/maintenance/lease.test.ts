@@ -43,12 +43,12 @@ test.each(['saveProgress', 'complete'] as const)(
 describe('a job with a share', () => {
   const limits = { dueAfterMs: 1_000, share: 0.01 };
   const runAs = (holder: string, work = async () => 'done') =>
-    withLease(store.database.query, { name: 'team-counts', holder, ...limits }, work);
+    withLease(store.database.query, { name: 'empty-teams', holder, ...limits }, work);
   const moveLastRun = (interval: string) =>
     store.database.query(
       `update instep.leased_jobs
           set started_at = started_at - $1::interval, ended_at = ended_at - $1::interval
-        where name = 'team-counts'`,
+        where name = 'empty-teams'`,
       [interval],
     );
 

@@ -250,7 +250,7 @@ test('a change that fails holds up its team alone, in order, and is set aside af
   await run();
   expect(passed.at(-1)).toBe(`5 ${later?.id}`);
 
-  const issues = async () => (await reportHealth(query, NOTHING_KNOWN)).issues;
+  const issues = async () => (await reportHealth(store.database, NOTHING_KNOWN)).issues;
   expect(await issues()).toContainEqual(
     expect.objectContaining({ code: 'changes-set-aside', count: 1 }),
   );
@@ -270,7 +270,7 @@ test('a consumer that is more than a day behind is an issue, until it is removed
   await addConsumer(store.database.query, name, 'now');
   await write([1]);
   const issues = async () =>
-    (await reportHealth(query, NOTHING_KNOWN)).issues.map(({ code }) => code);
+    (await reportHealth(store.database, NOTHING_KNOWN)).issues.map(({ code }) => code);
   expect(await issues()).not.toContain('consumer-behind');
   await query("update instep.plan_changes set changed_at = now() - interval '25 hours'");
   expect(await issues()).toContain('consumer-behind');

@@ -33,7 +33,10 @@ beforeEach(async () => {
   for (const { id } of account.customers.newestFirst()) account.customers.delete(id);
 });
 
-const codes = async () => (await checkHealth(context)).issues.map(({ code }) => code);
+const codes = async () => {
+  const { issues } = await checkHealth(context);
+  return issues.flatMap(({ code }) => (code === 'teams-not-compared' ? [] : [code]));
+};
 
 /** Delivers an event, which is parked unless a team has the customer. */
 async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = Date.now()) {

@@ -22,19 +22,15 @@ export function readFields<Fields extends Readonly<Record<string, string>>>(
   return { ...empty, ...Object.fromEntries(read) };
 }
 
-type Parameter = string | number | null | readonly string[];
-
-/** An address with these parameters; those without a value are left out, and one with several occurs several times. */
+/** An address with these parameters; those without a value are left out. */
 export function urlWith(
   path: string,
-  ...parameters: readonly Readonly<Record<string, Parameter>>[]
+  ...parameters: readonly Readonly<Record<string, string | number | null>>[]
 ): string {
   const query = new URLSearchParams();
-  const all: Record<string, Parameter> = Object.assign({}, ...parameters);
-  for (const [name, values] of Object.entries(all)) {
-    for (const value of [values].flat()) {
-      if (value !== null && value !== '') query.append(name, String(value));
-    }
+  const all: Record<string, string | number | null> = Object.assign({}, ...parameters);
+  for (const [name, value] of Object.entries(all)) {
+    if (value !== null && value !== '') query.append(name, String(value));
   }
   return query.size === 0 ? path : `${path}?${query}`;
 }

@@ -186,7 +186,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   async function readHealth() {
     const { reportHealth } = await import('./operate/health.ts');
     const nowMs = now();
-    return await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
+    return await reportHealth(database, { keyMode, nowMs, areWritesCommitted: null });
   }
   async function observeHealth() {
     const { countParkedOfKnownCustomers } = await import('./health/figures.ts');

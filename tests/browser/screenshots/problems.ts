@@ -2,7 +2,6 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
-import { countTeamsNow, setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { openPipeline } from '../../support/service/pipelines.ts';
 import { eventBody, received } from '../../support/stripe/events.ts';
 import { HOSTILE } from '../../support/stripe/hostile-texts.ts';
@@ -85,7 +84,5 @@ export async function addProblems(database: Database): Promise<Problems> {
             ) as row`,
     [withoutEvents, { ...plan, providerSubscriptionId: 'sub_1Silent' }],
   );
-  await countTeamsNow(query);
-  await setTeamsCountedAt(query, NOW_MS - 4_000);
   return { twoSubscriptions, withoutCustomer, withoutEvents, unknownCustomer, hostile, busy };
 }

@@ -19,7 +19,6 @@ import {
 import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
-import { setTeamsCountedAt } from '../../support/service/leased-jobs.ts';
 import { received } from '../../support/stripe/events.ts';
 
 /** The time of the screenshots. */
@@ -101,6 +100,5 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     "update instep.subscriptions set latest_since = latest_since - interval '31 days' where latest_status = 'past_due'",
   );
   await recordComparison(query, NOW_MS - 12 * 60_000);
-  await setTeamsCountedAt(query, NOW_MS - 4_000);
   return stripe;
 }

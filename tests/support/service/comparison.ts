@@ -1,6 +1,5 @@
 import { NOTHING_COUNTED, type Progress } from 'instep/src/maintenance/reconcile/progress.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
-import { countTeamsNow } from './leased-jobs.ts';
 
 /** Records that all teams were compared with Stripe, without an issue. */
 export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {
@@ -8,7 +7,6 @@ export async function recordComparison(query: Query, atMs = Date.now()): Promise
     insert into instep.new_customers (customer_id, due_at)
     select provider_customer_id, 'infinity' from teams where provider_customer_id is not null
         on conflict do nothing`);
-  await countTeamsNow(query);
   const progress: Progress = {
     phase: 'done',
     startedAtMs: atMs,

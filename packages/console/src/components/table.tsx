@@ -6,14 +6,7 @@ type Column =
       readonly name: string;
       /** For the cells: `end` aligns numbers, `wide` is for sentences. */
       readonly class?: 'end' | 'wide';
-      readonly sort?: Sort | undefined;
     };
-
-/** How a column orders the rows, and the address of the next order. */
-export type Sort = {
-  readonly direction: 'ascending' | 'descending' | 'none';
-  readonly href: string;
-};
 
 type Rows = readonly (readonly Child[])[];
 
@@ -42,9 +35,9 @@ export function Table({ label, columns, hasRowNames = false, ...content }: Table
       <table class={isTooWide ? 'cards' : undefined}>
         <thead>
           <tr>
-            {all.map(({ name, class: alignment, sort }) => (
-              <th scope="col" class={alignment} aria-sort={sort?.direction}>
-                {sort === undefined ? name : <SortLink name={name} {...sort} />}
+            {all.map(({ name, class: alignment }) => (
+              <th scope="col" class={alignment}>
+                {name}
               </th>
             ))}
           </tr>
@@ -75,16 +68,5 @@ export function Table({ label, columns, hasRowNames = false, ...content }: Table
         ))}
       </table>
     </section>
-  );
-}
-
-const ARROWS = { ascending: ' ↑', descending: ' ↓', none: '' } as const;
-
-function SortLink({ name, direction, href }: Sort & { readonly name: string }) {
-  return (
-    <a class="sort" href={href}>
-      {name}
-      <span aria-hidden="true">{ARROWS[direction]}</span>
-    </a>
   );
 }

@@ -4,7 +4,6 @@ import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
-import { countBy } from '../teams/team-groups.ts';
 
 type SyncPanelProps = { readonly health: HealthReport };
 
@@ -30,30 +29,31 @@ export function SyncPanel({ health: { catchUp, reconciled } }: SyncPanelProps) {
 
 /** The number of teams per status, most frequent first. */
 export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {
-  const rows = countBy(counts?.groups ?? [], ({ status }) => [status]);
-  if (counts === null || rows.length === 0) {
+  if (counts === null) {
     return (
-      <Notice kind="empty" title={counts === null ? 'Not counted yet' : 'No teams yet'}>
-        {counts === null ? 'Counting takes seconds.' : 'Your app adds them to the table teams.'}
+      <Notice kind="empty" title="Too many teams">
+        They can't be counted within half a second.
+      </Notice>
+    );
+  }
+  if (counts.statuses.length === 0) {
+    return (
+      <Notice kind="empty" title="No teams yet">
+        Your app adds them to the table teams.
       </Notice>
     );
   }
   return (
-    <>
-      <Table
-        label="Number of teams"
-        columns={['Status', { name: 'Teams', class: 'end' }]}
-        rows={rows.map(([status, teams]) => [
-          <a id={`teams-${status}`} href={teamsUrl({ status: [status] })}>
-            <StatusOf status={status} />
-          </a>,
-          countText(teams),
-        ])}
-      />
-      <p class="quiet">
-        Counted <Time ms={counts.countedAtMs} format="age" />.
-      </p>
-    </>
+    <Table
+      label="Number of teams"
+      columns={['Status', { name: 'Teams', class: 'end' }]}
+      rows={counts.statuses.map(({ status, teams }) => [
+        <a id={`teams-${status}`} href={teamsUrl({ status })}>
+          <StatusOf status={status} />
+        </a>,
+        countText(teams),
+      ])}
+    />
   );
 }
 

@@ -83,7 +83,7 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
   return (
     <>
       {teams === null ? (
-        'Teams are being counted'
+        'There are too many teams to count those that were compared with Stripe'
       ) : (
         <>
           {countText(teams.linked - teams.uncompared)} of {counted(teams.linked, 'team')} compared
@@ -138,7 +138,7 @@ function linkOf({ code, remedies }: Issue): readonly [path: string, text: string
     case 'events-of-other-accounts':
       return ['/events', 'Last events'];
     case 'products-without-name':
-      return [teamsUrl({ issue: [code] }), 'Their teams'];
+      return [teamsUrl({ issue: code }), 'Their teams'];
   }
   const subject = SUBJECT_ISSUES.find((one) => one === code);
   if (subject === undefined) return null;

@@ -1,5 +1,5 @@
 import { Hono } from 'hono';
-import { checkHealth, countEvents, type OperateContext, readTeamCounts } from 'instep/operate';
+import { checkHealth, countEvents, type OperateContext } from 'instep/operate';
 import { Live } from '../components/live.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
@@ -28,19 +28,15 @@ export function overviewPage(options: OperateContext): Hono {
 }
 
 async function readOverview(context: OperateContext, range: Range, nowMs: number) {
-  const [slots, counts, health] = await Promise.all([
-    countEvents(context, range),
-    readTeamCounts(context),
-    checkHealth(context),
-  ]);
-  return { slots, counts, health, nowMs };
+  const [slots, health] = await Promise.all([countEvents(context, range), checkHealth(context)]);
+  return { slots, health, nowMs };
 }
 
 type ControlsProps = { readonly range: Range; readonly isLive: boolean };
 type OverviewProps = Awaited<ReturnType<typeof readOverview>> & ControlsProps;
 
 /** The part of the page that is refreshed. */
-function Overview({ slots, counts, health, nowMs, range, isLive }: OverviewProps) {
+function Overview({ slots, health, nowMs, range, isLive }: OverviewProps) {
   const { issues, figures } = health;
   const hasEvents = figures.lastReceivedMs !== null;
   return (
@@ -61,7 +57,7 @@ function Overview({ slots, counts, health, nowMs, range, isLive }: OverviewProps
       )}
       <div class="panels">
         <Panel title="Teams by status" id="panel-teams">
-          <TeamStatuses counts={counts} />
+          <TeamStatuses counts={health.teams} />
         </Panel>
         <SyncPanel health={health} />
       </div>

@@ -145,7 +145,7 @@ async function findNumber(context: OperateContext, number: string): Promise<Foun
 
 async function searchText(context: OperateContext, text: string): Promise<Found> {
   if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
-  if (text.startsWith('prod_')) return { url: teamsUrl({ product: [text] }) };
+  if (text.startsWith('prod_')) return { url: teamsUrl({ plan: text }) };
   if (text.startsWith('in_')) return await findInvoice(context, text);
   const { teams, customerIds } = await findCustomers(context, { id: text }, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
@@ -240,7 +240,7 @@ function SearchPage({
       area={null}
       search={text}
     >
-      {teams.length > 0 && <TeamTable teams={teams} sorted={null} />}
+      {teams.length > 0 && <TeamTable teams={teams} />}
       {teams.length === MAX_TEAMS && (
         <p>
           <a href={teamsUrl({ search: text })}>All teams with this name</a>

@@ -1,15 +1,10 @@
 import { Hono } from 'hono';
 import {
   type ApplicationId,
-  countDue,
-  countText,
   findTeams,
   type NamedTeam,
   type OperateContext,
   type PageStart,
-  readTeamCounts,
-  TEAM_SORTS,
-  type TeamSort,
 } from 'instep/operate';
 import { ExportLinks } from '../components/export-links.tsx';
 import { Button, Field } from '../components/form.tsx';
@@ -18,71 +13,40 @@ import { Notice } from '../components/panels.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
-import { FilterLinks, groupsMatching } from './filter-links.tsx';
-import {
-  readTeamFields,
-  type TeamFields,
-  teamFilterOf,
-  teamOrderOf,
-  teamsUrl,
-} from './team-filter.ts';
-import { countAll } from './team-groups.ts';
+import { FilterLinks } from './filter-links.tsx';
+import { readTeamFields, type TeamFields, teamFilterOf, teamsUrl } from './team-filter.ts';
 import { teamPage } from './team-page.tsx';
 import { TeamTable } from './team-table.tsx';
 
 const LIMIT = 50;
 
-/** With more matching teams, ordering them would take too long. */
-const MAX_SORTED = 10_000;
-
-/** With more teams, finding those that match would. */
-const MAX_READ = 100_000;
-
-/** Teams with a due payment are looked up one by one. */
-const MAX_DUE = 2_000;
-
 /** `/teams`: the list of teams, with filters and a search; and each team's page. */
 export function teamPages(options: OperateContext): Hono {
-  const { now } = options;
   const app = new Hono();
   app.get('/', async (context) => {
     const { req, render } = context;
     const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
-    const counts = await readTeamCounts(options);
-    const given = readTeamFields(context);
-    if (given.search.includes('@')) {
-      return context.redirect(`/search?q=${encodeURIComponent(given.search)}`, 303);
+    const fields = readTeamFields(context);
+    if (fields.search.includes('@')) {
+      return context.redirect(`/search?q=${encodeURIComponent(fields.search)}`, 303);
     }
-    const filter = teamFilterOf(given, now());
-    const matching = counts === null ? Infinity : countAll(groupsMatching(counts.groups, given));
-    const all = counts === null ? Infinity : countAll(counts.groups);
-    const sorts = await sortsOf(filter.dueBeforeMs, matching, all);
-    const fields = sorts.includes(teamOrderOf(given).sort) ? given : { ...given, sort: '' };
-    const order = teamOrderOf(fields);
+    const filter = teamFilterOf(fields);
     const file = exportList(context, options, {
       name: 'teams',
       columns: EXPORTED,
-      rows: (reading) => findTeams(reading, filter, order).all(),
+      rows: (reading) => findTeams(reading, filter).all(),
     });
     if (file !== null) return file;
-    const page = await findTeams(options, filter, order).page({ start, limit: LIMIT });
+    const page = await findTeams(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="Teams" area="Teams">
         <SearchForm fields={fields} />
-        <FilterLinks fields={fields} counts={counts} nowMs={now()} />
-        {counts !== null && !sorts.includes('name') && (
-          <p class="quiet">
-            Sorted by {order.sort === 'due' ? 'the time of the due payment' : 'id'}.{' '}
-            {all <= MAX_READ
-              ? `Filter the teams to sort up to ${countText(MAX_SORTED)} of them by any column.`
-              : 'There are too many teams for another order; those with a due payment have one.'}
-          </p>
-        )}
+        <FilterLinks fields={fields} />
         <div id="results">
           {page.teams.length > 0 && (
             <>
               <ExportLinks url={teamsUrl(fields)} />
-              <TeamTable teams={page.teams} sorted={{ fields, order, sorts }} />
+              <TeamTable teams={page.teams} fields={fields} />
             </>
           )}
           {page.teams.length === 0 && page.searchedTo === null && (
@@ -100,18 +64,6 @@ export function teamPages(options: OperateContext): Hono {
     );
   });
   return app.route('/', teamPage(options));
-
-  /** By what the matching teams can be sorted: ids and due payments have an index. */
-  async function sortsOf(
-    dueBeforeMs: number | undefined,
-    matching: number,
-    all: number,
-  ): Promise<readonly TeamSort[]> {
-    if (matching <= MAX_SORTED && all <= MAX_READ) return TEAM_SORTS;
-    if (dueBeforeMs === undefined) return ['id'];
-    const due = await countDue(options, dueBeforeMs, MAX_DUE + 1);
-    return due <= MAX_DUE ? TEAM_SORTS : ['id', 'due'];
-  }
 }
 
 function SearchForm({ fields }: { readonly fields: TeamFields }) {
@@ -126,10 +78,8 @@ function SearchForm({ fields }: { readonly fields: TeamFields }) {
           value={search}
           maxlength={300}
         />
-        {Object.entries(others).flatMap(([name, values]) =>
-          [values]
-            .flat()
-            .map((value) => value && <input type="hidden" name={name} value={value} />),
+        {Object.entries(others).map(
+          ([name, value]) => value !== '' && <input type="hidden" name={name} value={value} />,
         )}
         <Button kind="main">Search</Button>
       </form>
@@ -143,8 +93,7 @@ type NoTeamsProps = {
 };
 
 function NoTeams({ fields, start }: NoTeamsProps) {
-  const { sort: _, ...filter } = fields;
-  if (Object.values(filter).every(({ length }) => length === 0) && start === null) {
+  if (Object.values(fields).every((value) => value === '') && start === null) {
     return (
       <Notice kind="empty" title="No teams yet">
         Your app adds them to the table teams. To try it, run{' '}

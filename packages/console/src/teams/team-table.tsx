@@ -1,83 +1,61 @@
-import type { Child } from 'hono/jsx';
-import type { LostPlan, NamedTeam, TeamOrder, TeamSort } from 'instep/operate';
+import type { LostPlan, NamedTeam } from 'instep/operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
-import { type Sort, Table } from '../components/table.tsx';
+import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
-import { sortText, type TeamFields, teamsUrl } from './team-filter.ts';
-
-type Column = { name: string; sort: TeamSort; class?: 'end'; cell: (team: NamedTeam) => Child };
-
-const COLUMNS: readonly Column[] = [
-  { name: 'Team', sort: 'name', cell: TeamLink },
-  { name: 'Id', class: 'end', sort: 'id', cell: ({ id }) => id },
-  {
-    name: 'Status',
-    sort: 'status',
-    cell: ({ plan, dueSinceMs }) => (
-      <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />
-    ),
-  },
-  { name: 'Plan', sort: 'plan', cell: PlanText },
-  {
-    name: 'Customer',
-    sort: 'customer',
-    cell: ({ customerId }) => (customerId === null ? '–' : <Id text={customerId} />),
-  },
-];
-
-/** Shown where a team is due, or the list is sorted by it. */
-const DUE_SINCE: Column = {
-  name: 'Due since',
-  sort: 'due',
-  cell: ({ dueSinceMs }) => (dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />),
-};
-
-type Sorted = {
-  readonly fields: TeamFields;
-  readonly order: TeamOrder;
-  /** By what else the list can be sorted. */
-  readonly sorts: readonly TeamSort[];
-};
+import { type TeamFields, teamsUrl } from './team-filter.ts';
 
 type TeamTableProps = {
   readonly teams: readonly NamedTeam[];
-  /** The order of the list; `null` where it can't be chosen. */
-  readonly sorted: Sorted | null;
+  /** The filters of the list. */
+  readonly fields?: Partial<TeamFields>;
 };
 
-export function TeamTable({ teams, sorted }: TeamTableProps) {
-  const isDue = sorted?.order.sort === 'due' || teams.some(({ dueSinceMs }) => dueSinceMs !== null);
-  const shown = isDue ? [...COLUMNS, DUE_SINCE] : COLUMNS;
-  const columns = shown.map(({ sort, ...column }) => ({
-    ...column,
-    sort: sorted?.sorts.includes(sort) ? sortBy(sort, sorted) : undefined,
-  }));
-  const rows = teams.map((team) => shown.map(({ cell }) => cell(team)));
+export function TeamTable({ teams, fields = {} }: TeamTableProps) {
+  const hasDue = teams.some(({ dueSinceMs }) => dueSinceMs !== null);
+  const columns = [
+    'Team',
+    { name: 'Id', class: 'end' as const },
+    'Status',
+    'Plan',
+    'Customer',
+    ...(hasDue ? ['Due since'] : []),
+  ];
+  const rows = teams.map((team) => {
+    const { id, plan, customerId, dueSinceMs } = team;
+    return [
+      <a href={teamUrl(id)}>
+        <UntrustedText text={teamName(team)} maxLength={80} />
+      </a>,
+      id,
+      <StatusBadge status={plan.subscriptionStatus} isDue={dueSinceMs !== null} />,
+      <PlanLink team={team} fields={fields} />,
+      customerId === null ? '–' : <Id text={customerId} />,
+      ...(hasDue ? [dueSinceMs === null ? '–' : <Time ms={dueSinceMs} />] : []),
+    ];
+  });
   return <Table label="Teams" columns={columns} rows={rows} />;
 }
 
-function sortBy(sort: TeamSort, { fields, order }: Sorted): Sort {
-  const isCurrent = order.sort === sort;
-  const isDescending = isCurrent && !order.isDescending;
-  const direction = order.isDescending ? 'descending' : 'ascending';
-  return {
-    direction: isCurrent ? direction : 'none',
-    href: teamsUrl({ ...fields, sort: sortText({ sort, isDescending }) }),
-  };
-}
+type PlanLinkProps = { readonly team: NamedTeam; readonly fields: Partial<TeamFields> };
 
-function TeamLink(team: NamedTeam) {
+/** A link to the teams that have or had the same plan. */
+function PlanLink({ team: { plan, lostPlan }, fields }: PlanLinkProps) {
+  const name =
+    lostPlan === null
+      ? (plan.planName ?? plan.providerProductId)
+      : (lostPlan.planName ?? lostPlan.productId);
+  if (name === null) return <OptionalText text={null} />;
   return (
-    <a href={teamUrl(team.id)}>
-      <UntrustedText text={teamName(team)} maxLength={80} />
+    <a href={teamsUrl({ ...fields, plan: name })}>
+      {lostPlan === null ? (
+        <UntrustedText text={name} maxLength={60} />
+      ) : (
+        <LostPlanText {...lostPlan} />
+      )}
     </a>
   );
-}
-
-function PlanText({ plan, lostPlan }: NamedTeam) {
-  return lostPlan === null ? <OptionalText text={plan.planName} /> : <LostPlanText {...lostPlan} />;
 }
 
 /** The plan that a team had. */

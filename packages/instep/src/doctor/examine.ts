@@ -20,7 +20,7 @@ import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue } from '../health/issues.ts';
 import { type HealthReport, reportHealth } from '../operate/health.ts';
 import { connectToServer } from '../postgres/connect.ts';
-import type { Query } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
 import { CHECK_CONNECTION } from '../postgres/errors.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
@@ -191,29 +191,31 @@ async function* checkServer(
   const { notice, now, stripe } = options;
   yield* await checkHosts(database.databaseUrls);
   const server = await connectToServer({ ...database, notice });
-  const { query, close } = server.open({
+  const opened = server.open({
     maxConnections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     // The statement on this connection fails with the same error.
     onConnectionError: () => undefined,
   });
+  const { query } = opened;
   try {
     const freeBytes = (await readFreeBytes?.()) ?? null;
     const stripeClock = stripe?.clock ?? null;
     yield* await checkDatabaseServer({ query, now, freeBytes, stripeClock });
-    yield* checkContents(query, server.tables, options);
+    yield* checkContents(opened, server.tables, options);
   } finally {
-    await close();
+    await opened.close();
     await server.release();
   }
 }
 
 /** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(
-  query: Query,
+  database: Database,
   declared: DeclaredTables,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
+  const { query } = database;
   const { accessPolicy, linkByMetadata } = options.settings;
   const tables = await recognizeTables(query, declared);
   yield* await checkPrivileges(query, tables, { linksTeams: linkByMetadata !== null });
@@ -233,7 +235,7 @@ async function* checkContents(
     return;
   }
   yield* await unlessDenied('access', checkAccess(query, tables, accessPolicy));
-  yield* await unlessDenied('event log', checkEventLog(query, options));
+  yield* await unlessDenied('event log', checkEventLog(database, options));
 }
 
 /** The result of checks that need privileges, or the error that ended them. */
@@ -247,10 +249,10 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 }
 
 /** Whether events arrive, and what is out of sync: all issues, each by its code. */
-async function checkEventLog(query: Query, options: DatabaseOptions): Promise<Check[]> {
+async function checkEventLog(database: Database, options: DatabaseOptions): Promise<Check[]> {
   const { now, keyMode, stripe } = options;
   const nowMs = now();
-  const report = await reportHealth(query, { keyMode, nowMs, areWritesCommitted: null });
+  const report = await reportHealth(database, { keyMode, nowMs, areWritesCommitted: null });
   const { issues, eventMode } = report;
   return [
     checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),

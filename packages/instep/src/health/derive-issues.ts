@@ -110,15 +110,15 @@ const SLACK_MS = 10 * 60_000;
 
 function* comparisonIssues(compared: Compared, nowMs: number): Generator<Issue> {
   const { completed, intervalMs, teams, isFollowing } = compared;
-  if (teams === null) return;
   const dueAtMs = completed === null ? null : completed.startedAtMs + (intervalMs ?? INTERVAL_MS);
   const nextAtMs = intervalMs === null ? null : dueAtMs;
-  if (teams.uncompared > 0) {
+  if (teams !== null && teams.uncompared > 0) {
     const isSoonOver = completed !== null && isFollowing;
-    const evidence = { ...teams, nextAtMs };
+    const { linked, uncompared } = teams;
+    const evidence = { linked, uncompared, nextAtMs };
     yield issue('teams-not-compared', evidence, isSoonOver ? { severity: 'notice' } : {});
   }
-  if (completed === null || dueAtMs === null || teams.linked === 0) return;
+  if (completed === null || dueAtMs === null || teams?.linked === 0) return;
   // The whole interval counts from the start, and the next comparison can take as long as the last one.
   const tookMs = completed.endedAtMs - completed.startedAtMs;
   if (nowMs > dueAtMs + 2 * tookMs + SLACK_MS) {

@@ -159,7 +159,7 @@ export type Compared = {
   readonly completed: { readonly startedAtMs: number; readonly endedAtMs: number } | null;
   /** How often all teams are compared; `null`: unknown. */
   readonly intervalMs: number | null;
-  /** The teams with a customer, and those of them about whom Stripe has not answered yet; `null`: not counted yet. */
+  /** The teams with a customer, and those of them about whom Stripe has not answered yet; `null`: unknown. */
   readonly teams: { readonly linked: number; readonly uncompared: number } | null;
   /** Whether a job compares new teams one by one, within seconds. */
   readonly isFollowing: boolean;
@@ -215,7 +215,7 @@ export const SUBJECT_ISSUES: readonly SubjectIssueCode[] = Object.keys(ISSUES)
   .filter(isOfSubject)
   .sort((a, b) => bySeverity(ISSUES[a], ISSUES[b]));
 
-/** The issues by which teams are counted and filtered. */
+/** The issues by which teams are filtered. */
 export const TEAM_ISSUES = [
   'out-of-sync',
   'changed-by-hand',

@@ -22,7 +22,6 @@ import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { Repairs } from './repairs.ts';
 import { limitRate } from './stripe-calls.ts';
-import { countTeams } from './team-counts.ts';
 import type { Job } from './worker.ts';
 
 type Settings = Pick<
@@ -34,9 +33,6 @@ type Settings = Pick<
 type Due = { dueAfterMs: number; share?: number; leaseMs?: number };
 
 const HOUR_MS = 60 * 60 * 1_000;
-
-/** For a job that reads what is known about all customers. */
-const READS_ALL_CUSTOMERS = { dueAfterMs: 10_000, share: 0.02 };
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(
@@ -107,9 +103,6 @@ export function createJobs(
       intervalMs: 5_000,
       run: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
     },
-    leased('team-counts', READS_ALL_CUSTOMERS, (run, signal) =>
-      countTeams(run, { query, now }, signal),
-    ),
     {
       name: 'dismissed-events',
       intervalMs: HOUR_MS,

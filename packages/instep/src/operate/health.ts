@@ -11,12 +11,12 @@ import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals } from '../maintenance/refusals.ts';
-import { readTeamCounts } from '../maintenance/team-counts.ts';
-import type { Query } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
+import { countTeams, type TeamCounts } from './team-counts.ts';
 
 /** The state of everything that Instep keeps in sync. Times are in milliseconds since 1970. */
 export type HealthReport = {
@@ -26,6 +26,8 @@ export type HealthReport = {
   readonly issues: readonly Issue[];
   /** How far teams are compared with Stripe. */
   readonly compared: Compared;
+  /** `null`: there are too many teams to count them. */
+  readonly teams: TeamCounts | null;
   readonly figures: Figures;
   /** The mode of the newest event; `null`: unknown. */
   readonly eventMode: Mode | null;
@@ -57,7 +59,7 @@ export async function checkHealth({
       return false;
     },
   );
-  return await reportHealth(database.query, { keyMode, nowMs: now(), areWritesCommitted });
+  return await reportHealth(database, { keyMode, nowMs: now(), areWritesCommitted });
 }
 
 type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
@@ -66,9 +68,10 @@ type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
 
 /** Reads the state and derives what is wrong. Changes nothing. */
 export async function reportHealth(
-  query: Query,
+  database: Pick<Database, 'query' | 'transaction'>,
   { nowMs, ...known }: ReportOptions,
 ): Promise<HealthReport> {
+  const { query } = database;
   const [
     figures,
     origins,
@@ -76,7 +79,7 @@ export async function reportHealth(
     catchUp,
     reconcile,
     following,
-    counted,
+    teams,
     failedJobs,
     refusals,
     read,
@@ -87,7 +90,7 @@ export async function reportHealth(
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
     readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
-    readTeamCounts({ database: { query } }),
+    countTeams({ database }),
     readFailedJobs(query),
     readRefusals(query),
     findConsumers({ database: { query } }),
@@ -100,16 +103,10 @@ export async function reportHealth(
   const counts = await countOpenIssues(query, figures);
   const reconciled = readProgress(reconcile?.progress);
   const completed = reconciled?.completed ?? null;
-  // A comparison that has ended since then has compared more of them.
-  const isOutdated =
-    counted !== null && counted.uncompared > 0 && counted.countedAtMs < (completed?.endedAtMs ?? 0);
   const compared: Compared = {
     completed,
     intervalMs: reconciled?.intervalMs ?? null,
-    teams:
-      counted === null || isOutdated
-        ? null
-        : { linked: counted.linked, uncompared: counted.uncompared },
+    teams,
     isFollowing: nowMs - (following?.startedAtMs ?? 0) < FOLLOWING_MS,
   };
   const found = {
@@ -126,7 +123,7 @@ export async function reportHealth(
   const issues = issuesOf({ ...known, ...found }, nowMs);
   const verdict = verdictOf(issues, found);
   const eventMode = origins[0]?.mode ?? null;
-  return { verdict, issues, compared, figures, eventMode, catchUp, reconciled };
+  return { verdict, issues, compared, teams, figures, eventMode, catchUp, reconciled };
 }
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */

@@ -64,12 +64,6 @@ export type {
   ReconciliationIssue,
 } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress, StepProgress } from '../maintenance/reconcile/progress.ts';
-export {
-  type FilterValues,
-  readTeamCounts,
-  type TeamCounts,
-  type TeamGroup,
-} from '../maintenance/team-counts.ts';
 export type { PageEnds, PageStart } from '../postgres/examine.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
@@ -155,6 +149,7 @@ export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
+export { countTeams, type TeamCounts } from './team-counts.ts';
 export type { HistoryEntry } from './team-history.ts';
 export {
   readTimeline,

@@ -33,40 +33,18 @@ export type NamedTeamRow = TeamRow & {
   readonly dueSinceMs: number | null;
 };
 
-/** SQL for the subscriptions that decide a team's plan and are unpaid or past due. */
-const FROM_DUE_SUBSCRIPTIONS = `
+/** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
+const DUE_SINCE = `
+  (
+    select min(due.due_since)
       from instep.subscriptions as due
      where due.customer_id = teams.provider_customer_id
        and due.due_since is not null
        and case due.latest_status
              when 'past_due' then due.subscription_id = teams.provider_subscription_id
              when 'unpaid' then teams.subscription_status::text = 'unpaid'
-           end`;
-
-/** SQL: since when a team's subscription has been unpaid or past due. */
-export const DUE_SINCE = `
-  (
-    select min(due.due_since) ${FROM_DUE_SUBSCRIPTIONS}
+           end
   )`;
-
-/**
- * SQL for the teams of the subscriptions of `owed`, each once, with `due_since`. They are looked up one by one, so that the
- * planner reads no others.
- */
-export const teamsOfOwed = ({ teams }: ApplicationTables) => `
-        select teams.*, owed.due_since
-          from owed
-         cross join lateral (
-                 select *
-                   from ${teams.rows} as teams
-                  where provider_customer_id = owed.customer_id
-                 offset 0
-               ) as teams
-         where (owed.due_since, owed.subscription_id) = (
-                 select due.due_since, due.subscription_id ${FROM_DUE_SUBSCRIPTIONS}
-                  order by 1, 2
-                  limit 1
-               )`;
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `

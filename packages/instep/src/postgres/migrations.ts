@@ -386,8 +386,7 @@ values ('alerts'),
        -- Deletes old changes of plans.
        ('plan-history'),
        ('reconcile'),
-       ('retention'),
-       ('team-counts');
+       ('retention');
 
 -- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
 create table instep.listed_subscriptions (

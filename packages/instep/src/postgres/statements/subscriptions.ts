@@ -318,17 +318,3 @@ export const JOIN_LOST_PLAN = `
 export function teamsWithLostPlans({ teams }: ApplicationTables): string {
   return `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
 }
-
-/** The same for a statement that reads all teams, without the join for teams that have a plan. */
-export function allTeamsWithLostPlans({ teams }: ApplicationTables): string {
-  return `
-        (
-          select teams.*, null as lost_product_id, null as lost_plan_name
-            from ${teams.rows} as teams
-           where not ${HAS_LOST_PLAN}
-           union all
-          select teams.*, lost_product_id, lost_plan_name
-            from ${teams.rows} as teams ${JOIN_LOST_PLAN}
-           where ${HAS_LOST_PLAN}
-        ) as teams`;
-}

@@ -1,0 +1,73 @@
+import { countTeams } from 'instep/operate';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { postgresServers } from '../support/postgres/test-database.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+
+describe.each(postgresServers)('$name', (server) => {
+  const store = useDatabase(server);
+  const run = (statement: string) => store.database.query(statement);
+
+  beforeEach(() => run('truncate teams, instep.new_customers'));
+
+  test("counts teams by status, including none and the application's own", async () => {
+    await run(
+      `insert into teams (name, subscription_status)
+       values ('a', 'active'), ('b', 'active'), ('c', 'canceled'), ('d', null), ('e', 'gold'),
+              ('f', '<script>')`,
+    );
+    expect((await countTeams(store))?.statuses).toEqual([
+      { status: 'active', teams: 2 },
+      { status: 'other', teams: 2 },
+      { status: 'canceled', teams: 1 },
+      { status: 'none', teams: 1 },
+    ]);
+  });
+
+  test('counts the teams whose customer Stripe has not answered about', async () => {
+    const { query } = store.database;
+    expect(await countTeams(store)).toEqual({ statuses: [], linked: 0, uncompared: 0 });
+    await addTeam(query, { name: 'Free', customerId: null });
+    for (const customerId of ['cus_compared', 'cus_requested', 'cus_new']) {
+      await addTeam(query, { name: customerId, customerId });
+    }
+    await run(`insert into instep.new_customers (customer_id, due_at, is_requested)
+               values ('cus_compared', now(), false), ('cus_requested', now(), true)`);
+    expect(await countTeams(store)).toMatchObject({ linked: 3, uncompared: 2 });
+  });
+
+  test('a table with columns of the application is counted by the plan alone', async () => {
+    await run(`alter table teams add status text default 'open', add customer_id text`);
+    try {
+      await run(`insert into teams (name, subscription_status) values ('a', 'active')`);
+      expect((await countTeams(store))?.statuses).toEqual([{ status: 'active', teams: 1 }]);
+    } finally {
+      await run('alter table teams drop status, drop customer_id');
+    }
+  });
+
+  test('counts statuses of a type of the application, in a view', async () => {
+    await run(`create domain plan_status as text`);
+    await run(`alter table teams alter subscription_status type plan_status`);
+    await run(`alter table teams rename to accounts`);
+    await run(`create view teams as select * from accounts`);
+    try {
+      await run(
+        `insert into accounts (name, subscription_status) values ('a', 'active'), ('b', 'gold')`,
+      );
+      expect((await countTeams(store))?.statuses).toEqual([
+        { status: 'active', teams: 1 },
+        { status: 'other', teams: 1 },
+      ]);
+    } finally {
+      await run('drop view teams; alter table accounts rename to teams');
+    }
+  });
+
+  test('gives up when it takes too long', async () => {
+    await store.database.transaction(async (query) => {
+      await query('lock table teams in access exclusive mode');
+      expect(await countTeams(store)).toBeNull();
+    });
+  });
+});
