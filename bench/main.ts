@@ -1,4 +1,4 @@
-// npm run bench -- [compare|goals|growth|access|memory|console|retention]; --help lists the options.
+// npm run bench -- [compare|goals|access|memory|console]; --help lists the options.
 
 import { openBenchPostgres } from './database/bench-postgres.ts';
 import { readOptions, USAGE, UsageWrong } from './options.ts';

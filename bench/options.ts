@@ -19,7 +19,7 @@ export type Measure = (typeof MEASURES)[number];
 /** The measurements that compare two commits. */
 const LOADS: readonly Measure[] = ['events', 'profiles', 'latency'];
 
-const STEPS = ['compare', 'goals', 'growth', 'access', 'memory', 'console', 'retention'] as const;
+const STEPS = ['compare', 'goals', 'access', 'memory', 'console'] as const;
 export type Step = (typeof STEPS)[number];
 
 export type Options = {
@@ -46,14 +46,12 @@ export type Options = {
   readonly isHelp: boolean;
 };
 
-export const USAGE = `usage: npm run bench -- [compare|goals|growth|access|memory|console|retention] [options]
+export const USAGE = `usage: npm run bench -- [compare|goals|access|memory|console] [options]
   compare    compare Instep with the floor and the peers
   goals      compare Instep with the floor and the plain handler in three runs, with the goals and their medians
-  growth     compare Instep with few teams and an empty log, and with many teams and a long log
   access     read the view instep.team_access for one team and for all teams
   memory     watch Instep's memory under full load
   console    measure the console's pages over a long log; DATABASE_URL keeps the log for the next run
-  retention  measure a long log while a quarter of it is deleted
 Without options, the figures are written to docs/performance.md, and the goals to bench/README.md.
   --only instep,floor      only these systems
   --against REF            compare: build this commit and run both in turn, with the ratio and its spread;
@@ -65,8 +63,8 @@ Without options, the figures are written to docs/performance.md, and the goals t
   --connections 64
   --runtime bun            what runs the servers: node22, node24 or bun, after npm ci in runtimes/
   --node=--cpu-prof        an option for the servers' Node; can be repeated
-  --events 20000000        growth, access, console, retention: events in the log
-  --teams 1000000          goals, growth, access, console, retention: teams and users
+  --events 20000000        access, console: events in the log
+  --teams 1000000          goals, access, console: teams and users
   --minutes 10             memory: duration
   --set max_wal_size=8GB   a setting for the PostgreSQL that the benchmark starts; can be repeated
 `;

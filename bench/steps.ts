@@ -1,9 +1,7 @@
 import { measureAccessOf } from './measures/access.ts';
 import { type CompareOptions, compare, type Sample } from './measures/compare.ts';
 import { measureConsole } from './measures/console.ts';
-import { measureGrowth } from './measures/growth.ts';
 import { watchMemory } from './measures/memory.ts';
-import { measureRetention } from './measures/retention.ts';
 import type { Step } from './options.ts';
 import { accessReport, relativeAccessGoal } from './report/access-report.ts';
 import { comparisonChart, comparisonReport } from './report/comparison-report.ts';
@@ -16,12 +14,10 @@ import {
   goalsOf,
   goalsTableOfRuns,
 } from './report/goals.ts';
-import { growthReport } from './report/growth-report.ts';
 import { problemLines } from './report/loads-table.ts';
 import { memoryReport } from './report/memory-report.ts';
 import type { Report } from './report/page.ts';
 import { isWorseInEveryRound, ratiosOf, ratiosTable } from './report/ratios.ts';
-import { retentionReport } from './report/retention-report.ts';
 import { sampleLine } from './report/sample-line.ts';
 
 type StepOptions = Omit<CompareOptions, 'onSample'> & {
@@ -79,13 +75,6 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
     return { report: { figures: null, goals }, chart: null, isValid: problems.length === 0 };
   },
 
-  async growth({ machine, print, ...context }) {
-    const onSample = (sample: Sample) => print(sampleLine(sample));
-    const samples = await measureGrowth({ ...context, onSample }, print);
-    const report = growthReport(samples, { options: context.options, machine });
-    return { report, chart: null, isValid: areValid(samples) };
-  },
-
   async access({ machine, print, ...context }) {
     const times = await measureAccessOf(context, print);
     const report = accessReport(times, { options: context.options, machine });
@@ -105,15 +94,4 @@ export const STEPS: Readonly<Record<Step, (context: StepOptions) => Promise<Step
     const report = consoleReport(measured, { options: context.options, machine });
     return { report, chart: null, isValid: measured.every(({ problem }) => !problem) };
   },
-
-  async retention({ machine, print, ...context }) {
-    const onSample = (sample: Sample) => print(sampleLine(sample));
-    const measured = await measureRetention({ ...context, onSample }, print);
-    const report = retentionReport(measured, { options: context.options, machine });
-    return { report, chart: null, isValid: areValid(measured.samples) };
-  },
 };
-
-function areValid(samples: readonly Sample[]): boolean {
-  return samples.every(({ measured }) => measured.problems.length === 0);
-}

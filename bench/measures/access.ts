@@ -9,7 +9,7 @@ import type { CompareOptions } from './compare.ts';
 import { LOAD_TIMES, seedHistory } from './seed-history.ts';
 
 /** How long a statement takes until its rows are there; 99 of 100 take at most `p99Ms`. */
-export type ReadTimes = { readonly p50Ms: number; readonly p99Ms: number };
+type ReadTimes = { readonly p50Ms: number; readonly p99Ms: number };
 
 /** How long the view `instep.team_access` takes, and what it is compared with. */
 export type AccessTimes = {

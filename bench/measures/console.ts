@@ -10,7 +10,6 @@ import { seedConsole } from './seed-console.ts';
 export type MeasuredPage = ConsolePage & {
   /** The times from the request to the last byte, or to the first byte of a file. */
   readonly timesMs: readonly number[];
-  readonly bytes: number;
   /** The response instead of the page. */
   readonly problem: string | null;
 };
@@ -42,12 +41,13 @@ export async function measureConsole(
   try {
     const origin = `http://127.0.0.1:${port}`;
     await until('the console to answer', async () => (await fetch(origin)).status === 200);
-    return await requestPages(await consolePages(ask, teams), {
-      origin,
-      times: TIMES,
-      onPage: ({ name, timesMs }) =>
-        print(`${name}: ${Math.round(Math.max(...timesMs))} ms worst case`),
-    });
+    const measured: MeasuredPage[] = [];
+    for (const page of await consolePages(ask, teams)) {
+      const one = await requestPage(page, origin);
+      print(`${one.name}: ${Math.round(Math.max(...one.timesMs))} ms worst case`);
+      measured.push(one);
+    }
+    return measured;
   } finally {
     await server.stop();
   }
@@ -62,50 +62,22 @@ async function until(what: string, isTrue: () => Promise<boolean>): Promise<void
   throw new Error(`waited too long for ${what}`);
 }
 
-type PageRequests = {
-  readonly origin: string;
-  /** How often each page is requested. */
-  readonly times: number;
-  readonly onPage?: (page: MeasuredPage) => void;
-};
-
-/** Requests these pages, one after the other. */
-export async function requestPages(
-  pages: readonly ConsolePage[],
-  { origin, times, onPage }: PageRequests,
-): Promise<MeasuredPage[]> {
-  const measured: MeasuredPage[] = [];
-  for (const page of pages) {
-    const one = await requestPage(page, origin, times);
-    onPage?.(one);
-    measured.push(one);
-  }
-  return measured;
-}
-
-async function requestPage(
-  page: ConsolePage,
-  origin: string,
-  times: number,
-): Promise<MeasuredPage> {
+async function requestPage(page: ConsolePage, origin: string): Promise<MeasuredPage> {
   const timesMs: number[] = [];
-  let bytes = 0;
   let problem: string | null = null;
-  for (let time = 0; time < times; time += 1) {
+  for (let time = 0; time < TIMES; time += 1) {
     const startedAtMs = performance.now();
     const response = await fetch(origin + page.path, { redirect: 'manual' });
-    bytes = page.isFile ? await readFirst(response) : (await response.arrayBuffer()).byteLength;
+    await (page.isFile ? readFirst(response) : response.arrayBuffer());
     timesMs.push(performance.now() - startedAtMs);
     // A search with one exact hit redirects to its page.
     if (response.status >= 400) problem = `${page.path} was answered ${response.status}`;
   }
-  return { ...page, timesMs, bytes, problem };
+  return { ...page, timesMs, problem };
 }
 
-/** Reads the first bytes of a response. */
-async function readFirst({ body }: Response): Promise<number> {
+async function readFirst({ body }: Response): Promise<void> {
   const reader = body?.getReader();
-  const first = await reader?.read();
+  await reader?.read();
   await reader?.cancel();
-  return first?.value?.byteLength ?? 0;
 }

@@ -52,7 +52,7 @@ async function sizesOf(database: BenchDatabase): Promise<{ stored: number; writt
 }
 
 /** The bytes written to the write-ahead log so far. */
-export async function writtenBytes(ask: Ask): Promise<number> {
+async function writtenBytes(ask: Ask): Promise<number> {
   const [row] = await ask<{ bytes: string }>(
     `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0') as bytes`,
   );

@@ -28,18 +28,14 @@ export async function measureSystem(
 ): Promise<void> {
   const run = await ServerRun.start(prepared, postgres, options.runtime);
   try {
-    await measureRun(run, options, keep);
+    if (prepared.mix === 'renewals') await measureRenewals(run, options, keep);
+    else await measureChanges(run, options, keep);
   } finally {
     await run.end();
   }
 }
 
-/** Takes the requested measurements of a running server. */
-export async function measureRun(run: ServerRun, options: Options, keep: Keep): Promise<void> {
-  if (run.prepared.mix === 'renewals') {
-    await measureRenewals(run, options, keep);
-    return;
-  }
+async function measureChanges(run: ServerRun, options: Options, keep: Keep): Promise<void> {
   await measureEvents(run, options, keep);
   if (run.prepared.system.profiles === null) return;
   await measureProfiles(run, options, keep);

@@ -17,7 +17,7 @@ const RECEIVED_AT = `to_timestamp(created) + (0.4 + number % 40 * 0.1) * interva
  * A realistic log: events of all outcomes with readable bodies, a few of them parked or unreadable,
  * and one team with far more events than the others.
  */
-export const realisticLog = (receivedAt: string) => `
+const REALISTIC_LOG = `
   with content as (${CONTENT}),
   event as (
     select number, created, status, product_id, plan_name,
@@ -50,7 +50,7 @@ export const realisticLog = (receivedAt: string) => `
          case when outcome <> 'unreadable' then customer_id end,
          case when outcome <> 'unreadable' then subscription_id end,
          case when outcome <> 'unreadable' then to_timestamp(created) end,
-         ${receivedAt},
+         ${RECEIVED_AT},
          1,
          outcome,
          convert_to(format('{"id":"evt_1Bench%s","object":"event","type":'
@@ -137,7 +137,7 @@ export async function seedConsole(
   const seconds = DAYS * DAY_SECONDS;
   const firstSeconds = Math.floor(Date.now() / 1_000) - seconds;
   const history = { events, teams, firstSeconds, eventsPerSecond: events / seconds };
-  await seedHistory(ask, history, onLogged, realisticLog(RECEIVED_AT));
+  await seedHistory(ask, history, onLogged, REALISTIC_LOG);
   await ask(PRODUCTS);
   for (const statement of [LOST_PLANS, PAST_DUE, FINDINGS, AMBIGUOUS, ACTIONS])
     await ask(statement);

@@ -70,43 +70,21 @@ const TEAMS = `
     from content
    where id = team`;
 
-/** A range of the load's events, by their numbers. */
-type EventRange = { readonly first: number; readonly count: number };
-
-/** Writes a range of events into the log. */
-export async function insertEvents(
-  ask: Ask,
-  log: string,
-  { first, count }: EventRange,
-  { teams, firstSeconds, eventsPerSecond }: Omit<History, 'events'>,
-  onLogged: (events: number) => void,
-): Promise<void> {
-  for (let from = first; from < first + count; from += CHUNK) {
-    const last = Math.min(first + count, from + CHUNK) - 1;
-    await ask(log, [from, last, teams, firstSeconds, eventsPerSecond]);
-    onLogged(last + 1);
-  }
-}
-
 /**
  * Fills Instep's tables as if this many events of the load had been ingested, equally many for each
  * team. The next event has the number `events`. `log` writes a range of them into the log.
  */
 export async function seedHistory(
   ask: Ask,
-  { events, ...history }: History,
+  { events, teams, firstSeconds, eventsPerSecond }: History,
   onLogged: (events: number) => void,
   log = LOG,
 ): Promise<void> {
-  await insertEvents(ask, log, { first: 0, count: events }, history, onLogged);
-  await applyLastEvents(ask, { events, ...history });
-}
-
-/** Sets each team and its subscription as if this many events had been ingested, without a log of them. */
-export async function applyLastEvents(
-  ask: Ask,
-  { events, teams, firstSeconds, eventsPerSecond }: History,
-): Promise<void> {
+  for (let from = 0; from < events; from += CHUNK) {
+    const last = Math.min(events, from + CHUNK) - 1;
+    await ask(log, [from, last, teams, firstSeconds, eventsPerSecond]);
+    onLogged(last + 1);
+  }
   const first = Math.max(0, events - teams);
   const lastTurn = [first, events - 1, teams, firstSeconds, eventsPerSecond];
   await ask(SUBSCRIPTIONS, lastTurn);

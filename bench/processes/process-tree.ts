@@ -40,7 +40,7 @@ function treeOf(root: number): Stat[] {
 }
 
 /** `pid (name) state parent …`; the name can contain anything. Fields as in proc(5). */
-export function parseStat(text: string): Stat {
+function parseStat(text: string): Stat {
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const field = (number: number) => Number(fields[number - 3]);
   const ticks = field(14) + field(15) + field(16) + field(17);

@@ -2,7 +2,7 @@ import type { EventBytes } from '../measures/event-bytes.ts';
 import { figure, table } from './format.ts';
 
 /** The stored bytes of an event relative to its raw body. */
-export function bodyRatio(bytes: EventBytes | undefined): number | null {
+function bodyRatio(bytes: EventBytes | undefined): number | null {
   return bytes === undefined ? null : bytes.stored / bytes.body;
 }
 

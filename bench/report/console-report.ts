@@ -5,8 +5,6 @@ import { goalsTable } from './goals.ts';
 import { median } from './median.ts';
 import type { Report } from './page.ts';
 
-const BYTES_PER_KILOBYTE = 1_000;
-
 export function consoleReport(
   pages: readonly MeasuredPage[],
   { options, machine }: { readonly options: Options; readonly machine: string },
@@ -26,7 +24,7 @@ export function consoleReport(
   ];
   const figures = [
     `Measured with \`npm run bench -- console\` on ${machine}. The database had ` +
-      `${count(teams)} teams (10,000 for sorted lists), and ${count(events)} events from one week in the log. Each page was ` +
+      `${count(teams)} teams, and ${count(events)} events from one week in the log. Each page was ` +
       `requested ${pages[0]?.timesMs.length} times in sequence, and timed from the request to the ` +
       'last byte of the page, or to the first byte of a file. ' +
       (problems.length === 0 ? 'All pages were complete.' : `**Failed:** ${problems.join('; ')}`),
@@ -40,16 +38,7 @@ export function consoleReport(
       ]),
     ),
   ].join('\n\n');
-  const perPage = table(
-    ['page', 'median', 'worst case', 'size'],
-    pages.map(({ name, timesMs, bytes }) => [
-      name,
-      figure(median(timesMs), ' ms'),
-      figure(Math.max(...timesMs), ' ms'),
-      figure(bytes / BYTES_PER_KILOBYTE, ' kB'),
-    ]),
-  );
-  return { figures, goals: `${goalsTable(goals)}\n\n${perPage}` };
+  return { figures, goals: goalsTable(goals) };
 }
 
 /** Each page with its variants, whose names begin with `…`. */

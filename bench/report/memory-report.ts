@@ -7,7 +7,7 @@ import type { Report } from './page.ts';
 const SECONDS_PER_MINUTE = 60;
 
 /** The growth from the second fifth to the last one. The first one is the warm-up. */
-export function growthPercent(resident: readonly number[]): number {
+function growthPercent(resident: readonly number[]): number {
   const fifth = Math.max(1, Math.floor(resident.length / 5));
   const early = median(resident.slice(fifth, 2 * fifth));
   const late = median(resident.slice(-fifth));

@@ -24,7 +24,7 @@ const beginOf = (section: Step) => `<!-- Written by npm run bench -- ${section}:
  *
  * @throws RangeError when the page has no such section
  */
-export function withSection(page: string, section: Step, text: string): string {
+function withSection(page: string, section: Step, text: string): string {
   const begin = page.indexOf(beginOf(section));
   const end = page.indexOf(END, begin);
   if (begin < 0 || end < 0) throw new RangeError(`the page has no section '${section}'`);

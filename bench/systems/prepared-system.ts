@@ -12,8 +12,6 @@ export type PreparedSystem = {
   readonly mix: EventMix;
   /** The number of deliveries sent, which is the number of the next one. */
   eventsSent: number;
-  /** How many of these were deleted from the log before the first measurement. */
-  eventsDeleted: number;
 };
 
 /** The number of users who are signed in and read their profiles. */
@@ -32,7 +30,7 @@ export async function prepareSystem(
   const database = await postgres.create(databaseName);
   await system.prepare(database.url, database.ask, size);
   const signedIn = (await system.profiles?.signIn(someOf(size.users))) ?? [];
-  return { system, database, teams: size.teams, signedIn, mix, eventsSent: 0, eventsDeleted: 0 };
+  return { system, database, teams: size.teams, signedIn, mix, eventsSent: 0 };
 }
 
 /** Users that are evenly distributed from the first to the last. */
