@@ -15,7 +15,7 @@ export type Scenario = {
   readonly run: (options: RunOptions) => Promise<Readonly<Record<string, number>>>;
 };
 
-export type RunOptions = {
+type RunOptions = {
   readonly times: number;
   readonly onProgress?: (done: number) => void;
 };

@@ -1,7 +1,6 @@
 import type { Scenario } from './scenario.ts';
 import { everyAwait } from './scenarios/every-await.ts';
 import { failover } from './scenarios/failover.ts';
-import { fewDescriptors } from './scenarios/few-descriptors.ts';
 import { freezeDatabase } from './scenarios/freeze-database.ts';
 import { fullDisk } from './scenarios/full-disk.ts';
 import { fullDiskEmbedded } from './scenarios/full-disk-embedded.ts';
@@ -14,7 +13,6 @@ import { killServer } from './scenarios/kill-server.ts';
 import { network } from './scenarios/network.ts';
 import { oneUserFlood } from './scenarios/one-user-flood.ts';
 import { overload } from './scenarios/overload.ts';
-import { overloadOfProcessor } from './scenarios/overload-of-processor.ts';
 import { pipelining } from './scenarios/pipelining.ts';
 import { reconcile } from './scenarios/reconcile.ts';
 import { rollingRestarts } from './scenarios/rolling-restarts.ts';
@@ -53,13 +51,11 @@ export const ATTACKS: Scenarios = {
   hostile,
   'hostile-application': hostileApplication,
   overload,
-  'overload-of-processor': overloadOfProcessor,
   'slow-sockets': slowSockets,
   soak,
 };
 
 export const FLOODS: Scenarios = {
-  'few-descriptors': fewDescriptors,
   'idle-connections': idleConnections,
   'unsigned-flood': unsignedFlood,
   pipelining,

@@ -1,123 +1,110 @@
-import { once } from 'node:events';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { limitConnections } from 'instep/src/server/connections.ts';
-import { expect, onTestFinished, test } from 'vitest';
-import {
-  openConnection,
-  type RawConnection,
-  statusesIn,
-} from '../support/network/raw-connection.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createLogger, type Handler, listen } from 'instep';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { openConnection, statusesIn } from '../support/network/raw-connection.ts';
 
-const ASK = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
-const HALF = 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
+const GET = 'GET /one HTTP/1.1\r\nHost: x\r\n\r\n';
+const CLOSE = 'GET /last HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
 
-/** A server with a limit of connections, which answers on the test's command. */
-async function serve(maxConnections: number) {
-  let crowded = 0;
-  let answer = () => {};
-  let answering = Promise.resolve();
-  const server = createServer((request, response) => {
-    request.on('error', () => undefined).resume();
-    request.on('end', () => void answering.then(() => response.end('ok')));
-  });
-  limitConnections(server, {
-    maxConnections,
-    onCrowded: () => {
-      crowded += 1;
-    },
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  return {
-    get crowded() {
-      return crowded;
-    },
-    hold() {
-      answering = new Promise((resolve) => {
-        answer = resolve;
-      });
-    },
-    answer: () => answer(),
-    /** A connection that the server has accepted, with this text received. */
-    async open(text = ''): Promise<RawConnection> {
-      const taken = once(server, 'connection');
-      const asked = text === '' ? taken : once(server, 'request');
-      const connection = openConnection(url);
-      connection.write(text);
-      await Promise.all([taken, asked]);
-      return connection;
-    },
-    /** A connection that was answered this many times. */
-    async openIdle(times = 1): Promise<RawConnection> {
-      const connection = openConnection(url);
-      for (let time = 1; time <= times; time += 1) {
-        connection.write(ASK);
-        await connection.receives(new RegExp(`^(HTTP[^]*?ok){${time}}$`));
-      }
-      return connection;
-    },
-  };
+const logger = createLogger('silent', { write: () => undefined });
+const jsonResponse = (value: unknown) => ({
+  status: 200,
+  headers: {},
+  body: JSON.stringify(value),
+});
+
+async function serve(handle: Handler): Promise<string> {
+  const server = await listen({ host: '127.0.0.1', port: 0, handle, logger });
+  onTestFinished(() => server.close(0));
+  return server.url;
 }
 
-async function expectAnswered(connection: RawConnection): Promise<void> {
-  connection.write(ASK);
-  expect(statusesIn(await connection.receives(/ok$/)).at(-1)).toBe(200);
-}
+/** Answers with the path and the size of the body. */
+const echo: Handler = async ({ path, body }) =>
+  jsonResponse({ path, bytes: (await body(1_000_000)).byteLength });
+
+test('a connection with more than eight unanswered requests is closed, and others are answered', async () => {
+  let handled = 0;
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const url = await serve(async () => {
+    handled += 1;
+    await opened;
+    return jsonResponse(handled);
+  });
+  const patient = openConnection(url);
+  patient.write(GET.repeat(7) + CLOSE);
+  const flood = openConnection(url);
+  flood.write(GET.repeat(1_600));
+  expect(await flood.closed()).toBe('');
+  expect(handled).toBeLessThanOrEqual(16);
+  open();
+  expect(statusesIn(await patient.closed())).toEqual(Array(8).fill(200));
+});
+
+test('a client that keeps sending a few requests at once is served', async () => {
+  const url = await serve(echo);
+  const connection = openConnection(url);
+  for (let sent = 8; sent <= 80; sent += 8) {
+    connection.write(GET.repeat(8));
+    await vi.waitFor(() => expect(statusesIn(connection.received)).toHaveLength(sent));
+  }
+});
+
+test('requests with bodies that arrive together are answered in their order', async () => {
+  const url = await serve(echo);
+  const sized = (path: string, bytes: number) =>
+    `POST /${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${bytes}\r\n\r\n${'b'.repeat(bytes)}`;
+  const chunked =
+    'POST /chunked HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n' +
+    `${'4\r\n\r\n\r\n\r\n'.repeat(1_000)}0\r\n\r\n`;
+  const connection = openConnection(url);
+  connection.write(
+    [sized('large', 200_000), sized('small', 3), chunked, GET, sized('none', 0), CLOSE].join(''),
+  );
+  const bodies = [...(await connection.closed()).matchAll(/\{.*?\}/g)];
+  expect(bodies.map(([body]) => JSON.parse(body))).toEqual([
+    { path: '/large', bytes: 200_000 },
+    { path: '/small', bytes: 3 },
+    { path: '/chunked', bytes: 4_000 },
+    { path: '/one', bytes: 0 },
+    { path: '/none', bytes: 0 },
+    { path: '/last', bytes: 0 },
+  ]);
+});
+
+test('a request that arrives byte by byte is answered', async () => {
+  const url = await serve(echo);
+  const connection = openConnection(url);
+  for (const byte of CLOSE) {
+    connection.write(byte);
+    await new Promise(setImmediate);
+  }
+  expect(statusesIn(await connection.closed())).toEqual([200]);
+});
 
 test.each([
   ['sends nothing', ''],
-  ['sends half a body', HALF],
-])('a new connection replaces the oldest one that %s', async (_, text) => {
-  const server = await serve(4);
-  const waiting = [];
-  for (let count = 0; count < 4; count += 1) waiting.push(await server.open(text));
-  expect(server.crowded).toBe(0);
-  await expectAnswered(await server.open());
-  await waiting[0]?.closed();
-  expect(server.crowded).toBe(1);
-  for (const other of waiting.slice(1)) expect(other.received).toBe('');
-  await expectAnswered(await server.open());
-  await waiting[1]?.closed();
-});
-
-test('a new connection replaces the longest idle one that was used once', async () => {
-  const server = await serve(4);
-  const kept = await server.openIdle(2);
-  const idle = [await server.openIdle(), await server.openIdle(), await server.openIdle()];
-  for (const former of idle) {
-    await server.openIdle();
-    await former.closed();
-  }
-  await expectAnswered(kept);
-  expect(server.crowded).toBe(3);
-});
-
-test("connections without a request don't displace idle ones in the other half of the places", async () => {
-  const server = await serve(4);
-  const idle = [await server.openIdle(), await server.openIdle()];
-  for (let count = 0; count < 20; count += 1) await server.open();
-  for (const connection of idle) await expectAnswered(connection);
-});
-
-test("idle connections don't prevent others from being answered", async () => {
-  const server = await serve(4);
-  for (let count = 0; count < 20; count += 1) await server.openIdle(3);
-  await expectAnswered(await server.open());
-});
-
-test('a request that has arrived completely is answered, and new connections are refused', async () => {
-  const server = await serve(2);
-  server.hold();
-  const asking = [await server.open(ASK), await server.open(ASK)];
-  const refused = await server.open();
-  expect(await refused.closed()).toBe('');
-  server.answer();
-  for (const connection of asking) await connection.receives(/ok$/);
-  await expectAnswered(await server.open());
-});
+  [
+    'sends many bytes',
+    'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 90000\r\n\r\n'.padEnd(60_000),
+  ],
+])(
+  'a connection that %s and is reset, or waits when the server closes, does no harm',
+  async (_, text) => {
+    const server = await listen({ host: '127.0.0.1', port: 0, handle: echo, logger });
+    for (let count = 0; count < 5; count += 1) {
+      const left = openConnection(server.url);
+      left.write(text);
+      if (count % 2 === 0) await sleep(5);
+      left.destroy();
+    }
+    const waiting = openConnection(server.url);
+    waiting.write(text);
+    expect((await fetch(server.url)).status).toBe(200);
+    await server.close(1_000);
+    expect(await waiting.closed()).toBe('');
+  },
+);

@@ -1,22 +1,7 @@
-import { execFileSync } from 'node:child_process';
 import { Server } from 'node:http';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { connectionsWithin, openListener, readOpenFilesLimit } from 'instep/src/server/listener.ts';
+import { openListener } from 'instep/src/server/listener.ts';
 import { expect, onTestFinished, test } from 'vitest';
-
-test.skipIf(process.platform !== 'linux')('reads the limit of the process', () => {
-  // Node raises it to the hard limit.
-  const limit = execFileSync('/bin/sh', ['-c', 'ulimit -n'], { encoding: 'utf8' }).trim();
-  expect(String(readOpenFilesLimit())).toBe(limit === 'unlimited' ? 'Infinity' : limit);
-});
-
-test('leaves files for the database and for modules, and at least 8 for connections', () => {
-  expect(connectionsWithin(1_024)).toBe(904);
-  expect(connectionsWithin(256)).toBe(136);
-  expect(connectionsWithin(1_024, 50)).toBe(854);
-  expect(connectionsWithin(16)).toBe(8);
-  expect(connectionsWithin(Number.POSITIVE_INFINITY)).toBe(Number.POSITIVE_INFINITY);
-});
 
 test('connections that can not be accepted are logged, and the server goes on', async () => {
   const lines: string[] = [];

@@ -28,6 +28,8 @@ type Flooded = {
 /** PostgreSQL's processes report their statistics once a second. */
 const REPORTED_AFTER_MS = 1_200;
 const REOPEN_AFTER_MS = 10;
+/** Beside so many requests, the transactions of maintenance don't count. */
+const MIN_ALONE = 1_000;
 
 /** Runs a flood of requests, first alone and then beside regular requests. */
 export async function floodWithRequests(options: RequestsOptions): Promise<Flooded> {
@@ -36,8 +38,11 @@ export async function floodWithRequests(options: RequestsOptions): Promise<Flood
   const transactionsBefore = await countTransactions(database);
   const again = 'answered';
   await flood.open({ count: connections, texts, again, reopenAfterMs: REOPEN_AFTER_MS });
-  await sleep(REPORTED_AFTER_MS);
-  const { answered: alone } = await flood.state();
+  let alone: Flooded['alone'];
+  do {
+    await sleep(REPORTED_AFTER_MS);
+    alone = (await flood.state()).answered;
+  } while (sum(alone) < MIN_ALONE);
   const transactions = (await countTransactions(database)) - transactionsBefore;
 
   const regular = await startRegularTraffic(database, url);

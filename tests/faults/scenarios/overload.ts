@@ -6,7 +6,7 @@ import { startProfileReader } from '../flood/profiles.ts';
 import { percentile } from '../percentile.ts';
 import { canMeasureUse, useOf } from '../process-use.ts';
 import { expectServed, slowestMs } from '../regular-traffic.ts';
-import type { RunOptions, Scenario } from '../scenario.ts';
+import type { Scenario } from '../scenario.ts';
 
 /** Enough senders to keep the server busy, so that their rate is the server's maximum. */
 const ENOUGH = 64;
@@ -17,36 +17,24 @@ const MAX_CONNECTIONS = 4_096;
 /** Thousands of connections need some memory, but an unbounded queue would exceed this within seconds. */
 const MAX_MB = 512;
 
-type Overload = Pick<Scenario, 'fault' | 'promise'> & {
-  /** An additional load on the server. */
-  burden(database: Database): Promise<void>;
-};
-
-export const FAULT =
-  'ten times as many events as the server can process are sent for the given number of seconds, ' +
-  'without waiting for responses';
-
 /**
  * A trigger lowers the rate that the server can process, as any application's trigger can. A refusal
  * takes a quarter of an event's time, so no process can refuse ten times what one core processes
  * (docs/decisions/0009-refuse-early-when-the-queue-is-long.md).
  */
-export const overload = createOverload({
-  fault: `${FAULT}; a trigger on the teams table takes 1 ms per row`,
+export const overload: Scenario = {
+  fault:
+    'ten times as many events as the server can process are sent for the given number of seconds, ' +
+    'without waiting for responses; a trigger on the teams table takes 1 ms per row',
   promise:
     'accepted events are stored within 1 second, others are refused within 100 ms, profile ' +
     'requests are answered almost as fast as before, memory stays bounded, and the rate recovers ' +
     'immediately',
-  burden: slowTeams,
-});
-
-/** A scenario of an overload with this additional load. */
-export function createOverload({ fault, promise, burden }: Overload): Scenario {
-  return { fault, promise, times: { short: 4, long: 60 }, isPossible: canMeasureUse, run };
-
-  async function run({ times: seconds, onProgress }: RunOptions) {
+  times: { short: 4, long: 60 },
+  isPossible: canMeasureUse,
+  async run({ times: seconds, onProgress }) {
     const { url: databaseUrl, database } = await createDatabase();
-    await burden(database);
+    await slowTeams(database);
     const server = await startInstep({ DATABASE_URL: databaseUrl.href });
     const { url } = server;
     const calm = { url, connections: ENOUGH, durationMs: CALM_MS };
@@ -102,8 +90,8 @@ export function createOverload({ fault, promise, burden }: Overload): Scenario {
       acknowledged: before.acknowledged + flood.acknowledged + after.acknowledged,
       lost: 0,
     };
-  }
-}
+  },
+};
 
 const perSecond = ({ acknowledged }: EventFlood) => (acknowledged * 1_000) / CALM_MS;
 

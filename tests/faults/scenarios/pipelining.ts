@@ -10,18 +10,20 @@ const CONNECTIONS = 300;
 const REQUESTS_AT_ONCE = 1_600;
 const AGAIN_MS = 1_000;
 const REOPEN_AFTER_MS = 10;
-const MAX_P99_MS = 2_000;
+const MAX_P99_MS = 1_000;
 
 export const pipelining: Scenario = {
   fault:
     `${CONNECTIONS} clients send ${REQUESTS_AT_ONCE.toLocaleString('en')} profile requests at once ` +
-    'every second, without waiting for responses, for the given number of seconds',
-  promise: `other requests are still served, and 99% of them within ${MAX_P99_MS / 1_000} seconds`,
+    'every second, without waiting for responses, and connect again as soon as they are closed, for the ' +
+    'given number of seconds',
+  promise: 'other requests are still served, and 99% of them within a second',
   times: { short: 3, long: 60 },
   async run({ times: seconds, onProgress }) {
     const { url, database } = await createDatabase();
     const server = await startInstep({ DATABASE_URL: url.href });
     const regular = await startRegularTraffic(database, server.url);
+    await regular.untilMore(100);
     const flood = createFlood(server.url);
     await flood.open({
       count: CONNECTIONS,

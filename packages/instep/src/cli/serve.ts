@@ -14,7 +14,6 @@ import { type InstepOptions, logSettings, openService, type Service } from '../i
 import { readContextSettings } from '../operate/context.ts';
 import {
   OPERATIONS_DEADLINE_MS,
-  OPERATIONS_FILES,
   type Operations,
   openOperations,
 } from '../operators-listener/open-operations.ts';
@@ -89,7 +88,6 @@ async function serveUntil(ending: Promise<string>, config: Config, logger: Logge
       port: config.port,
       handle: (request) => handle(request),
       logger,
-      filesNeededElsewhere: operations === null ? 0 : OPERATIONS_FILES,
     });
     const opened = await Promise.race([openWithRetries({ config, logger }), ending]);
     if (typeof opened === 'string') {

@@ -49,9 +49,6 @@ export const OPERATIONS_DEADLINE_MS = 1_000;
 /** A browser opens up to six connections. */
 const MAX_OPERATORS_CONNECTIONS = 48;
 
-/** How many files, sockets included, the listener can have open. */
-export const OPERATIONS_FILES = MAX_OPERATORS_CONNECTIONS + MAX_CONNECTIONS;
-
 /**
  * Takes the operators' port before the public one, so that a wrong port prevents the start. `show`
  * loads the pages later: the public port does not wait for them. `null` when `OPS_PORT` is off.

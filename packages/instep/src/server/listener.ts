@@ -1,15 +1,13 @@
 // A server of node:http that bounds what its clients can take: the public one and the operators' one of `instep serve`,
 // and `listen` for apps.
 
-import { readFileSync } from 'node:fs';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
-import { limitConnections } from './connections.ts';
+import { admitInTurn, limitUnanswered } from './connections.ts';
 import type { Handler } from './http-message.ts';
 import { createNodeListener } from './node-listener.ts';
-import { CountedResponse, limitPipelining } from './pipelining.ts';
 import { REQUEST_TIMEOUT_MS } from './read-body.ts';
 
 /** The address can't be listened on: it is taken, or belongs to another machine. */
@@ -31,7 +29,8 @@ export type ListenerOptions = {
   readonly port: number;
   /** The environment variable that sets the port, for the error message. */
   readonly portVariable: string;
-  readonly maxConnections: number;
+  /** 10,000 by default. */
+  readonly maxConnections?: number;
   readonly onRequest: RequestListener;
   readonly logger: Logger;
 };
@@ -41,23 +40,30 @@ const SERVER_OPTIONS = {
   headersTimeout: 5_000,
   requestTimeout: REQUEST_TIMEOUT_MS,
   // A proxy that keeps an idle connection longer than its server sends a request on a closed one, and answers 502.
-  // Longer than Caddy (120 s), AWS and nginx (60 s). New clients replace idle connections when there are too many.
+  // Longer than Caddy (120 s), AWS and nginx (60 s).
   keepAliveTimeout: 150_000,
   // With Node's default of 30 s, late requests would live far beyond the limits above.
   connectionsCheckingInterval: 500,
   // Otherwise a second Host header would go unnoticed.
   joinDuplicateHeaders: true,
-  ServerResponse: CountedResponse,
 };
+
+/** Each takes about 10 kB while it is idle. */
+const MAX_CONNECTIONS = 10_000;
 
 /** The number of connections that can wait to be accepted; the system can allow fewer. */
 const BACKLOG = 4_096;
 
 /** Serves HTTP/1.1 at an address, with limits for its clients. @throws ListenFailed */
 export async function openListener(options: ListenerOptions): Promise<RunningServer> {
-  const { host, port, portVariable, maxConnections, onRequest, logger } = options;
-  const server = createServer(SERVER_OPTIONS, onRequest);
-  limitPipelining(server, logger);
+  const { host, port, portVariable, maxConnections = MAX_CONNECTIONS, onRequest, logger } = options;
+  const server = createServer(SERVER_OPTIONS, limitUnanswered(onRequest));
+  server.maxConnections = maxConnections;
+  server.on(
+    'checkExpectation',
+    limitUnanswered((_, response) => response.writeHead(417).end()),
+  );
+  const silent = admitInTurn(server);
   await new Promise<void>((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const reason = isPortTaken(cause)
@@ -71,13 +77,12 @@ export async function openListener(options: ListenerOptions): Promise<RunningSer
   const warnOfFailure = limitLines((members) => logger.warn(members, 'connection not accepted'));
   server.on('error', (err) => warnOfFailure({ err }));
   const warn = limitLines((members) => logger.warn(members, 'too many connections'));
-  const onCrowded = () => warn({ maxConnections });
-  const connections = limitConnections(server, { maxConnections, onCrowded });
+  server.on('drop', () => warn({ maxConnections }));
   const { address, port: boundPort } = server.address() as AddressInfo;
   return {
     url: urlOf(address, boundPort),
     close(deadlineMs) {
-      connections.endSilent();
+      for (const connection of silent) connection.destroy();
       return close(server, deadlineMs);
     },
   };
@@ -100,8 +105,6 @@ export function urlOf(host: string, port: number): string {
 
 export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & {
   readonly handle: Handler;
-  /** The number of files, sockets included, that another part of this process needs. */
-  readonly filesNeededElsewhere?: number;
 };
 
 /**
@@ -125,38 +128,13 @@ export type ListenOptions = Pick<ListenerOptions, 'host' | 'port' | 'logger'> & 
  * ```
  */
 export async function listen(options: ListenOptions): Promise<RunningServer> {
-  const { host, port, logger, handle, filesNeededElsewhere } = options;
+  const { host, port, logger, handle } = options;
   const onFailure = limitLines((members) => logger.error(members, 'request failed'));
   return await openListener({
     host,
     port,
     portVariable: 'PORT',
     logger,
-    maxConnections: connectionsWithin(readOpenFilesLimit(), filesNeededElsewhere),
     onRequest: createNodeListener(handle, onFailure),
   });
-}
-
-/**
- * About 20 files of Node, 10 connections to PostgreSQL, a few to Stripe's API, and up to 80 modules: those of
- * maintenance and the console are loaded while the port is open. Node opens them all at once, and never loads a
- * module again that it could not open.
- */
-const RESERVED_FILES = 120;
-const MIN_CONNECTIONS = 8;
-
-/** The number of files, sockets included, that the process can have open; only known on Linux. */
-export function readOpenFilesLimit(): number {
-  try {
-    const limits = readFileSync('/proc/self/limits', 'utf8');
-    const [, softLimit] = /^Max open files +(\d+) /m.exec(limits) ?? [];
-    return softLimit === undefined ? Number.POSITIVE_INFINITY : Number(softLimit);
-  } catch {
-    return Number.POSITIVE_INFINITY;
-  }
-}
-
-/** The number of connections that can be open while every other part of the process has its files. */
-export function connectionsWithin(openFiles: number, neededElsewhere = 0): number {
-  return Math.max(MIN_CONNECTIONS, openFiles - RESERVED_FILES - neededElsewhere);
 }

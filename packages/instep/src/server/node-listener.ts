@@ -1,7 +1,6 @@
 // Between node:http and a `Handler`: on our own listeners, and on the server of an app (adapters/node.ts).
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { Socket } from 'node:net';
 import {
   bodyTooLarge,
   decodePath,
@@ -11,7 +10,6 @@ import {
   type HttpResponse,
   internalError,
 } from './http-message.ts';
-import { ReadQueue } from './pipelining.ts';
 import { BodyAlreadyRead, REQUEST_TIMEOUT_MS, readBody, UnfinishedBodies } from './read-body.ts';
 
 /**
@@ -23,7 +21,6 @@ export function createNodeListener(
   handle: Handler,
   onFailure: (failure: { err: unknown; [member: string]: unknown }) => void = warn,
 ): RequestListener {
-  const readQueue = new ReadQueue();
   const unfinished = new UnfinishedBodies();
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -36,10 +33,7 @@ export function createNodeListener(
     }
     if (path === null) return refuse('The request target is not a valid path.');
     try {
-      const result = await handle(toHttpRequest(request, path, unfinished));
-      const isOverloaded = result.status === 503 || !readQueue.isEmpty;
-      if (isOverloaded && method === 'POST') addWhenAnswered(readQueue, request, response);
-      send(request, response, result);
+      send(request, response, await handle(toHttpRequest(request, path, unfinished)));
     } catch (err) {
       onFailure({ err, method, path });
       send(request, response, internalError().toResponse(path));
@@ -147,20 +141,3 @@ function send(request: IncomingMessage, response: ServerResponse, result: HttpRe
 
 /** The time for the sender of a discarded body to complete it, and to read the response. */
 const LINGER_MS = 2_000;
-
-/** Adds the connection of a request to the queue once the request is answered. */
-function addWhenAnswered(
-  queue: ReadQueue,
-  request: IncomingMessage,
-  response: ServerResponse,
-): void {
-  const connection: unknown = request.socket;
-  // Tests and serverless platforms pass on requests that never came through a socket.
-  if (!(connection instanceof Socket)) return;
-  const onClose = () => {
-    // Node resumes reading when both are closed.
-    if (request.closed && response.closed) queue.add(connection);
-  };
-  request.once('close', onClose);
-  response.once('close', onClose);
-}
