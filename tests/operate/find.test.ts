@@ -69,7 +69,7 @@ test('reads a team with the plan that it lost', async () => {
 });
 
 test('finds the customer of a subscription', async () => {
-  const { customerIds, teams } = await findCustomers(context, { id: 'sub_1' });
+  const { customerIds, teams } = await findCustomers(context, 'sub_1');
   expect(customerIds).toContain('cus_1');
   expect(teams).toMatchObject([{ id: acme }]);
 });

@@ -111,7 +111,7 @@ async function customerOfSubscription(
   id: string,
 ): Promise<string | undefined> {
   if (id === '') return undefined;
-  const { customerIds } = await findCustomers(context, { id }, 2);
+  const { customerIds } = await findCustomers(context, id, 2);
   // The id could be a customer's own.
   const [only, ...others] = customerIds.filter((customerId) => customerId !== id);
   return others.length === 0 ? only : undefined;

@@ -7,13 +7,11 @@ import {
   findEvents,
   findTeams,
   InstepError,
-  type InstepErrorCode,
   type NamedTeam,
   type OperateContext,
   readPeople,
   readTeam,
 } from 'instep/operate';
-import { failureText } from '../actions/words.ts';
 import { Notice, Panel } from '../components/panels.tsx';
 import { plainText, UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
@@ -43,8 +41,6 @@ type Found =
       readonly events?: readonly EventRow[];
       /** Whether nobody could be looked up, because no table of members is known. */
       readonly areMembersUnknown?: boolean;
-      /** Whether Stripe knows the customers by this email address, or why it was not asked. */
-      readonly stripe?: 'asked' | InstepErrorCode;
     };
 
 /**
@@ -109,27 +105,12 @@ async function search(context: OperateContext, entered: string): Promise<Found> 
   try {
     const { teams } = await findTeams(context, { email: text }).page({ limit: MAX_TEAMS });
     if (teams.length > 0) return openOnly({ teams, customers: [] }, teams);
-    return await searchAtStripe(context, text, await searchText(context, text));
+    return await searchText(context, text);
   } catch (error) {
     if (!(error instanceof InstepError && error.code === 'MEMBERS_UNKNOWN')) throw error;
-    const found = await searchAtStripe(context, text, await searchText(context, text));
+    const found = await searchText(context, text);
     return 'url' in found ? found : { ...found, areMembersUnknown: true };
   }
-}
-
-const EMAIL = /^[^\s@]+@[^\s@]+\.[^\s@]+$/;
-
-/** Asks Stripe for an email address that nothing here has. */
-async function searchAtStripe(
-  context: OperateContext,
-  email: string,
-  found: Found,
-): Promise<Found> {
-  const isFound = 'url' in found || found.teams.length + found.customers.length > 0;
-  if (isFound || !EMAIL.test(email)) return found;
-  const { customerIds, teams, error } = await findCustomers(context, { email });
-  const customers = await readTeamless(context, customerIds, teams);
-  return openOnly({ teams, customers, stripe: error ?? 'asked' }, teams);
 }
 
 /** The team with this id, and the event with this number in the log. */
@@ -147,7 +128,7 @@ async function searchText(context: OperateContext, text: string): Promise<Found>
   if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
   if (text.startsWith('prod_')) return { url: teamsUrl({ plan: text }) };
   if (text.startsWith('in_')) return await findInvoice(context, text);
-  const { teams, customerIds } = await findCustomers(context, { id: text }, MAX_TEAMS);
+  const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
   const parkedIds = isSubscription ? await findParked(context, { subscriptionId: text }) : [];
   const all = await readTeamless(context, [...customerIds, ...parkedIds], teams);
@@ -226,7 +207,6 @@ function SearchPage({
   customers,
   events = [],
   areMembersUnknown = false,
-  stripe,
 }: SearchPageProps) {
   const isEmpty = teams.length + customers.length === 0;
   return (
@@ -250,16 +230,6 @@ function SearchPage({
         <CustomerPanel {...customer} id={`customer-${index}`} />
       ))}
       {events.length > 0 && <EventTable events={events} />}
-      {stripe === 'asked' && !isEmpty && <p>Stripe knows this email address.</p>}
-      {stripe !== undefined && isEmpty && (
-        <p>
-          {stripe === 'asked'
-            ? 'Stripe knows no customer with exactly this email address either.'
-            : `Stripe was not searched for this email address. ${
-                stripe === 'CONFIG_INVALID' ? 'STRIPE_SECRET_KEY is not set.' : failureText(stripe)
-              }`}
-        </p>
-      )}
       {isEmpty && areMembersUnknown && (
         <Notice kind="empty" title="Nobody could be looked up">
           Instep does not know which people belong to which team. Declare the table that says so as{' '}

@@ -121,7 +121,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     if (isReplaced && confirmed === undefined && !(await isUnknown())) {
       const { events } = await findEvents(options, { customerId: linkTo }).page({ limit: 1 });
       const [newest = null] = events;
-      const { teams: others } = await findCustomers(options, { id: linkTo });
+      const { teams: others } = await findCustomers(options, linkTo);
       return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
     }
     const subject = { kind: 'team', id: String(team.id) } as const;

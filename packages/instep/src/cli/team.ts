@@ -10,7 +10,6 @@ import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
 import { explainTeam } from '../operate/explain.ts';
 import { findCustomers, findTeams } from '../operate/find-teams.ts';
-import { MembersUnknown } from '../operate/members.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
 import { addRecorded, performForTeam, performOne } from '../operate/perform.ts';
 import { addTeam } from '../postgres/statements/teams.ts';
@@ -64,10 +63,7 @@ export function teamCommand(): Command {
     .addCommand(
       createCommand('list', 'list teams', 'instep team list --search acme')
         .option('--search <text>', 'only teams with this text in their name, this id or customer')
-        .option(
-          '--email <address>',
-          'only the teams of this person; Stripe is asked if nothing here has it',
-        )
+        .option('--email <address>', 'only the teams of this person')
         .option('--limit <count>', 'maximum number of teams', positiveInteger, 20)
         .option('--json', 'print a JSON line for each team')
         .action(list),
@@ -123,7 +119,9 @@ async function add({ name, customer, ...output }: { name: string; customer?: str
       // It gets the plan of its customer.
       async (query, { id }, by) =>
         customer !== undefined &&
-        (await linkTeam(query, id, customer, { planSelection, operator: by })),
+        (await linkTeam(query, id, customer, {
+          ...{ planSelection, operator: by, expectedCustomerId: null },
+        })),
     );
     printData(teamData(await requireTeam(context, id)), output);
   };
@@ -150,8 +148,8 @@ async function actAndShow(
 }
 
 const link = (id: ApplicationId, { customer, ...output }: { customer: string } & Json) =>
-  actAndShow(id, output, async (context, operator) => {
-    const of = { subject: teamSubject(id), linkTo: customer, canReplace: true };
+  actAndShow(id, output, async (context, operator, { customerId: expectedCustomerId }) => {
+    const of = { subject: teamSubject(id), linkTo: customer, expectedCustomerId };
     await changeCustomer(context, operator, { action: 'link', ...of });
   });
 
@@ -179,7 +177,7 @@ async function refusalText(context: OperateContext, id: string, result: ActionRe
     case 'not-a-customer':
       return `team ${id} was not linked: the id of a customer at Stripe begins with cus_`;
     case 'link-refused': {
-      const { teams } = await findCustomers(context, { id: result.customerId });
+      const { teams } = await findCustomers(context, result.customerId);
       const owner = teams.find((team) => String(team.id) !== id);
       if (owner === undefined) {
         return `the database refused to change the customer of team ${id}: a constraint, a policy or a trigger of your table rejects it`;
@@ -210,42 +208,10 @@ function teamData({ id, name, customerId, plan }: NamedTeam) {
 type ListOptions = { search?: string; email?: string; limit: number } & Json;
 
 async function list({ search: text, email, ...options }: ListOptions) {
-  const stripeApi = process.env.STRIPE_SECRET_KEY ? readApiConfig(process.env) : null;
   await withContext(async (context) => {
-    let unknown: MembersUnknown | null = null;
-    try {
-      const found = findTeams(context, { text, email }).all();
-      if ((await writeRows(TEAMS, found, options)) > 0) return;
-    } catch (error) {
-      if (!(error instanceof MembersUnknown)) throw error;
-      unknown = error;
-    }
-    const atStripe = email !== undefined && text === undefined;
-    const customers = atStripe ? await listAtStripe(context, email, options) : 0;
-    if (customers === 0 && unknown !== null) throw unknown;
-    if (customers === 0) printMessage('no teams');
-  }, stripeApi);
-}
-
-/** Lists the teams whose customer has this email address at Stripe. Returns the number of customers that have it. */
-async function listAtStripe(context: OperateContext, email: string, options: Json) {
-  const { customerIds, teams, error } = await findCustomers(context, { email });
-  if (error === 'CONFIG_INVALID') {
-    printMessage('Stripe was not asked for this address: STRIPE_SECRET_KEY is not set');
-  } else if (error !== null) {
-    const why =
-      error === 'STRIPE_KEY_FORBIDDEN'
-        ? 'STRIPE_SECRET_KEY lacks permission to read customers'
-        : 'its API did not answer, or refused the request';
-    throw new CommandFailed(error, `Stripe was not searched for this address: ${why}`);
-  }
-  await writeRows(TEAMS, teams, options);
-  for (const customerId of customerIds) {
-    if (teams.some((team) => team.customerId === customerId)) continue;
-    const command = `instep team link ID --customer ${printable(customerId)}`;
-    printMessage(`a customer at Stripe has this address, but no team. Link it: ${command}`);
-  }
-  return customerIds.length;
+    const found = findTeams(context, { text, email }).all();
+    if ((await writeRows(TEAMS, found, options)) === 0) printMessage('no teams');
+  });
 }
 
 async function access(id: ApplicationId, options: Json): Promise<void> {

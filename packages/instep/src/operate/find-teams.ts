@@ -1,21 +1,14 @@
 // Finds teams by a filter, in the order of their ids, without reading all of a large table: `findTeams`, and
-// `findCustomers`, which can also ask Stripe. The console's lists and search call it, `instep team list`, and actions.ts
-// for a team's name.
+// `findCustomers`. The console's lists and search call it, `instep team list`, and actions.ts for a team's name.
 
-import { ConfigInvalid } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
-import { limitRate } from '../maintenance/stripe-calls.ts';
+import type { DatabaseContext } from '../maintenance/consumers.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Examined, type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
 import { JOIN_LOST_PLAN, readCustomerIdsOf } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom, isAfter } from '../postgres/tables/id-from-text.ts';
-import { DeadlineExceeded } from '../runtime/deadline.ts';
-import type { InstepErrorCode } from '../runtime/errors.ts';
-import { Stopped } from '../runtime/retry.ts';
-import { idOf } from '../stripe/api.ts';
-import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
@@ -78,7 +71,7 @@ async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
   const { text, ...others } = filter;
   const isTextOnly = Object.values(others).every((one) => one === undefined);
   if (text === undefined || start !== null || !isTextOnly) return await search(query, request);
-  const { teams } = await findByCustomer(query, text, limit);
+  const { teams } = await findCustomers({ database: { query } }, text, limit);
   if (teams.length > 0) return { teams, next: null, previous: null, searchedTo: null };
   const byId = await readNamedTeam(query, text);
   const byName = await search(query, request);
@@ -90,50 +83,25 @@ async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
 export type FoundCustomers = {
   readonly customerIds: readonly string[];
   readonly teams: readonly NamedTeam[];
-  /** Why Stripe could not be asked: `CONFIG_INVALID` without an API key; `null`: it answered, or was not to be asked. */
-  readonly error: InstepErrorCode | null;
 };
 
 /**
- * Finds customers and their teams: the customer with an id, which is returned whether it is known or not; the customers
- * of the subscription with this id; or those that Stripe has with exactly an email address, in upper and lower case as
- * Stripe has it: the newest 100. The address is not logged.
+ * Finds the customer with an id, which is returned whether it is known or not, and the customers of the subscription
+ * with this id, with their teams.
  *
  * @example
  * ```ts
- * const { teams } = await findCustomers(context, { id: 'cus_123' });
- * const { customerIds, error } = await findCustomers(context, { email: 'ada@example.com' });
- * console.log(teams.length, customerIds.length, error); // 0 0 STRIPE_API_FAILED
+ * const { customerIds, teams } = await findCustomers(context, 'sub_123');
+ * console.log(customerIds, teams.length); // [ 'sub_123' ] 0
  * ```
  */
 export async function findCustomers(
-  { api, database: { query }, logger }: OperateContext,
-  by: { readonly id: string } | { readonly email: string },
+  { database: { query } }: DatabaseContext,
+  id: string,
   limit = LIMIT,
 ): Promise<FoundCustomers> {
-  if ('id' in by) return await findByCustomer(query, by.id, limit);
-  const signal = AbortSignal.timeout(DEADLINE_MS);
-  try {
-    const { listCustomers } = limitRate(api, query);
-    const { objects } = await listCustomers({ cursor: null, email: by.email }, signal);
-    const customerIds = objects.flatMap((one) => idOf(one) ?? []);
-    return { customerIds, teams: await readNamedTeamsOf(query, customerIds), error: null };
-  } catch (err) {
-    const isOfCall = err instanceof DeadlineExceeded || err instanceof Stopped;
-    if (!(isOfCall || err instanceof StripeApiFailed || err instanceof ConfigInvalid)) throw err;
-    logger.warn({ err }, 'search for a customer at Stripe failed');
-    const isForbidden = err instanceof StripeApiFailed && err.isForbidden;
-    const code = signal.aborted ? 'DEADLINE_EXCEEDED' : err.code;
-    return { customerIds: [], teams: [], error: isForbidden ? 'STRIPE_KEY_FORBIDDEN' : code };
-  }
-}
-
-/** Shorter than the deadline of a request, which also reads the customers. */
-const DEADLINE_MS = 5_000;
-
-async function findByCustomer(query: Query, id: string, limit: number): Promise<FoundCustomers> {
   const customerIds = [id, ...(await readCustomerIdsOf(query, id, limit))];
-  return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit), error: null };
+  return { customerIds, teams: await readNamedTeamsOf(query, customerIds, limit) };
 }
 
 /**

@@ -88,11 +88,7 @@ export function createStripeApi(options: StripeApiOptions) {
       const customer = customerId === undefined ? [] : [['customer', customerId] as const];
       return list('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
     },
-    /** All customers, or those with exactly this email address. */
-    listCustomers({ email, ...from }: From & { email?: string }, signal?: AbortSignal) {
-      const query = email === undefined ? [] : [['email', email] as const];
-      return list('/v1/customers', from, query, signal);
-    },
+    listCustomers: (from: From, signal?: AbortSignal) => list('/v1/customers', from, [], signal),
   };
 }
 

@@ -12,7 +12,6 @@ export type ApiObject = {
   /** In whole seconds since 1970. */
   readonly created?: number;
   readonly customer?: unknown;
-  readonly email?: unknown;
   readonly subscription?: unknown;
   readonly status?: unknown;
   readonly type?: unknown;
@@ -268,7 +267,6 @@ function filtersOf(kind: string, parameters: URLSearchParams): Filter[] {
     const seconds = Number(value);
     if (name === 'created[gte]') filters.push(({ created = 0 }) => created >= seconds);
     if (name === 'created[lte]') filters.push(({ created = 0 }) => created <= seconds);
-    if (name === 'email') filters.push(({ email }) => email === value);
     if (name === 'customer') filters.push(({ customer }) => customer === value);
   }
   const types = [...parameters].flatMap(([name, value]) =>
