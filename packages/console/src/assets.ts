@@ -30,7 +30,6 @@ const CONTENT_TYPES = {
   'live.js': SCRIPT,
   'keys.js': SCRIPT,
   'commands.js': SCRIPT,
-  'crosshair.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;
 

@@ -82,7 +82,6 @@ export function Page({ title, heading = title, area, search, children }: PagePro
           <script src={assetUrl('live.js')} defer />
           <script src={assetUrl('keys.js')} defer />
           <script src={assetUrl('commands.js')} defer />
-          <script src={assetUrl('crosshair.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">

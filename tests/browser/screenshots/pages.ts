@@ -112,14 +112,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
   at('overview-day', '/?range=day&live=off'),
   at('overview-week', '/?range=week&live=off'),
   {
-    name: 'overview-crosshair',
-    async open(page, { demo }) {
-      await page.goto(`${demo.url}/?live=off`);
-      await page.locator('.crosshair').first().focus();
-      for (let step = 0; step < 20; step += 1) await page.keyboard.press('ArrowLeft');
-    },
-  },
-  {
     name: 'overview-figures',
     async open(page, { demo }) {
       await page.goto(`${demo.url}/?live=off`);

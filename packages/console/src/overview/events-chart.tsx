@@ -1,10 +1,11 @@
 import { countText, LOGGED_OUTCOMES, type LoggedOutcome, type Slot } from 'instep/operate';
 import { outcomeText } from '../components/badges.tsx';
 import { Table } from '../components/table.tsx';
-import { Time } from '../components/text.tsx';
+import { Time, TimeLabel, Zone } from '../components/text.tsx';
 import { filterUrl } from '../links/event-links.tsx';
-import { CHART_HEIGHT, Chart, eventsUrl, minuteAt } from './chart.tsx';
-import type { Range } from './range.ts';
+import { type Range, slotsAt, ticksOf } from './range.ts';
+
+const CHART_HEIGHT = 100;
 
 /** The share of its slot that a bar covers. */
 const BAR = 0.8;
@@ -27,29 +28,70 @@ const totalsOf = (slots: readonly Slot[]) =>
     count: slots.reduce((sum, { counts }) => sum + counts[outcome], 0),
   }));
 
-/** The number of events per slot, stacked by outcome. */
+/** The number of events per slot, stacked by outcome: one unit of width per slot. */
 export function EventsChart({ slots, range }: EventsChartProps) {
   const most = Math.max(...slots.map(sumOf));
   const top = roundUp(most);
   const total = slots.reduce((sum, slot) => sum + sumOf(slot), 0);
   const perOutcome = totalsOf(slots).map(({ name, count }) => `${countText(count)} ${name}`);
+  const firstMs = slots[0]?.startsAtMs ?? 0;
+  const ticks = ticksOf(range, firstMs).map((atMs) => ({ atMs, x: slotsAt(range, firstMs, atMs) }));
+  // Labels are not part of the drawing, which is stretched to the width of the page.
+  const stretched = {
+    viewBox: `0 0 ${slots.length} ${CHART_HEIGHT}`,
+    preserveAspectRatio: 'none',
+  };
   return (
     <>
       <Legend {...{ slots, range }} />
-      <Chart
-        title={`Events per ${range.slot}, by outcome`}
-        description={`${countText(total)} in total: ${perOutcome.join(', ')}. At most ${countText(most)} per ${range.slot}.`}
-        levels={[countText(top), countText(top / 2), '0']}
-        unit={`Events per ${range.slot}`}
-        textOf={textOf}
-        emptyText={total === 0 ? `No events in the last ${range.name}` : null}
-        {...{ range, slots }}
-      >
-        <Patterns />
-        {LOGGED_OUTCOMES.map((outcome) => (
-          <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
-        ))}
-      </Chart>
+      <div class="chart">
+        <p class="unit">
+          Events per {range.slot}; time in <Zone />
+        </p>
+        <div class="levels" aria-hidden="true">
+          {[countText(top), countText(top / 2), '0'].map((level) => (
+            <span>{level}</span>
+          ))}
+        </div>
+        <div class="plot">
+          <svg role="img" aria-labelledby="chart-title chart-description" {...stretched}>
+            <title id="chart-title">Events per {range.slot}, by outcome</title>
+            <desc id="chart-description">
+              {countText(total)} in total: {perOutcome.join(', ')}. At most {countText(most)} per{' '}
+              {range.slot}.
+            </desc>
+            {[0, 0.5, 1].map((share) => (
+              <path class="grid" d={`M0 ${share * CHART_HEIGHT}H${slots.length}`} />
+            ))}
+            {ticks.map(({ x }) => (
+              <path class="grid" d={`M${x} 0V${CHART_HEIGHT}`} />
+            ))}
+            <Patterns />
+            {LOGGED_OUTCOMES.map((outcome) => (
+              <path class={`bar-${outcome}`} d={barsOf(slots, outcome, top)} />
+            ))}
+          </svg>
+          {total === 0 && <p class="empty">No events in the last {range.name}</p>}
+          <svg class="slots" aria-hidden="true" {...stretched}>
+            {slots.map((slot, index) => (
+              // Not by keyboard: the figures also link to the events.
+              <a href={eventsUrl(slot, range)} tabindex={-1}>
+                <title>{textOf(slot)}</title>
+                <path d={`M${index} 0h1v${CHART_HEIGHT}h-1z`} />
+              </a>
+            ))}
+          </svg>
+        </div>
+        <svg class="ticks" aria-hidden="true">
+          {ticks.map(({ atMs, x }) => (
+            <TimeLabel
+              ms={atMs}
+              format={range.name === 'week' ? 'weekday' : 'minute'}
+              share={x / slots.length}
+            />
+          ))}
+        </svg>
+      </div>
       <Figures {...{ slots, range }} />
     </>
   );
@@ -143,4 +185,13 @@ function roundUp(most: number): number {
   const magnitude = 10 ** Math.floor(Math.log10(Math.max(1, most)));
   const found = [1, 2, 4, 6, 8, 10].map((step) => step * magnitude).find((step) => step >= most);
   return Math.max(2, found ?? most);
+}
+
+/** A time as it is written in addresses; slots begin at whole minutes. */
+const minuteAt = (ms: number) => new Date(ms).toISOString().slice(0, 16);
+
+/** The events page with the events of a slot. */
+function eventsUrl({ startsAtMs }: Slot, { slotSeconds }: Range): string {
+  const [from, until] = [minuteAt(startsAtMs), minuteAt(startsAtMs + slotSeconds * 1_000)];
+  return filterUrl('/events', { from, until });
 }

@@ -18,7 +18,6 @@ import { StripeId } from '../components/stripe-id.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerFact } from '../links/event-links.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
-import { LostPlanText } from './team-table.tsx';
 
 type TeamStatusPanelProps = {
   readonly team: NamedTeam;
@@ -283,7 +282,9 @@ function factsOf({ customerId, plan, lostPlan, dueSinceMs }: NamedTeam): readonl
           maxLength={120}
         />
       ) : (
-        <LostPlanText {...lostPlan} />
+        <span class="quiet">
+          was <UntrustedText text={lostPlan.planName ?? lostPlan.productId} maxLength={60} />
+        </span>
       ),
     ],
     ['Product', <StripeId text={plan.providerProductId} />],

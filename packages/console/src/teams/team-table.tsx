@@ -1,4 +1,4 @@
-import type { LostPlan, NamedTeam } from 'instep/operate';
+import type { NamedTeam } from 'instep/operate';
 import { StatusBadge } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Table } from '../components/table.tsx';
@@ -49,20 +49,8 @@ function PlanLink({ team: { plan, lostPlan }, fields }: PlanLinkProps) {
   if (name === null) return <OptionalText text={null} />;
   return (
     <a href={teamsUrl({ ...fields, plan: name })}>
-      {lostPlan === null ? (
-        <UntrustedText text={name} maxLength={60} />
-      ) : (
-        <LostPlanText {...lostPlan} />
-      )}
+      {lostPlan !== null && 'was '}
+      <UntrustedText text={name} maxLength={60} />
     </a>
-  );
-}
-
-/** The plan that a team had. */
-export function LostPlanText({ productId, planName }: LostPlan) {
-  return (
-    <span class="quiet">
-      was <UntrustedText text={planName ?? productId} maxLength={60} />
-    </span>
   );
 }
