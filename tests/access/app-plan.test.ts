@@ -167,7 +167,8 @@ test('a plan that names a subscription which Stripe does not have is drift', asy
 describe('a link', () => {
   const linkTo = async (id: ApplicationId, customerId: string) => {
     const subject = { kind: 'team', id: String(id) } as const;
-    const request = { action: 'link', subject, linkTo: customerId, canReplace: true } as const;
+    const expectedCustomerId = (await readTeam(query, id))?.customerId ?? null;
+    const request = { action: 'link', subject, linkTo: customerId, expectedCustomerId } as const;
     await perform(context, operator, [request]);
   };
 

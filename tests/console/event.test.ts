@@ -1,6 +1,7 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { fieldsTo } from '../support/browser/forms.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -128,7 +129,12 @@ test('a parked event can be dismissed, and no other', async () => {
   expect((await pages.get('/attention')).html).not.toContain(`value="customer:${customerId}"`);
   expect(html).toContain(`action="/events/${position}/restore"`);
   expect(html).not.toContain(`action="/events/${position}/dismiss"`);
-  const restored = await pages.post(`/events/${position}/restore`);
+  const fields = fieldsTo(html, `/events/${position}/restore`);
+  await pages.post(`/events/${position}/dismiss`);
+  const refused = await pages.post(`/events/${position}/restore`, fields);
+  expect(refused.html).toContain('data-result="dismissed-again"');
+  const seen = fieldsTo(refused.html, `/events/${position}/restore`);
+  const restored = await pages.post(`/events/${position}/restore`, seen);
   expect(restored.html).toContain(`action="/events/${position}/dismiss"`);
   expect((await pages.get('/attention')).html).toContain(`value="customer:${customerId}"`);
 

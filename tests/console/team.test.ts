@@ -2,7 +2,7 @@ import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
-import { fieldsOf } from '../support/browser/forms.ts';
+import { fieldsOf, fieldsTo } from '../support/browser/forms.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -99,7 +99,9 @@ describe('the reason for the plan', () => {
     expect(html).toContain('data-issue="unknown-customer"');
     expect(html).toContain('href="#link"');
     expect(html).toMatch(/class="button main">Link team.*class="button quiet"[^>]*>Compare/s);
-    const linked = await pages.post(`/teams/${teamId}/link`, { customer: 'cus_other' });
+    const path = `/teams/${teamId}/link`;
+    const fields = [...fieldsTo(html, path), ['customer', 'cus_other'] as const];
+    const linked = await pages.post(path, fields);
     expect(linked.text).toContain('Linked to cus_other.');
     expect(await read()).not.toContain('unknown customer');
   });
@@ -219,6 +221,11 @@ describe('the comparison with Stripe', () => {
 });
 
 describe("a team's customer", () => {
+  const setCustomer = (teamId: ApplicationId, customerId: string | null) =>
+    database.query('update teams set provider_customer_id = $2 where id = $1', [
+      teamId,
+      customerId,
+    ]);
   const linkAgain = async (html: string) =>
     await pages.post('/attention', fieldsOf(html, 'action', 'link'));
 
@@ -230,7 +237,12 @@ describe("a team's customer", () => {
     expect((await pages.get(path)).html).toContain(`href="${path}/unlink"`);
     const question = await pages.get(`${path}/unlink`);
     expect(question.text).toMatch(new RegExp(`loses the customer ${customerId} and its plan, Pro`));
-    const unlinked = await pages.post(`${path}/unlink`, { confirmed: 'yes' });
+    const fields = fieldsTo(question.html, `${path}/unlink`);
+    await setCustomer(teamId, 'cus_of_colleague');
+    const refused = await pages.post(`${path}/unlink`, fields);
+    expect(refused.html).toContain('data-result="has-another-customer"');
+    await setCustomer(teamId, customerId);
+    const unlinked = await pages.post(`${path}/unlink`, fields);
     expect(unlinked.html).toContain('data-result="unlinked"');
     expect(await account.planOf(teamId)).toMatchObject({
       customerId: null,
@@ -254,17 +266,19 @@ describe("a team's customer", () => {
       new RegExp(`Now ${former} : Pro Then ${customerId} , trialing prod_starter`),
     );
     expect((await account.planOf(teamId))?.customerId).toBe(former);
-    const replaced = await pages.post(`${path}/link`, { customer: customerId, confirmed: 'yes' });
+    const fields = fieldsTo(question.html, `${path}/link`);
+    await setCustomer(teamId, null);
+    const refused = await pages.post(`${path}/link`, fields);
+    expect(refused.html).toContain('data-result="has-another-customer"');
+    await setCustomer(teamId, former);
+    const replaced = await pages.post(`${path}/link`, fields);
     expect(replaced.html).toContain('data-result="linked"');
     const plan = { providerSubscriptionId: 'sub_other' };
     expect(await account.planOf(teamId)).toMatchObject({ customerId, plan });
-    await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
+    await setCustomer(teamId, null);
     expect((await linkAgain(replaced.html)).html).toContain('data-result="has-another-customer"');
     expect(await account.planOf(teamId)).toMatchObject({ customerId: null });
-    await database.query('update teams set provider_customer_id = $2 where id = $1', [
-      teamId,
-      customerId,
-    ]);
+    await setCustomer(teamId, customerId);
     await linkAgain(replaced.html);
     expect(await account.planOf(teamId)).toMatchObject({
       customerId: former,
@@ -283,7 +297,11 @@ describe("a team's customer", () => {
     const repaired = await pages.post(`${path}/repair`);
     expect(repaired.html).toContain('data-result="out-of-sync"');
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('active');
-    await pages.post(`${path}/restore`);
+    const fields = fieldsTo(dismissed.html, `${path}/restore`);
+    await pages.post(`${path}/dismiss`, { note: 'Partner deal, by a colleague', until: '' });
+    const refused = await pages.post(`${path}/restore`, fields);
+    expect(refused.html).toContain('data-result="dismissed-again"');
+    await pages.post(`${path}/restore`, fieldsTo(refused.html, `${path}/restore`));
     await pages.post(`${path}/repair`);
     expect((await account.planOf(teamId))?.plan.subscriptionStatus).toBe('canceled');
   });

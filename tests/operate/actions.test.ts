@@ -49,8 +49,8 @@ async function actOn(request: ActionRequest, options?: PerformOptions) {
   return results[0];
 }
 
-const link = (teamId: ApplicationId, linkTo: string, canReplace = false, note = '') =>
-  actOn({ action: 'link', subject: team(teamId), linkTo, canReplace }, { note });
+const link = (teamId: ApplicationId, linkTo: string, expected: string | null = null, note = '') =>
+  actOn({ action: 'link', subject: team(teamId), linkTo, expectedCustomerId: expected }, { note });
 const unlink = (teamId: ApplicationId) => actOn({ action: 'unlink', subject: team(teamId) });
 const replay = (subject: Subject) => actOn({ action: 'replay', subject });
 const team = (id: ApplicationId): Subject => ({ kind: 'team', id: String(id) });
@@ -64,7 +64,7 @@ async function park(customerId: string): Promise<void> {
 test('links a team to a customer whose events are parked, and records who did it', async () => {
   const teamId = await newTeam('Acme');
   await park('cus_1');
-  const linked = await link(teamId, 'cus_1', false, 'paid with another address');
+  const linked = await link(teamId, 'cus_1', null, 'paid with another address');
   const { isDone, result } = linked ?? {};
   expect(isDone).toBe(true);
   expect(result).toMatchObject({
@@ -96,7 +96,7 @@ test('replaces a customer only if asked to', async () => {
     isDone: false,
     result: { code: 'has-another-customer', customerId: 'cus_1' },
   });
-  const replaced = await link(teamId, 'cus_2', true);
+  const replaced = await link(teamId, 'cus_2', 'cus_1');
   expect(replaced?.result).toMatchObject({ code: 'linked', former: 'cus_1' });
   expect(await readTeam(context, teamId)).toMatchObject({ customerId: 'cus_2' });
 });
@@ -131,7 +131,7 @@ test('a trigger that skips the change of the customer leaves no change in the hi
   try {
     const refused = { isDone: false, result: { code: 'link-refused', teamId } };
     expect(await unlink(teamId)).toMatchObject(refused);
-    expect(await link(teamId, 'cus_2', true)).toMatchObject(refused);
+    expect(await link(teamId, 'cus_2', 'cus_1')).toMatchObject(refused);
   } finally {
     await query('drop function skip cascade');
   }
@@ -272,11 +272,19 @@ test('replays the parked events of a customer, or one event', async () => {
   expect(gone).toMatchObject({ isDone: false, result: { code: 'no-such-event' } });
 });
 
-test('dismisses parked events', async () => {
+test('dismisses parked events, and restores only what nobody has dismissed again', async () => {
   await park('cus_1');
   const subject = { kind: 'customer', id: 'cus_1' } as const;
   const dismissed = await actOn({ action: 'dismiss', subject });
   expect(dismissed?.result).toEqual({ code: 'dismissed', parkedEvents: 1 });
+  const [first] = await findActions(context).page();
+  await actOn({ action: 'dismiss', subject });
+  const restore = { action: 'restore', subject } as const;
+  const refused = await actOn(first?.reverse ?? restore);
+  expect(refused).toMatchObject({ isDone: false, result: { code: 'dismissed-again' } });
+  const [, second] = await findActions(context).page();
+  const restored = await actOn(second?.reverse ?? restore);
+  expect(restored?.result).toEqual({ code: 'restored', parkedEvents: 1 });
 });
 
 test('compares a team with Stripe and repairs it', async () => {

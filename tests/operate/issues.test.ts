@@ -1,13 +1,4 @@
-import {
-  type ActionRequest,
-  checkHealth,
-  explainTeam,
-  findIssues,
-  ISSUES,
-  openContext,
-  perform,
-  readTeam,
-} from 'instep/operate';
+import { checkHealth, explainTeam, findIssues, ISSUES, openContext, perform } from 'instep/operate';
 import { reportOtherPolicy, storePolicy } from 'instep/src/access/team-access.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -113,20 +104,6 @@ test('the team that the metadata names is suggested, and can be linked if it has
       evidence: { suggestedTeam: { id: taken, customerId: 'cus_first' } },
     },
   ]);
-});
-
-test('the customer of a team is replaced only if that is asked for', async () => {
-  const taken = await addTeam(query, { name: 'Taken', customerId: 'cus_first' });
-  await parkNaming('cus_second', String(taken));
-  const subject = { kind: 'team', id: String(taken) } as const;
-  const link = { action: 'link', linkTo: 'cus_second', subject } as const;
-  const codeOf = async (request: ActionRequest) =>
-    (await perform(context, operator, [request])).results[0]?.result.code;
-  expect(await codeOf(link)).toBe('has-another-customer');
-  expect(await codes()).toEqual(['parked-events']);
-  await codeOf({ ...link, canReplace: true });
-  expect(await codes()).toEqual([]);
-  expect(await readTeam(context, taken)).toMatchObject({ customerId: 'cus_second' });
 });
 
 test('a comparison finds teams and customers, each with the cause', async () => {

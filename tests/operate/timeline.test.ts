@@ -4,6 +4,7 @@ import {
   type Operator,
   openContext,
   perform,
+  readTeam,
   readTimeline,
   type TimelineItem,
 } from 'instep/operate';
@@ -40,7 +41,9 @@ async function arrange() {
     return eventId;
   };
   const replaceBy = async (linkTo: string) => {
-    await perform(context, operator, [{ action: 'link', subject, linkTo, canReplace: true }]);
+    const expectedCustomerId = (await readTeam(context, teamId))?.customerId ?? null;
+    const request = { action: 'link', subject, linkTo, expectedCustomerId } as const;
+    await perform(context, operator, [request]);
   };
   const actOn = async (action: 'unlink' | 'link' | 'dismiss') => {
     const request = { action, subject, linkTo: customerId };

@@ -106,19 +106,17 @@ export function ReverseForms({ actions, teamId }: ActionSummaryProps) {
     return (
       <PostForm action="/attention">
         {teamId !== undefined && <input type="hidden" name="team" value={String(teamId)} />}
-        {rows.map(({ subject, linkTo, expectedCustomerId: expected }) => (
+        {rows.map(({ subject, linkTo, ...expected }) => (
           <>
             <input type="hidden" name="row" value={subjectText(subject)} />
             {linkTo !== undefined && (
               <input type="hidden" name={LINK_FIELD + subjectText(subject)} value={linkTo} />
             )}
-            {expected !== undefined && (
-              <input
-                type="hidden"
-                name={EXPECTED_FIELD + subjectText(subject)}
-                value={expected ?? ''}
-              />
-            )}
+            <input
+              type="hidden"
+              name={EXPECTED_FIELD + subjectText(subject)}
+              value={String(expected.expectedCustomerId ?? expected.expectedDismissalId ?? '')}
+            />
           </>
         ))}
         <Button name="action" value={name}>

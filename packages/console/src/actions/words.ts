@@ -114,6 +114,8 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       const events = parkedEvents === 0 ? '' : ` ${counted(parkedEvents, 'event')} restored.`;
       return `No longer dismissed.${events}`;
     }
+    case 'dismissed-again':
+      return `It was dismissed again since. ${UNCHANGED}`;
     case 'reconciled':
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
     case 'rebuilt':

@@ -1,6 +1,6 @@
-import { ACTIONS, type ActionRequest, parseSubject } from 'instep/operate';
+import { ACTIONS, type Action, type ActionRequest, parseSubject } from 'instep/operate';
 import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
-import { queryText } from '../query-parameters.ts';
+import { queryNumber, queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
 export type Selection = {
@@ -42,10 +42,18 @@ export function readSelection(form: FormData): Selection | null {
     const subject = parseSubject(text);
     const linkTo = texts.get(text) ?? '';
     const expected = form.get(`${EXPECTED_FIELD}${text}`);
-    const expecting = expected === null ? {} : { expectedCustomerId: queryText(expected) || null };
-    return subject === null ? [] : [{ action, subject, linkTo, ...expecting }];
+    return subject === null ? [] : [{ action, subject, linkTo, ...expecting(action, expected) }];
   });
   return { requests, note, until };
+}
+
+/** What an action expects to find, as the page said that the form is of; nothing without it. */
+export function expecting(action: Action, given: unknown) {
+  const text = queryText(given);
+  if (typeof given !== 'string') return {};
+  return action === 'restore'
+    ? { expectedDismissalId: queryNumber(text) }
+    : { expectedCustomerId: text || null };
 }
 
 /** The end of a day; `null` for anything else. */

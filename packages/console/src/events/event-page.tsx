@@ -13,6 +13,7 @@ import {
 } from 'instep/operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
+import { expecting } from '../attention/selection.ts';
 import { OutcomeBadge, StatusBadge } from '../components/badges.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -82,7 +83,9 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     const action = EVENT_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
     const subject = { kind: 'event', id: String(position) } as const;
-    const { callId } = await perform(options, operatorOf(context.var), [{ action, subject }]);
+    const { expected } = await context.req.parseBody();
+    const request = { action, subject, ...expecting(action, expected) };
+    const { callId } = await perform(options, operatorOf(context.var), [request]);
     return context.redirect(`${eventUrl(position)}?done=${callId}`, 303);
   });
 
@@ -104,7 +107,7 @@ const bodyForViewers = (event: EventRow, key: string) =>
 function EventPage({ event, explained, acted, body }: EventPageProps) {
   const { position, eventId, customerId, outcome } = event;
   const [first, ...remarks] = explained.reasons;
-  const { plans, teams, previous, next, isDismissed } = explained;
+  const { plans, teams, previous, next, isDismissed, dismissalId } = explained;
   const neighbor = (beside: number | null, which: string) =>
     beside !== null && { href: eventUrl(beside), text: `${which} event of the customer` };
   const teamlessCustomer = first?.code === 'no-team' ? customerId : null;
@@ -146,6 +149,7 @@ function EventPage({ event, explained, acted, body }: EventPageProps) {
         {teamlessCustomer !== null && <LinkCustomerForm customerId={teamlessCustomer} />}
         {EVENT_ACTIONS.filter((action) => canDo[action]).map((action) => (
           <PostForm action={`${eventUrl(position)}/${action}`}>
+            <input type="hidden" name="expected" value={String(dismissalId ?? '')} />
             <p class="quiet">{EFFECTS[action]}</p>
             <Button>{BUTTONS[action]}</Button>
           </PostForm>

@@ -36,7 +36,7 @@ export const issuesUrl = (
 /** The name of a row's field for its team or its customer begins like this. */
 export const LINK_FIELD = 'link ';
 
-/** The name of the field with the customer that a row's team must have, or with none, begins like this. */
+/** The name of the field with what the action on a row expects: the team's customer, or its newest dismissal. */
 export const EXPECTED_FIELD = 'expected ';
 
 /** The name of a button that links a row to one of the teams that its text can mean begins like this. */

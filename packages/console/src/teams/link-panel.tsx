@@ -52,6 +52,7 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
     >
       <CustomerForm
         {...{ id, failure }}
+        expected={customerId ?? ''}
         label="Customer"
         hint="The id at Stripe, such as cus_123. Its events that wait for a team are replayed."
         button={<Button kind="main">Link team</Button>}
@@ -60,6 +61,7 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
         <p>No customer waits for a team.</p>
       ) : (
         <PostForm action={`${teamUrl(id)}/link`}>
+          <input type="hidden" name="expected" value={customerId ?? ''} />
           <Table
             label="Customers that wait for a team"
             columns={['Customer', 'Since', { name: 'Why', class: 'wide' }, 'Link']}
@@ -83,15 +85,18 @@ export function LinkPanel({ team: { id, customerId }, waiting, failure }: LinkPa
 
 type CustomerFormProps = Pick<LinkPanelProps, 'failure'> & {
   readonly id: NamedTeam['id'];
+  /** The customer that the team has, if nothing is asked before it is replaced. */
+  readonly expected?: string;
   readonly label: string;
   readonly hint: string;
   readonly button: Child;
 };
 
 /** A field for the customer of the team. */
-function CustomerForm({ id, failure, label, hint, button }: CustomerFormProps) {
+function CustomerForm({ id, failure, expected, label, hint, button }: CustomerFormProps) {
   return (
     <PostForm action={`${teamUrl(id)}/link`} class="row">
+      {expected !== undefined && <input type="hidden" name="expected" value={expected} />}
       <Field
         {...{ label, hint }}
         name="customer"
@@ -156,6 +161,7 @@ export function DismissalNotice({ team: { id }, dismissal }: DismissalNoticeProp
         do.
       </p>
       <PostForm action={`${teamUrl(id)}/restore`}>
+        <input type="hidden" name="expected" value={String(dismissal.id)} />
         <Button>Restore</Button>
       </PostForm>
     </div>
@@ -174,7 +180,9 @@ export function UnlinkQuestion({ team }: Pick<LinkPanelProps, 'team'>) {
         the customer wait for a team. Its events stay in the log, and linking it again gives the
         plan back.
       </p>
-      <Confirm action={`${teamUrl(id)}/unlink`} back={teamUrl(id)} button="Unlink" />
+      <Confirm action={`${teamUrl(id)}/unlink`} back={teamUrl(id)} button="Unlink">
+        <input type="hidden" name="expected" value={customerId ?? ''} />
+      </Confirm>
     </Page>
   );
 }
@@ -222,6 +230,7 @@ export function ReplaceQuestion({ team, customerId, newest, others }: ReplaceQue
       ))}
       <Confirm action={`${teamUrl(id)}/link`} back={teamUrl(id)} button="Replace customer">
         <input type="hidden" name="customer" value={customerId} />
+        <input type="hidden" name="expected" value={former ?? ''} />
       </Confirm>
     </Page>
   );

@@ -17,7 +17,7 @@ import {
   type TimelinePart,
 } from 'instep/operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
-import { readUntil } from '../attention/selection.ts';
+import { expecting, readUntil } from '../attention/selection.ts';
 import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -113,21 +113,18 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     const team = await findTeam(context);
     const action = TEAM_ACTIONS.find((one) => one === context.req.param('action'));
     if (action === undefined) throw notFound();
-    const { customer, note, until, confirmed } = await context.req.parseBody();
+    const { customer, note, until, expected } = await context.req.parseBody();
     const linkTo = queryText(customer);
     const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
-    const isUnknown = async () =>
-      (await explainTeam(options, team.id, { limit: 1 }))?.issue?.code === 'unknown-customer';
-    if (isReplaced && confirmed === undefined && !(await isUnknown())) {
+    if (isReplaced && expected === undefined) {
       const { events } = await findEvents(options, { customerId: linkTo }).page({ limit: 1 });
       const [newest = null] = events;
       const { teams: others } = await findCustomers(options, linkTo);
       return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
     }
     const subject = { kind: 'team', id: String(team.id) } as const;
-    const link = action === 'link' && { linkTo, canReplace: confirmed !== undefined };
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
-    const requests = [{ action, subject, ...link }];
+    const requests = [{ action, subject, linkTo, ...expecting(action, expected) }];
     const { callId } = await perform(options, operatorOf(context.var), requests, why);
     const parameters = new URLSearchParams({ done: callId });
     if (action === 'link') parameters.set('customer', linkTo);

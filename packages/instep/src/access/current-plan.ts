@@ -96,7 +96,7 @@ export async function settleTeam(
 
 /**
  * Gives a team a customer or none (`null`) in a transaction, and in the same change of its row the plan that it has then.
- * Returns the customer that it has: another one, or none, if that must not change.
+ * Returns the customer that it has, which stays as it is if it is not the expected one.
  *
  * @throws DatabaseRefused when another team is linked to the customer, or the application refuses or skips the update
  */
@@ -104,13 +104,15 @@ export async function linkTeam(
   query: Query,
   id: ApplicationId,
   customerId: string | null,
-  { canChange = () => true, ...options }: LinkOptions,
+  { expectedCustomerId, ...options }: LinkOptions,
 ): Promise<string | null> {
   const team = await lockTeam(query, id, 'update');
   if (team === null) throw notLinked();
   const { customerId: formerCustomerId } = team;
-  if (formerCustomerId !== customerId && !canChange(formerCustomerId)) return formerCustomerId;
-  const isForced = formerCustomerId !== null && formerCustomerId !== customerId;
+  const isChanged = formerCustomerId !== customerId;
+  const isExpected = [undefined, formerCustomerId].includes(expectedCustomerId);
+  if (isChanged && !isExpected) return formerCustomerId;
+  const isForced = formerCustomerId !== null && isChanged;
   await setCustomer(query, id, customerId);
   // The locks of all its teams guard the customer's subscriptions.
   if (customerId !== null) await lockTeams(query, [customerId]);
@@ -120,6 +122,6 @@ export async function linkTeam(
 }
 
 type LinkOptions = CurrentPlanOptions & {
-  /** Whether a team that has this customer, or none, can get the other one; any by default. */
-  readonly canChange?: (customerId: string | null) => boolean;
+  /** The customer that the team has, or `null`; any by default. */
+  readonly expectedCustomerId?: string | null;
 };

@@ -120,7 +120,9 @@ async function add({ name, customer, ...output }: { name: string; customer?: str
       async (query, { id }, by) =>
         customer !== undefined &&
         (await linkTeam(query, id, customer, {
-          ...{ planSelection, operator: by, expectedCustomerId: null },
+          planSelection,
+          operator: by,
+          expectedCustomerId: null,
         })),
     );
     printData(teamData(await requireTeam(context, id)), output);

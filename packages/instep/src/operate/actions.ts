@@ -19,7 +19,7 @@ import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
-import { readStoredIssueOf } from '../postgres/statements/issues.ts';
+import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
 import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import { readCustomerIdsOf, readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -31,6 +31,7 @@ import {
   type InTransaction,
   type Outcome,
   type Subject,
+  subjectText,
 } from './audit.ts';
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext } from './context.ts';
@@ -42,10 +43,13 @@ export type ActionRequest = {
   readonly subject: Subject;
   /** To link: the id or the name of a customer's team, or the id of a team's customer. */
   readonly linkTo?: string;
-  /** To link a team that has another customer. A customer that Stripe doesn't know is always replaced. */
-  readonly canReplace?: boolean;
-  /** To link a team or to unlink it only while it has this customer, or none. By default, whatever it has. */
+  /**
+   * The customer that the team has, or `null`: another one is neither replaced nor unlinked. By default, a link replaces
+   * only a customer that Stripe doesn't know, and whichever customer the team has is unlinked.
+   */
   readonly expectedCustomerId?: string | null;
+  /** The newest dismissal of the subject, or `null`: a later one is not taken back. By default, all are. */
+  readonly expectedDismissalId?: number | null;
 };
 
 export type PerformOptions = {
@@ -112,12 +116,12 @@ export async function act(
     case 'dismiss':
       return await inTransaction((query) => dismiss(query, subject, until));
     case 'restore':
-      return await inTransaction((query) => restore(query, subject));
+      return await inTransaction((query) => restore(query, request));
   }
 }
 
 async function link(
-  { subject: { kind, id }, linkTo = '', canReplace = false, expectedCustomerId }: ActionRequest,
+  { subject: { kind, id }, linkTo = '', expectedCustomerId }: ActionRequest,
   context: ActionContext,
 ): Promise<Outcome> {
   const { query } = context.database;
@@ -125,26 +129,16 @@ async function link(
     const found = await teamNamed(linkTo, context);
     return 'code' in found
       ? failed(found)
-      : await linkAndReplay(found, id, replacing(canReplace), context);
+      : await linkAndReplay(found, id, expectedCustomerId ?? null, context);
   }
   if (!linkTo.startsWith('cus_')) return failed({ code: 'not-a-customer', text: linkTo });
   const team = await readNamedTeam(query, id);
   if (team === null) return failed({ code: 'no-such-team', text: id });
-  if (expectedCustomerId !== undefined) {
-    return await linkAndReplay(team, linkTo, (has) => has === expectedCustomerId, context);
-  }
   const issue = await readStoredIssueOf(query, team);
-  const isUnknown = issue?.cause === 'unknown customer';
-  return await linkAndReplay(team, linkTo, replacing(canReplace || isUnknown), context);
+  const replaced = issue?.cause === 'unknown customer' ? team.customerId : null;
+  const expected = expectedCustomerId === undefined ? replaced : expectedCustomerId;
+  return await linkAndReplay(team, linkTo, expected, context);
 }
-
-/** Whether to link a team that has this customer, or none. */
-type CanChange = (has: string | null) => boolean;
-
-const replacing =
-  (canReplace: boolean): CanChange =>
-  (has) =>
-    has === null || canReplace;
 
 async function linkSuggested(customerId: string, context: ActionContext): Promise<Outcome> {
   const { database, linkByMetadata } = context;
@@ -153,7 +147,7 @@ async function linkSuggested(customerId: string, context: ActionContext): Promis
   if (named == null) return failed({ code: 'no-suggestion' });
   const team = await readNamedTeam(database.query, named);
   if (team === null) return failed({ code: 'no-such-team', text: named });
-  return await linkAndReplay(team, customerId, replacing(false), context);
+  return await linkAndReplay(team, customerId, null, context);
 }
 
 const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
@@ -162,27 +156,27 @@ const NEWEST = { order: 'newest first', limit: 1 } as const;
 async function linkAndReplay(
   { id: teamId, customerId: formerCustomerId }: NamedTeam,
   customerId: string,
-  canChange: CanChange,
+  expectedCustomerId: string | null,
   context: ActionContext,
 ): Promise<Outcome> {
   const linked = { code: 'linked', teamId, customerId, former: formerCustomerId } as const;
-  const first = await changeCustomer({ ...linked, outcomes: null }, canChange, context);
+  const first = await changeCustomer({ ...linked, outcomes: null }, expectedCustomerId, context);
   if (!first.isDone) return first;
   const outcomes = await replayParked(customerId, context);
   return { isDone: !areUnresolved(outcomes), result: { ...linked, outcomes } };
 }
 
-/** Gives a team its customer or takes it away, as the result says that is recorded. */
+/** Gives a team its customer, or takes it away from a team that still has the expected one, and records this result. */
 async function changeCustomer(
   result: Extract<ActionResult, { code: 'linked' | 'unlinked' }>,
-  canChange: CanChange,
+  expectedCustomerId: string | null,
   context: ActionContext,
 ): Promise<Outcome> {
   const { code, teamId, customerId } = result;
   const wanted = code === 'linked' ? customerId : null;
   try {
     return await context.inTransaction(async (query) => {
-      const has = await linkTeam(query, teamId, wanted, { ...context, canChange });
+      const has = await linkTeam(query, teamId, wanted, { ...context, expectedCustomerId });
       return has === wanted
         ? done(result)
         : failed({ code: 'has-another-customer', teamId, customerId: has });
@@ -230,7 +224,7 @@ async function unlink(
     return failed({ code: 'has-another-customer', teamId, customerId });
   }
   const unlinked = { code: 'unlinked', teamId, customerId } as const;
-  return await changeCustomer(unlinked, (has) => has === customerId, context);
+  return await changeCustomer(unlinked, customerId, context);
 }
 
 /** A replay with this outcome has changed nothing that needs attention. */
@@ -293,8 +287,13 @@ async function dismiss(query: Query, { kind, id }: Subject, until: Date | null):
   return done({ code: 'dismissed', parkedEvents, ...ends });
 }
 
-/** Takes a dismissal back. The audit has both. */
-async function restore(query: Query, { kind, id }: Subject): Promise<Outcome> {
+/** Takes dismissals back. The audit has both. */
+async function restore(
+  query: Query,
+  { subject: { kind, id }, expectedDismissalId: expected }: ActionRequest,
+): Promise<Outcome> {
+  const newest = await readNewestDismissal(query, subjectText({ kind, id }));
+  if (expected !== undefined && expected !== newest) return failed({ code: 'dismissed-again' });
   const parked = parkedFilterOf({ kind, id });
   const parkedEvents = parked === null ? 0 : await restoreParkedEvents(query, parked);
   return done({ code: 'restored', parkedEvents });

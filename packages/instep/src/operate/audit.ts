@@ -107,6 +107,8 @@ export type ActionResult =
   /** Hidden until it changes, or until a time. `parkedEvents`: how many were dismissed. */
   | { readonly code: 'dismissed'; readonly parkedEvents: number; readonly untilMs?: number }
   | { readonly code: 'restored'; readonly parkedEvents: number }
+  /** Another dismissal than the expected one is the newest. */
+  | { readonly code: 'dismissed-again' }
   | ({ readonly code: 'reconciled' } & Counts)
   /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)

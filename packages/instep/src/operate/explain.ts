@@ -20,7 +20,11 @@ import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts'
 import { readPrunedBefore } from '../event-log/prune.ts';
 import { readIsCompared } from '../maintenance/first-subscriptions.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Dismissal, readDismissals } from '../postgres/statements/issues.ts';
+import {
+  type Dismissal,
+  readDismissals,
+  readNewestDismissal,
+} from '../postgres/statements/issues.ts';
 import {
   readSubscriptions,
   type StoredSubscriptions,
@@ -253,6 +257,8 @@ export type ExplainedEvent = Explanation &
     readonly initiatedBy: EventOrigin['initiatedBy'];
     /** Whether an operator has dismissed it while it is parked. */
     readonly isDismissed: boolean;
+    /** The newest dismissal of the event itself; `null`: its customer was dismissed, or it was not. */
+    readonly dismissalId: number | null;
   };
 
 /**
@@ -284,6 +290,7 @@ export async function explainEvent(
     ...{ ...explanation, parsed, teams, mode, initiatedBy },
     ...(await readEventsBeside(query, event)),
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
+    dismissalId: await readNewestDismissal(query, `event:${position}`),
   };
 }
 

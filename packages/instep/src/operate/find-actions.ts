@@ -21,6 +21,7 @@ export type ActionChange = {
 
 /** An action in the audit. */
 export type RecordedAction = OperatorAction & {
+  readonly id: number;
   /** The same for all actions of one call of `perform`. */
   readonly callId: string;
   readonly note: string | null;
@@ -45,7 +46,7 @@ async function readRecorded(query: Query, statement: NamedStatement): Promise<Re
   return stored.map((action) => ({ ...action, reverse: reverseOf(action) }));
 }
 
-function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
+function reverseOf({ id, subject: text, result }: Stored): ActionRequest | null {
   const subject = parseSubject(text);
   if (subject === null) return null;
   switch (result.code) {
@@ -62,7 +63,7 @@ function reverseOf({ subject: text, result }: Stored): ActionRequest | null {
     case 'unlinked':
       return { action: 'link', subject, linkTo: result.customerId, expectedCustomerId: null };
     case 'dismissed':
-      return { action: 'restore', subject };
+      return { action: 'restore', subject, expectedDismissalId: id };
     default:
       return null;
   }
@@ -73,7 +74,7 @@ const MAX_CHANGES = 100;
 
 /** SQL that selects recorded actions. Conditions on `acted`, the stored rows, follow it. */
 const SELECT_ACTIONS = (tables: ApplicationTables) => `
-      select form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
+      select acted.id, form_id as "callId", subject, action, is_done as "isDone", note, operator, operator_how as how,
              acted.outcome as result,
              (
                select coalesce(

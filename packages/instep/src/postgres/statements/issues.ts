@@ -4,7 +4,7 @@
 import type { ApplicationId } from '../../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
 import type { Query } from '../database.ts';
-import { columnArrays } from '../statement.ts';
+import { columnArrays, onlyRow } from '../statement.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
 import type { Team } from './teams.ts';
 
@@ -269,8 +269,28 @@ export function isNotDismissed(subject: string, since: string): string {
              )`;
 }
 
+const NEWEST_DISMISSAL = (subject: string) => `(
+               select max(id)
+                 from instep.operator_actions as dismissal
+                where dismissal.action = 'dismiss'
+                  and dismissal.is_done
+                  and dismissal.subject = ${subject}
+             )`;
+
+/** The id of the newest dismissal of a subject, even if it was taken back; `null`: there is none. */
+export async function readNewestDismissal(query: Query, subject: string): Promise<number | null> {
+  const { id } = await onlyRow<{ id: number | null }>(query, {
+    name: 'read_newest_dismissal',
+    text: `select ${NEWEST_DISMISSAL('$1')} as id`,
+    values: [subject],
+  });
+  return id;
+}
+
 /** What an operator has decided to leave as it is. */
 export type Dismissal = {
+  /** The newest of the team, with which all end. */
+  readonly id: number;
   readonly teamId: string;
   readonly note: string | null;
   readonly operator: string | null;
@@ -301,6 +321,7 @@ export async function readDismissals(
     text: `
       select distinct on (asked.subject)
              substr(asked.subject, length('team:') + 1) as "teamId",
+             ${NEWEST_DISMISSAL('asked.subject')} as id,
              note,
              operator,
              (extract(epoch from acted_at) * 1000)::bigint as "dismissedAtMs",
