@@ -135,8 +135,8 @@ describe.each([
     const kim = await open('/?live=off');
     const counts = kim.page.getByRole('region', { name: 'Teams by status' });
     await kim.click(counts.getByRole('link', { name: 'unpaid' }));
-    const filters = kim.page.getByRole('navigation', { name: 'Filters' });
-    await kim.click(filters.getByRole('link', { name: /^Pro \d/ }));
+    const ofTeam = kim.page.getByRole('row', { name: `Kea ${width}` });
+    await kim.click(ofTeam.getByRole('link', { name: 'Pro' }));
     const downloading = kim.page.waitForEvent('download');
     await kim.click(kim.link('CSV'));
     const file = await readFile(await (await downloading).path(), 'utf8');
