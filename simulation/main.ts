@@ -98,9 +98,9 @@ async function run(options: SimulateOptions, level: LevelOptions): Promise<Summa
   const now = Date.now;
   const store = { ...level, losses: lossesOf(options), logger: createLogger('silent'), now };
   if (options.level === 'cluster') {
-    return await withPrimaryAndStandby(async ({ servers, open: openPool }) => {
+    return await withPrimaryAndStandby(async ({ open: openPool, ...pair }) => {
       const open = () => openPool(POOL);
-      const openFleet = (fleet: FleetOptions) => openCluster(servers, fleet);
+      const openFleet = (fleet: FleetOptions) => openCluster(pair, fleet);
       return await runStoreLevel({ ...store, open, openFleet });
     });
   }

@@ -23,11 +23,11 @@ export async function withSimulatedDatabase<Result>(
   work: (database: SimulatedDatabase) => Promise<Result>,
 ): Promise<Result> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'instep-simulation-'));
-  const databaseUrls = url === undefined ? [] : [new URL(url)];
+  const databaseUrl = url === undefined ? null : new URL(url);
   const environment: Readonly<Record<string, string>> =
     url === undefined ? { INSTEP_DATA: dataFolder } : { DATABASE_URL: url };
   try {
-    const server = await connectToServer({ databaseUrls, dataFolder, notice: () => undefined });
+    const server = await connectToServer({ databaseUrl, dataFolder, notice: () => undefined });
     try {
       await prepareDatabase(server, {
         createsTables: true,

@@ -6,7 +6,7 @@ const STATEMENT_TIMEOUT_MS = 600_000;
 /** Opens a database as Instep does, with one connection, to run Instep's own functions on it. */
 export function openInstepDatabase(url: string): Database {
   return openDatabase({
-    connections: [{ connectionString: url }],
+    connection: { connectionString: url },
     maxConnections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     onConnectionError: () => undefined,

@@ -1,4 +1,5 @@
 import { pause } from 'instep/src/runtime/retry.ts';
+import type { TcpProxy } from '../../tests/support/network/tcp-proxy.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { join, PROMOTIONS } from '../../tests/support/postgres/primary-and-standby.ts';
 import type { Fleet, FleetOptions } from '../store/fleet.ts';
@@ -10,11 +11,13 @@ const INSTANCES = 5;
 const MAX_QUIET_MS = 200;
 const MAX_FREEZE_MS = 500;
 
+type Servers = {
+  readonly servers: readonly [primary: PostgresCluster, standby: PostgresCluster];
+  readonly proxy: TcpProxy;
+};
+
 /** Five instances that freeze at times, on a primary that its standby replaces in each batch. */
-export function openCluster(
-  servers: readonly [PostgresCluster, PostgresCluster],
-  options: FleetOptions,
-): Fleet {
+export function openCluster({ servers, proxy }: Servers, options: FleetOptions): Fleet {
   const { open, random } = options;
   const operator = open();
   const instances = Array.from(
@@ -27,6 +30,7 @@ export function openCluster(
   async function promote(signal: AbortSignal): Promise<void> {
     await pause(random.next() * MAX_QUIET_MS, { signal });
     await random.pick(PROMOTIONS)(primary, standby);
+    proxy.leadTo(standby.url);
     [primary, standby] = [standby, primary];
     await join(primary, standby);
     counts.promotions += 1;

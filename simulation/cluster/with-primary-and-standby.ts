@@ -1,11 +1,14 @@
 import type { PoolOptions } from 'instep/src/postgres/connect.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { startProxy, type TcpProxy } from '../../tests/support/network/tcp-proxy.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { startPair } from '../../tests/support/postgres/primary-and-standby.ts';
 
 type PrimaryAndStandby = {
   readonly servers: readonly [primary: PostgresCluster, standby: PostgresCluster];
-  /** Opens a connection pool to whichever server is the primary. */
+  /** The address of the primary, as that of HAProxy. */
+  readonly proxy: TcpProxy;
+  /** Opens a connection pool through the proxy. */
   open(options: PoolOptions): Database;
 };
 
@@ -14,12 +17,16 @@ export async function withPrimaryAndStandby<Result>(
   work: (pair: PrimaryAndStandby) => Promise<Result>,
 ): Promise<Result> {
   const servers = await startPair();
-  const remove = () => Promise.all(servers.map((server) => server.remove()));
+  const proxy = await startProxy(servers[0].url);
+  const connection = { connectionString: proxy.url.href };
+  const remove = async () => {
+    await proxy.close();
+    await Promise.all(servers.map((server) => server.remove()));
+  };
   const end = () => void remove().finally(() => process.exit(1));
   process.once('SIGINT', end).once('SIGTERM', end);
-  const connections = servers.map(({ url }) => ({ connectionString: url.href }));
   try {
-    return await work({ servers, open: (pool) => openDatabase({ ...pool, connections }) });
+    return await work({ servers, proxy, open: (pool) => openDatabase({ ...pool, connection }) });
   } finally {
     process.off('SIGINT', end).off('SIGTERM', end);
     await remove();

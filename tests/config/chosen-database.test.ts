@@ -1,7 +1,7 @@
 import { ConfigInvalid, describeDatabase, readDatabaseConfig } from 'instep/src/config/config.ts';
 import { expect, test } from 'vitest';
 
-const EMBEDDED = { databaseUrls: [] };
+const EMBEDDED = { databaseUrl: null };
 
 test.each([
   [{ NODE_ENV: 'production' }, 'NODE_ENV is production'],
@@ -15,14 +15,14 @@ test.each([
   const chosen = { ...environment, DATABASE_URL: 'embedded' };
   expect(readDatabaseConfig(chosen)).toMatchObject(EMBEDDED);
   const yours = { ...environment, DATABASE_URL: 'postgres://localhost/app' };
-  expect(readDatabaseConfig(yours).databaseUrls).toHaveLength(1);
+  expect(readDatabaseConfig(yours).databaseUrl).not.toBeNull();
 });
 
 test('without DATABASE_URL, POSTGRES_URL is used, and named by its errors', () => {
   const environment = { NODE_ENV: 'production', POSTGRES_URL: 'postgres://localhost/app' };
-  expect(readDatabaseConfig(environment).databaseUrls).toEqual([new URL(environment.POSTGRES_URL)]);
+  expect(readDatabaseConfig(environment).databaseUrl).toEqual(new URL(environment.POSTGRES_URL));
   const ours = { ...environment, DATABASE_URL: 'postgres://localhost/ours' };
-  expect(readDatabaseConfig(ours).databaseUrls).toEqual([new URL(ours.DATABASE_URL)]);
+  expect(readDatabaseConfig(ours).databaseUrl).toEqual(new URL(ours.DATABASE_URL));
   expect(() => readDatabaseConfig({ POSTGRES_URL: '$canary' })).toThrow(
     'DATABASE_URL is not set, and POSTGRES_URL begins with $',
   );
@@ -38,8 +38,8 @@ test('without any of them, the embedded database is the default', () => {
 
 test.each([
   [
-    'postgres://user:canary@one:5432,two:5432/app?password=canary&target_session_attrs=primary',
-    'PostgreSQL at one:5432, two:5432, database app',
+    'postgres://user:canary@one:5432/app?password=canary&target_session_attrs=primary',
+    'PostgreSQL at one:5432, database app',
   ],
   ['postgres://one', 'PostgreSQL at one'],
   ['postgres:///app?host=/run/postgresql', 'PostgreSQL at /run/postgresql, database app'],

@@ -1,8 +1,7 @@
 import type { IssueCode } from 'instep/operate';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
@@ -303,22 +302,6 @@ describe('an issue has a remedy', () => {
       `update instep.events set type = 'instep.subscription_snapshot' where deliveries = 0`,
     );
     expect(await load()).toContain(GREEN);
-  });
-
-  test('writes that are not committed, although everything can be read', async () => {
-    const { database } = service;
-    const transaction: Database['transaction'] = (work) =>
-      database.transaction((query, atCommit) =>
-        work((statement, values) => {
-          const isCommit = typeof statement === 'object' && statement.name === 'commit_nothing';
-          if (isCommit) throw new DatabaseUnavailable('no standby is connected');
-          return query(statement, values);
-        }, atCommit),
-      );
-    const pages = await openConsole({ ...database, transaction });
-    const { html } = await pages.get('/');
-    expect(html).toContain('<li data-issue="writes-not-committed">');
-    expect(html).not.toContain(GREEN);
   });
 
   test('a catch-up that does not end', async () => {

@@ -21,7 +21,7 @@ export class EmbeddedService {
     const { connection, release } = await openEmbeddedPostgres({ dataFolder, onNotice });
     await release();
     const database = openDatabase({
-      connections: [connection],
+      connection,
       maxConnections: 4,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

@@ -21,7 +21,6 @@ import { shutdown } from './scenarios/shutdown.ts';
 import { slowSockets } from './scenarios/slow-sockets.ts';
 import { soak } from './scenarios/soak.ts';
 import { twoServers } from './scenarios/two-servers.ts';
-import { twoWritablePrimaries } from './scenarios/two-writable-primaries.ts';
 import { unsignedFlood } from './scenarios/unsigned-flood.ts';
 
 type Scenarios = Readonly<Record<string, Scenario>>;
@@ -42,7 +41,6 @@ export const OUTAGES: Scenarios = {
   'freeze-database': freezeDatabase,
   'full-disk': fullDisk,
   failover,
-  'two-writable-primaries': twoWritablePrimaries,
   network,
   reconcile,
 };

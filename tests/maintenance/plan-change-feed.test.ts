@@ -19,7 +19,7 @@ import { repetitions } from '../support/test-length.ts';
 const store = useDatabase(embeddedServer);
 const logger = createLogger('silent');
 const { signal } = new AbortController();
-const NOTHING_KNOWN = { keyMode: null, areWritesCommitted: null, nowMs: Date.now() };
+const NOTHING_KNOWN = { keyMode: null, nowMs: Date.now() };
 let names = 0;
 
 const newName = () => {

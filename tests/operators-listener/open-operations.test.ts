@@ -14,7 +14,7 @@ test.each([
 ])('the overview is read before the first request, %s', async (_, token) => {
   const { url } = await createDatabase();
   const server = await connectToServer({
-    databaseUrls: [url],
+    databaseUrl: url,
     dataFolder: '',
     notice: () => undefined,
   });

@@ -22,7 +22,7 @@ const { query } = account.database;
 async function listen(tokens: readonly NamedToken[]): Promise<string> {
   const { DATABASE_URL, STRIPE_API_BASE } = account.environment;
   const server = await connectToServer({
-    databaseUrls: [new URL(DATABASE_URL ?? '')],
+    databaseUrl: new URL(DATABASE_URL ?? ''),
     dataFolder: '',
     notice: () => undefined,
   });

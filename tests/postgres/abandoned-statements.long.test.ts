@@ -13,7 +13,7 @@ const STATEMENT_TIMEOUT_MS = 400;
 
 function openPool(url: URL): Database {
   return openDatabase({
-    connections: [{ connectionString: url.href }],
+    connection: { connectionString: url.href },
     maxConnections: CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     onConnectionError: () => undefined,

@@ -34,7 +34,7 @@ describe.each(postgresServers)('$name', (server) => {
     await operator.query('truncate notes');
     lost = [];
     database = openDatabase({
-      connections: [{ connectionString: proxy.url.href }],
+      connection: { connectionString: proxy.url.href },
       maxConnections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (error) => lost.push(error),

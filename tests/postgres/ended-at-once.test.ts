@@ -28,7 +28,7 @@ test('a server that closes a connection in the same bytes that say it is ready d
   const { port } = server.address() as AddressInfo;
   const lost: Error[] = [];
   const database = openDatabase({
-    connections: [{ host: '127.0.0.1', port, user: 'nobody', database: 'none' }],
+    connection: { host: '127.0.0.1', port, user: 'nobody', database: 'none' },
     maxConnections: 1,
     statementTimeoutMs: 1_000,
     onConnectionError: (error) => lost.push(error),

@@ -33,8 +33,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     const connectionString = proxy.url.href;
     pool = options ? new pg.Pool({ connectionString, max: CONNECTIONS, ...options }) : undefined;
     database = openDatabase({
-      connections: [{ connectionString }],
-      appPool: pool,
+      connection: pool ?? { connectionString },
       maxConnections: CONNECTIONS,
       statementTimeoutMs: 1_000,
       onConnectionError: () => undefined,

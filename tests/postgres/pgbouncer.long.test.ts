@@ -76,7 +76,7 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
 
   test('statements also end on the server', async () => {
     const database = openDatabase({
-      connections: [{ connectionString: urlOf(folder).href }],
+      connection: { connectionString: urlOf(folder).href },
       maxConnections: POOL_SIZE,
       statementTimeoutMs: 300,
       onConnectionError: () => undefined,

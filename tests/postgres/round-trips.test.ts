@@ -24,8 +24,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     const url = await createEmptyDatabase(server);
     pool = options ? new pg.Pool({ connectionString: url.href, max: 1, ...options }) : undefined;
     database = openDatabase({
-      connections: [{ connectionString: url.href }],
-      appPool: pool,
+      connection: pool ?? { connectionString: url.href },
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

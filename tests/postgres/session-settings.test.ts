@@ -60,8 +60,7 @@ test("a session of the app's pool keeps its settings, even if it has the same ti
   url.searchParams.set('options', '-c timezone=Asia/Kathmandu');
   const appPool = new pg.Pool({ connectionString: url.href, max: 1, statement_timeout: 10_000 });
   const database = openDatabase({
-    appPool,
-    connections: [],
+    connection: appPool,
     maxConnections: 1,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,

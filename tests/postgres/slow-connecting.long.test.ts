@@ -11,7 +11,7 @@ const SLOW_MS = 600;
 test('slow connecting loses no connection of the pool', async () => {
   const proxy = await startProxy(await createEmptyDatabase(), { slowMs: SLOW_MS });
   const database = openDatabase({
-    connections: [{ connectionString: proxy.url.href }],
+    connection: { connectionString: proxy.url.href },
     maxConnections: CONNECTIONS,
     statementTimeoutMs: 5_000,
     onConnectionError: () => undefined,

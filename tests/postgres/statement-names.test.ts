@@ -11,7 +11,7 @@ describe.each(postgresServers)('$name', (server) => {
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
     database = openDatabase({
-      connections: [{ connectionString: url.href }],
+      connection: { connectionString: url.href },
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

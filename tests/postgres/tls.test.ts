@@ -23,7 +23,7 @@ describe.each(['require', 'verify-full'])(
 test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
   'sslmode=%s verifies the certificate',
   (sslmode) => {
-    const [url] = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`) ?? [];
+    const url = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`);
     expect(url?.searchParams.get('sslmode')).toBe('verify-full');
   },
 );
@@ -31,7 +31,7 @@ test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
 test.each(['disable', 'no-verify', 'require&uselibpqcompat=true'])(
   'sslmode=%s is kept',
   (sslmode) => {
-    const [url] = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`) ?? [];
+    const url = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`);
     expect(url?.search).toBe(`?sslmode=${sslmode}`);
   },
 );

@@ -11,7 +11,7 @@ test('every team is correct with five instances that freeze, and a primary that 
   timeout: 400_000,
 }, async () => {
   const { failure, deliveries, promotions, freezes } = await withPrimaryAndStandby(
-    ({ servers, open }) =>
+    ({ open, ...pair }) =>
       runStoreLevel({
         firstSeed: 1,
         seeds: 60,
@@ -24,7 +24,7 @@ test('every team is correct with five instances that freeze, and a primary that 
             statementTimeoutMs: 20_000,
             onConnectionError: () => undefined,
           }),
-        openFleet: (options) => openCluster(servers, options),
+        openFleet: (options) => openCluster(pair, options),
         losses: DEFAULT_LOSSES,
         logger: createLogger('silent'),
         now: Date.now,

@@ -30,7 +30,7 @@ import type { GaugeSources } from './metrics/gauges.ts';
 import type { Exposition } from './metrics/metrics.ts';
 import { formSecretOf, type OperateContext } from './operate/context.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from './postgres/connect.ts';
-import { commitNothing, type Query } from './postgres/database.ts';
+import { checkWritable, type Query } from './postgres/database.ts';
 import type { DatabasePool } from './postgres/database-pool.ts';
 import { checkSchema } from './postgres/migrate.ts';
 import {
@@ -43,7 +43,7 @@ import { withDeadline } from './runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
 import { type Logger, limitLines } from './runtime/logging.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
-import { createWriteCheck, ReadinessEndpoint } from './server/health.ts';
+import { ReadinessEndpoint } from './server/health.ts';
 import type { Handler } from './server/http-message.ts';
 import { Router } from './server/router.ts';
 import { UserEndpoint } from './server/user.ts';
@@ -186,7 +186,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   async function readHealth() {
     const { reportHealth } = await import('./operate/health.ts');
     const nowMs = now();
-    return await reportHealth(database, { keyMode, nowMs, areWritesCommitted: null });
+    return await reportHealth(database, { keyMode, nowMs });
   }
   async function observeHealth() {
     const { countParkedOfKnownCustomers } = await import('./health/figures.ts');
@@ -216,13 +216,8 @@ export async function openService(options: InstepOptions): Promise<Service> {
   });
   const { ingest, nameOf } = pipeline;
   const clockMs = () => performance.now();
-  const checkWrites = createWriteCheck({
-    lastCommitMs: () => pipeline.lastCommitMs(),
-    commit: () => commitNothing(database),
-    clockMs,
-  });
   const context: OperateContext = {
-    ...{ ...ingesting, ingest, nameOf, keyMode, checkWrites, now, clockMs, nonce: randomUUID },
+    ...{ ...ingesting, ingest, nameOf, keyMode, now, clockMs, nonce: randomUUID },
     // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,
@@ -298,7 +293,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
       isShuttingDown: () => isShuttingDown,
       async checkDatabase() {
         await checkSchema(query);
-        await checkWrites();
+        await checkWritable(query);
       },
       logger,
     }),

@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../../simulation/random.ts';
-import {
-  join,
-  PROMOTIONS,
-  startPair,
-  urlOfBoth,
-} from '../../support/postgres/primary-and-standby.ts';
+import { startProxy } from '../../support/network/tcp-proxy.ts';
+import { join, PROMOTIONS, startPair } from '../../support/postgres/primary-and-standby.ts';
 import { connect } from '../../support/postgres/test-database.ts';
 import { startInstep } from '../../support/process/instep-process.ts';
 import { startLoad } from '../load.ts';
@@ -16,15 +12,15 @@ const DEADLINE_MS = 60_000;
 
 export const failover: Scenario = {
   fault:
-    'the primary is killed, shut down or cut off, and its synchronous standby is promoted; ' +
-    'the old primary comes back read-only',
+    'the primary is killed, shut down or cut off, and its synchronous standby is promoted; a proxy ' +
+    'then leads to it, as HAProxy does',
   promise: 'nothing acknowledged is lost, and writes continue on the new primary without a restart',
   times: { short: 3, long: 50 },
   async run({ times, onProgress }) {
     let [primary, standby] = await startPair();
-    const DATABASE_URL = urlOfBoth(primary, standby);
+    const proxy = await startProxy(primary.url);
     const random = createRandom(6);
-    const server = await startInstep({ DATABASE_URL });
+    const server = await startInstep({ DATABASE_URL: proxy.url.href });
     const first = connect(primary.url);
     const load = await startLoad(first, { url: () => server.url });
     await first.close();
@@ -33,6 +29,7 @@ export const failover: Scenario = {
       for (let done = 1; done <= times; done += 1) {
         await sleep(random.next() * MAX_LIFE_MS);
         await PROMOTIONS[done % PROMOTIONS.length]?.(primary, standby);
+        proxy.leadTo(standby.url);
         const promotedAtMs = Date.now();
         const acknowledged = load.acknowledged;
         while (load.acknowledged === acknowledged) {
@@ -52,6 +49,7 @@ export const failover: Scenario = {
       return { promotions: times, ...figures, 'ms at most until the next write': slowestMs };
     } finally {
       server.process.kill('SIGKILL');
+      await proxy.close();
       await primary.remove();
       await standby.remove();
     }

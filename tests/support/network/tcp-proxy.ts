@@ -27,6 +27,8 @@ export type TcpProxy = {
   /** The URL of the database, through the proxy. */
   readonly url: URL;
   become(behavior: Behavior): Promise<void>;
+  /** Leads to another server from now on, and closes what leads to the former one, as HAProxy does after a failover. */
+  leadTo(databaseUrl: URL): void;
   close(): Promise<void>;
 };
 
@@ -35,7 +37,7 @@ export async function startProxy(
   databaseUrl: URL,
   { slowMs = SLOW_MS }: ProxyOptions = {},
 ): Promise<TcpProxy> {
-  const upstream = addressOf(databaseUrl);
+  let upstream = addressOf(databaseUrl);
   const pairs = new Set<Pair>();
   let behavior: Behavior = 'forward';
 
@@ -64,10 +66,15 @@ export async function startProxy(
     for (const pair of pairs) pair.become(next);
   }
 
+  function leadTo(next: URL): void {
+    upstream = addressOf(next);
+    for (const pair of pairs) pair.destroy();
+  }
+
   const url = new URL(`postgres://127.0.0.1:${port}${databaseUrl.pathname}`);
   url.username = databaseUrl.searchParams.get('user') ?? databaseUrl.username;
   url.password = DATABASE_PASSWORD;
-  return { url, become, close: () => become('refuse') };
+  return { url, become, leadTo, close: () => become('refuse') };
 }
 
 /** A client's connection, and the matching one to the server. */

@@ -14,7 +14,7 @@ export async function startPair(): Promise<[primary: PostgresCluster, standby: P
   const standby = await PostgresCluster.create();
   await primary.start();
   const database = openDatabase({
-    connections: [{ connectionString: primary.url.href }],
+    connection: { connectionString: primary.url.href },
     maxConnections: 1,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,
@@ -24,13 +24,6 @@ export async function startPair(): Promise<[primary: PostgresCluster, standby: P
   await database.close();
   await join(primary, standby);
   return [primary, standby];
-}
-
-/** The value of `DATABASE_URL` that lists both servers. */
-export function urlOfBoth(first: PostgresCluster, second: PostgresCluster): string {
-  const hosts = [first, second].map(({ port }) => `127.0.0.1:${port}`).join(',');
-  const { username, pathname } = first.url;
-  return `postgres://${username}@${hosts}${pathname}?target_session_attrs=read-write`;
 }
 
 /** From now on, only commits that the standby has are acknowledged. */

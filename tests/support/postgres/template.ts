@@ -22,7 +22,7 @@ export async function createTemplate(url: string): Promise<void> {
 
 function connectOnce(connectionString: string) {
   return openDatabase({
-    connections: [{ connectionString }],
+    connection: { connectionString },
     maxConnections: 1,
     statementTimeoutMs: 30_000,
     onConnectionError: () => undefined,

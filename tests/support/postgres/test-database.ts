@@ -35,7 +35,7 @@ async function copyDatabase(server: TestServer, template: string): Promise<URL> 
 /** A connection to the database of this URL. */
 export function connect(url: URL): Database {
   return openDatabase({
-    connections: [{ connectionString: url.href }],
+    connection: { connectionString: url.href },
     maxConnections: 10,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
-import { hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
+import { hasSeveralHosts, hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
 import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
 import {
   type Environment,
@@ -15,8 +15,8 @@ import {
 } from './environment.ts';
 
 export type DatabaseConfig = {
-  /** One for each server that can be the primary; none for the embedded database. */
-  readonly databaseUrls: readonly URL[];
+  /** `null` for the embedded database. */
+  readonly databaseUrl: URL | null;
   /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
   /** The application's tables and columns whose names Instep can't recognize. */
@@ -48,15 +48,20 @@ export function databaseVariables(environment: Environment) {
           'set it to the URL itself',
         ),
       ),
-      v.transform((text) => (text === 'embedded' ? [] : parseDatabaseUrl(text))),
       v.check(
-        (urls) => urls !== null,
+        (text) => !hasSeveralHosts(text),
+        withRemedy(
+          `${subject}names several hosts, but Instep does not look for the primary`,
+          'set it to one address that leads there, such as that of HAProxy, a virtual address, or the endpoint of a managed database',
+        ),
+      ),
+      v.check(
+        (text) => text === 'embedded' || parseDatabaseUrl(text) !== null,
         `${subject}must be embedded, or a URL such as postgres://user:password@host:5432/name (in a password, ` +
-          'write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; several ' +
-          'servers: host:5432,other:5432; target_session_attrs is read-write or primary, or left out; ' +
+          'write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; ' +
           'sslmode is disable, no-verify or verify-full, or left out)',
       ),
-      v.transform((urls) => urls ?? []),
+      v.transform(parseDatabaseUrl),
     ),
     INSTEP_DATA: v.optional(v.string(), './data'),
     INSTEP_TABLES: declaredTables,
@@ -67,19 +72,17 @@ export function toDatabaseConfig(
   value: Values<ReturnType<typeof databaseVariables>>,
 ): DatabaseConfig {
   return {
-    databaseUrls: value.DATABASE_URL,
+    databaseUrl: value.DATABASE_URL,
     dataFolder: resolve(value.INSTEP_DATA),
     tables: value.INSTEP_TABLES,
   };
 }
 
 /** Describes the database for people, without the secret parts of a URL. */
-export function describeDatabase({ databaseUrls, dataFolder }: DatabaseConfig): string {
-  const [first] = databaseUrls;
-  if (first === undefined) return `embedded PostgreSQL in ${dataFolder}`;
-  const hosts = databaseUrls.map(hostOf).join(', ');
-  const name = first.pathname.slice(1);
-  return `PostgreSQL at ${hosts}${name === '' ? '' : `, database ${name}`}`;
+export function describeDatabase({ databaseUrl, dataFolder }: DatabaseConfig): string {
+  if (databaseUrl === null) return `embedded PostgreSQL in ${dataFolder}`;
+  const name = databaseUrl.pathname.slice(1);
+  return `PostgreSQL at ${hostOf(databaseUrl)}${name === '' ? '' : `, database ${name}`}`;
 }
 
 function reasonAgainstEmbedded(environment: Environment): string | null {

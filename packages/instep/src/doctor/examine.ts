@@ -29,7 +29,7 @@ import { counted, durationText } from '../runtime/amounts.ts';
 import { InstepError } from '../runtime/errors.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { checkDatabaseServer, checkHosts } from './database-server.ts';
+import { checkDatabaseServer } from './database-server.ts';
 import {
   checkAccess,
   checkPrivileges,
@@ -158,7 +158,7 @@ async function* checkDatabase(
   database: DatabaseConfig,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const isEmbedded = database.databaseUrls.length === 0;
+  const isEmbedded = database.databaseUrl === null;
   try {
     yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, null, options);
   } catch (error) {
@@ -189,7 +189,6 @@ async function* checkServer(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { notice, now, stripe } = options;
-  yield* await checkHosts(database.databaseUrls);
   const server = await connectToServer({ ...database, notice });
   const opened = server.open({
     maxConnections: 1,
@@ -252,7 +251,7 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 async function checkEventLog(database: Database, options: DatabaseOptions): Promise<Check[]> {
   const { now, keyMode, stripe } = options;
   const nowMs = now();
-  const report = await reportHealth(database, { keyMode, nowMs, areWritesCommitted: null });
+  const report = await reportHealth(database, { keyMode, nowMs });
   const { issues, eventMode } = report;
   return [
     checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),

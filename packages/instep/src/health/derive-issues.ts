@@ -32,8 +32,6 @@ export type SyncState = {
   readonly origins: readonly EventOrigin[];
   /** The mode of the API key; `null` when its prefix does not show it. */
   readonly keyMode: Mode | null;
-  /** `null`: not tried. */
-  readonly areWritesCommitted: boolean | null;
   readonly compared: Compared;
   readonly failedJobs: readonly FailedJob[];
   readonly consumers: readonly ConsumerProgress[];
@@ -69,7 +67,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   const { figures, catchUp, otherPolicy, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
-  if (state.areWritesCommitted === false) yield issue('writes-not-committed', {});
+  if (figures.isStandbyMissing) yield issue('writes-not-committed', {});
   const severityOf = ({ refused }: Refusals) =>
     refused < FEW_REFUSED ? ({ severity: 'warning' } as const) : {};
   const { lastDeliveredMs } = figures;

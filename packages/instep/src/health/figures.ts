@@ -26,6 +26,8 @@ export type Figures = {
   readonly undeliveredSinceMs: number | null;
   /** The newest `created`, in seconds since 1970. */
   readonly newestCreatedSeconds: number | null;
+  /** Whether commits wait for a standby, and none is connected. */
+  readonly isStandbyMissing: boolean;
 };
 
 /** The maximum number of parked events that are counted or examined one by one. */
@@ -69,6 +71,14 @@ const READ_HEALTH = `
                )                                              as undelivered_since,
                extract(epoch from max(created_at))::bigint    as "newestCreatedSeconds"
           from newest
+      ), standbys as (
+        select current_setting('synchronous_standby_names') <> ''
+                 and current_setting('synchronous_commit') <> 'local'
+                 and count(*) = 0 as "isStandbyMissing"
+          from pg_stat_replication
+         -- A role without pg_read_all_stats sees the rows, but no states.
+         where sync_state in ('sync', 'quorum')
+            or sync_state is null
       )
       select "parkedEvents",
              "parkedCustomers",
@@ -78,8 +88,9 @@ const READ_HEALTH = `
              (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
-             "newestCreatedSeconds"
-        from parked, nameless, arrival`;
+             "newestCreatedSeconds",
+             "isStandbyMissing"
+        from parked, nameless, arrival, standbys`;
 
 /** Cheap enough for every scrape: it reads indexes of few rows, and the end of the log. */
 export async function readFigures(query: Query): Promise<Figures> {

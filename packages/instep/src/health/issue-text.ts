@@ -21,7 +21,7 @@ export function issueText(issue: Issue, nowMs: number): string {
   const since = (ms: number) => durationText(nowMs - ms);
   switch (issue.code) {
     case 'writes-not-committed':
-      return 'The database commits no writes: events get a 503, and Stripe sends them again';
+      return 'No synchronous standby is connected, so the database commits no writes: events get a 503, and Stripe sends them again';
     case 'deliveries-refused': {
       const { refused, sinceMs } = issue.evidence;
       const deliveries = refused === 1 ? 'delivery' : 'deliveries';
@@ -124,8 +124,7 @@ const REPAIR = 'compare and repair them: `instep reconcile`';
 
 /** What to do about each issue, from a terminal; commands are in backticks. */
 export const ADVICE: Readonly<Record<IssueCode, string>> = {
-  'writes-not-committed':
-    'check the disk, and that a standby of synchronous_standby_names is connected',
+  'writes-not-committed': 'connect a standby of synchronous_standby_names, or correct the names',
   'deliveries-refused':
     "set STRIPE_WEBHOOK_SECRET to the endpoint's signing secret (Stripe dashboard, Developers, Webhooks; `stripe listen` prints its own), and restart",
   'sessions-refused':

@@ -46,7 +46,6 @@ export class IngestPipeline {
   #instrumentation: Instrumentation;
   #refusedPlans: RefusedPlans;
   #queues: EventQueues<ReceivedEvent, IngestResult>;
-  #lastCommitMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: IngestPipelineOptions) {
     const { database, logger, maxQueued } = options;
@@ -91,11 +90,6 @@ export class IngestPipeline {
 
   queued(): Queued {
     return this.#queues.queued;
-  }
-
-  /** When events were last committed, by `performance.now()`. */
-  lastCommitMs(): number {
-    return this.#lastCommitMs;
   }
 
   async #addProductName(event: ReceivedEvent): Promise<ReceivedEvent> {
@@ -156,7 +150,6 @@ export class IngestPipeline {
     }
     const { results, linked, readMs } = batch;
     const endedAtMs = performance.now();
-    if (results.some((result) => result !== 'locked')) this.#lastCommitMs = endedAtMs;
     for (const { id: teamId, customerId } of linked) {
       logger.info({ teamId, customerId }, 'team linked by metadata');
     }

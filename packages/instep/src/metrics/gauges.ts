@@ -55,12 +55,11 @@ function setIfKnown(gauge: Gauge, value: number | null | undefined): void {
   else gauge.set(value);
 }
 
-/** A zero for each code without issues. Whether writes are committed is known to `/readyz` only. */
+/** A zero for each code without issues. */
 function setIssues(gauge: Gauge<'code'>, health: ObservedHealth | null): void {
   gauge.reset();
   if (health === null) return;
-  const { 'writes-not-committed': _, ...known } = ISSUES;
-  for (const code of Object.keys(known)) gauge.set({ code }, 0);
+  for (const code of Object.keys(ISSUES)) gauge.set({ code }, 0);
   for (const { code, count } of health.issues) gauge.set({ code }, count);
 }
 

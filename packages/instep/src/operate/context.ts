@@ -16,11 +16,10 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import type { IssueCode } from '../health/issues.ts';
 import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
-import { commitNothing, type Database } from '../postgres/database.ts';
+import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
 import { importOptional } from '../runtime/packages.ts';
-import { createWriteCheck } from '../server/health.ts';
 import { createStripeApi, type StripeApi } from '../stripe/api.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
 import type { NameOf } from '../stripe/product-names.ts';
@@ -43,8 +42,6 @@ export type OperateContext = {
   readonly keyMode: Mode | null;
   /** @internal */
   readonly logger: Logger;
-  /** Rejects with DatabaseUnavailable when no write is committed, and remembers the last commit. @internal */
-  readonly checkWrites: () => Promise<void>;
   /** In milliseconds since 1970. @internal */
   readonly now: () => number;
   /** A monotonic clock, in milliseconds. @internal */
@@ -230,15 +227,9 @@ export function createContext({ stripeApi, ...given }: ContextOptions): OperateC
   const { ingest, nameOf } = pipeline;
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
   const clockMs = () => performance.now();
-  const checkWrites = createWriteCheck({
-    // Events are committed by other connections, and perhaps by other processes.
-    lastCommitMs: () => Number.NEGATIVE_INFINITY,
-    commit: () => commitNothing(given.database),
-    clockMs,
-  });
   const nonce = randomUUID;
   const formSecret = formSecretOf(stripeApi?.secretKey ?? nonce());
-  return { ...services, api, ingest, nameOf, keyMode, checkWrites, clockMs, nonce, formSecret };
+  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce, formSecret };
 }
 
 /** Derived from a secret that all processes have. */

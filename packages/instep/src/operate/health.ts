@@ -12,7 +12,6 @@ import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals } from '../maintenance/refusals.ts';
 import type { Database } from '../postgres/database.ts';
-import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
@@ -48,21 +47,13 @@ export type HealthReport = {
  */
 export async function checkHealth({
   database,
-  checkWrites,
   keyMode,
   now,
 }: OperateContext): Promise<HealthReport> {
-  const areWritesCommitted = await checkWrites().then(
-    () => true,
-    (error: unknown) => {
-      if (!(error instanceof DatabaseUnavailable)) throw error;
-      return false;
-    },
-  );
-  return await reportHealth(database, { keyMode, nowMs: now(), areWritesCommitted });
+  return await reportHealth(database, { keyMode, nowMs: now() });
 }
 
-type ReportOptions = Pick<SyncState, 'keyMode' | 'areWritesCommitted'> & {
+type ReportOptions = Pick<SyncState, 'keyMode'> & {
   readonly nowMs: number;
 };
 

@@ -1,17 +1,14 @@
 // Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
 // and the commands begin here.
 
-import pg from 'pg';
 import { InstepError } from '../runtime/errors.ts';
 import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
 import { takeSearchPath } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
-import { databaseError } from './errors.ts';
 import { migrate } from './migrate.ts';
 import { checkOwnSchema } from './own-schema.ts';
-import type { Ask } from './primary-finder.ts';
 import type { DeclaredTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
@@ -35,9 +32,9 @@ export type PoolOptions = Pick<
 >;
 
 type ConnectOptions = {
-  /** Used instead of the database of these URLs or in this folder. */
+  /** Used instead of the database of this URL or in this folder. */
   pool?: DatabasePool | undefined;
-  databaseUrls: readonly URL[];
+  databaseUrl: URL | null;
   dataFolder: string;
   tables?: DeclaredTables;
   /** Shows a message to the user, such as the location of the files. */
@@ -46,7 +43,7 @@ type ConnectOptions = {
 
 /** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { pool: appPool, databaseUrls, dataFolder, tables = {}, notice } = options;
+  const { pool: appPool, databaseUrl, dataFolder, tables = {}, notice } = options;
   const server = (
     place: Omit<DatabaseOptions, keyof PoolOptions | 'tables'>,
     embedded: EmbeddedPostgres | null = null,
@@ -56,15 +53,14 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
     open: (pool) => openDatabase({ ...pool, tables, ...place }),
     release: async () => await embedded?.release(),
   });
-  if (appPool !== undefined) return server({ connections: [], appPool });
-  if (databaseUrls.length > 0) {
-    const paths = databaseUrls.map(takeSearchPath);
-    const connections = paths.map(({ url }) => ({ connectionString: url.href }));
-    return server({ connections, searchPath: paths[0]?.schemas ?? null });
+  if (appPool !== undefined) return server({ connection: appPool });
+  if (databaseUrl !== null) {
+    const { url, schemas } = takeSearchPath(databaseUrl);
+    return server({ connection: { connectionString: url.href }, searchPath: schemas });
   }
   const embedded = await openEmbeddedPostgres(dataFolder, notice);
   const ensureRunning = () => embedded.ensureRunning();
-  return server({ connections: [embedded.connection], ensureRunning }, embedded);
+  return server({ connection: embedded.connection, ensureRunning }, embedded);
 }
 
 /** Deletes everything in an embedded database. Returns false if another process uses it. */
@@ -85,35 +81,6 @@ export async function emptyDatabase(server: DatabaseServer): Promise<boolean> {
     return true;
   } finally {
     await database.close();
-  }
-}
-
-const HOST_TIMEOUT_MS = 2_000;
-
-/** Runs statements on this server, whether it is the primary or a standby. @throws the errors of `postgres/errors.ts` */
-export async function onServer<Result>(
-  url: URL,
-  work: (ask: Ask) => Promise<Result>,
-): Promise<Result> {
-  const client = new pg.Client({
-    connectionString: takeSearchPath(url).url.href,
-    application_name: 'instep',
-    connectionTimeoutMillis: HOST_TIMEOUT_MS,
-    query_timeout: HOST_TIMEOUT_MS,
-  });
-  // The statement on this connection fails with the same error.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    return await work(
-      async <Row extends pg.QueryResultRow>(text: string) => (await client.query<Row>(text)).rows,
-    );
-  } catch (error) {
-    throw databaseError(error);
-  } finally {
-    void client.end().catch(() => undefined);
-    // A frozen server never closes the connection.
-    client.connection.stream.destroy();
   }
 }
 

@@ -1,8 +1,4 @@
-// Forms of a PostgreSQL URL that `pg` does not know: several hosts, and a search path. config/database.ts parses the
-// URL, connect.ts takes out the search path.
-
-/** The values of `target_session_attrs` that a URL can have. Instep writes, so all of them mean the same. */
-const TARGET_SESSION_ATTRS = ['any', 'read-write', 'primary'];
+// What `pg` does not know of a PostgreSQL URL: config/database.ts parses the URL, connect.ts takes out the search path.
 
 /**
  * The values of `sslmode` that `pg` knows. It treats all of `VERIFYING` as `verify-full`, but warns about the
@@ -11,38 +7,30 @@ const TARGET_SESSION_ATTRS = ['any', 'read-write', 'primary'];
 const VERIFYING = ['prefer', 'require', 'verify-ca', 'verify-full'];
 const SSL_MODES = ['disable', 'no-verify', ...VERIFYING];
 
-/** Everything before the hosts, the hosts, and the rest. */
-const PARTS = /^(postgres(?:ql)?:\/\/(?:[^@/]*@)?)([^/?]*)(.*)$/;
+const START = /^postgres(?:ql)?:\/\/(?:[^@/]*@)?([^/?]*)/;
 
-/**
- * The URLs of the servers that a PostgreSQL URL names, each with one host: the form of several hosts is
- * libpq's (`postgres://a:1,b:2/db?target_session_attrs=read-write`), and `pg` does not know it. `null` for
- * any other text.
- */
-export function parseDatabaseUrl(text: string): readonly URL[] | null {
-  const [, head = '', hosts = '', tail = ''] = PARTS.exec(text) ?? [];
-  if (head === '') return null;
-  const names = hosts.split(',');
-  // `pg` would take a gap in the list for this machine.
-  if (names.length > 1 && names.includes('')) return null;
-  const texts = names.map((host) => `${head}${host}${tail}`);
-  if (!texts.every((one) => URL.canParse(one))) return null;
-  const urls = texts.map((one) => new URL(one));
-  for (const { searchParams, pathname, hash } of urls) {
-    // Of a password with `@` as well as `#` or `/`, the rest would be taken for a host, and be logged.
-    if (hash !== '' || pathname.includes('@')) return null;
-    const target = searchParams.get('target_session_attrs') ?? 'any';
-    if (!TARGET_SESSION_ATTRS.includes(target)) return null;
-    const sslMode = searchParams.get('sslmode');
-    if (sslMode !== null && !SSL_MODES.includes(sslMode)) return null;
-    const isLikeLibpq = searchParams.get('uselibpqcompat') === 'true';
-    if (sslMode !== null && VERIFYING.includes(sslMode) && !isLikeLibpq) {
-      searchParams.set('sslmode', 'verify-full');
-    }
-    // `pg` would pass it on to the server, which does not know it.
-    searchParams.delete('target_session_attrs');
+/** Whether a text is libpq's form of a URL with several hosts, of which one is the primary. */
+export function hasSeveralHosts(text: string): boolean {
+  const [, host = ''] = START.exec(text) ?? [];
+  return host.includes(',');
+}
+
+/** The URL of a PostgreSQL database; `null` for any other text. */
+export function parseDatabaseUrl(text: string): URL | null {
+  if (!START.test(text) || !URL.canParse(text)) return null;
+  const url = new URL(text);
+  const { searchParams, pathname, hash } = url;
+  // Of a password with `@` as well as `#` or `/`, the rest would be taken for a host, and be logged.
+  if (hash !== '' || pathname.includes('@')) return null;
+  const sslMode = searchParams.get('sslmode');
+  if (sslMode !== null && !SSL_MODES.includes(sslMode)) return null;
+  const isLikeLibpq = searchParams.get('uselibpqcompat') === 'true';
+  if (sslMode !== null && VERIFYING.includes(sslMode) && !isLikeLibpq) {
+    searchParams.set('sslmode', 'verify-full');
   }
-  return urls;
+  // `pg` would pass it on to the server, which does not know it. Instep always writes.
+  searchParams.delete('target_session_attrs');
+  return url;
 }
 
 /** The host and port of a URL, for people: without its secret parts. */

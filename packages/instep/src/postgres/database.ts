@@ -1,9 +1,10 @@
-// Runs statements and transactions: each on a connection of pools.ts, again as errors.ts says, and prepared as
+// Runs statements and transactions: each on a connection of connection-pool.ts, again as errors.ts says, and prepared as
 // statement.ts says. All statements go through `Database`, which connect.ts opens.
 
 import pg from 'pg';
 import { withDeadline } from '../runtime/deadline.ts';
-import { inSpan, outsideSpans } from '../runtime/tracing.ts';
+import { inSpan } from '../runtime/tracing.ts';
+import { ConnectionPool, type ServerTimeouts } from './connection-pool.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
 import {
   DatabaseBusy,
@@ -14,7 +15,6 @@ import {
   sqlState,
   TablesUnknown,
 } from './errors.ts';
-import { Pools, type ServerTimeouts } from './pools.ts';
 import { type Answer, RoundTrip } from './round-trip.ts';
 import { columnValues, SESSION_SETTINGS, setStatements } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements, type Use } from './statement.ts';
@@ -46,10 +46,8 @@ export type Database = {
 };
 
 export type DatabaseOptions = {
-  /** One for each server that can be the primary: the one that accepts writes. */
-  readonly connections: readonly ServerConnection[];
-  /** The app's own pool, used instead of `connections`. */
-  readonly appPool?: DatabasePool | undefined;
+  /** The server, or the app's own pool. */
+  readonly connection: ServerConnection | DatabasePool;
   readonly maxConnections: number;
   /** After this time, a statement and its connection are given up. */
   readonly statementTimeoutMs: number;
@@ -90,7 +88,7 @@ class PooledDatabase implements Database {
   #statements: Statements;
   #timeouts: ServerTimeouts;
   #answerTimeoutMs: number;
-  #pools: Pools;
+  #pool: ConnectionPool;
   /** For a connection whose session others use too: a pooler's, or the app's. There, only `set local` is safe. */
   #setLocally: string;
   /** The last statement of each connection that does not pipeline. */
@@ -114,9 +112,8 @@ class PooledDatabase implements Database {
     this.#answerTimeoutMs = statementTimeoutMs + ANSWER_MARGIN_MS;
     const settings = { ...SESSION_SETTINGS, ...(searchPath && { search_path: searchPath }) };
     this.#setLocally = setStatements('set local', { ...this.#timeouts, ...settings });
-    this.#pools = new Pools({
-      connections: options.connections,
-      appPool: options.appPool,
+    this.#pool = new ConnectionPool({
+      connection: options.connection,
       onConnectionError: options.onConnectionError,
       timeouts: this.#timeouts,
       settings,
@@ -139,9 +136,9 @@ class PooledDatabase implements Database {
     { timeoutMs }: TransactionOptions = {},
   ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, timeoutMs));
 
-  readonly poolUse = (): PoolUse => this.#pools.use();
+  readonly poolUse = (): PoolUse => this.#pool.use();
 
-  readonly close = (): Promise<void> => this.#pools.close();
+  readonly close = (): Promise<void> => this.#pool.close();
 
   /** Runs work on a connection, again as long as the retry policy says so (`errors.ts`). */
   async #run<Result>(work: (client: pg.PoolClient) => Promise<Result>): Promise<Result> {
@@ -178,7 +175,7 @@ class PooledDatabase implements Database {
       client.release();
       return result;
     } catch (error) {
-      if (isOfServer(error)) void this.#pools.discard(client);
+      if (isOfServer(error)) void this.#pool.discard(client);
       else client.release();
       throw error;
     }
@@ -187,14 +184,14 @@ class PooledDatabase implements Database {
   async #connect(): Promise<pg.PoolClient> {
     const { ensureRunning } = this.#options;
     try {
-      return await this.#pools.connect();
+      return await this.#pool.connect();
     } catch (error) {
       if (ensureRunning === undefined) throw error;
     }
     await ensureRunning().catch((cause: unknown) => {
       throw databaseError(cause);
     });
-    return await this.#pools.connect();
+    return await this.#pool.connect();
   }
 
   async #runAlone<Row extends object>(
@@ -202,7 +199,7 @@ class PooledDatabase implements Database {
     statement: NamedStatement | string,
     values?: readonly unknown[],
   ): Promise<Row[]> {
-    if (this.#pools.ownsSession(client)) {
+    if (this.#pool.ownsSession(client)) {
       return await this.#queryOn(client, 'alone')<Row>(statement, values);
     }
     const { rows } = await this.#transact(client, 'alone', async (query, atCommit) => {
@@ -226,7 +223,7 @@ class PooledDatabase implements Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = [...BEGIN[use], ...(this.#pools.ownsSession(client) ? [] : [this.#setLocally])];
+    const start = [...BEGIN[use], ...(this.#pool.ownsSession(client) ? [] : [this.#setLocally])];
     if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
       start.push(`set local statement_timeout = ${timeoutMs}`);
     }
@@ -265,7 +262,7 @@ class PooledDatabase implements Database {
 
   /** Sends these at once: prepared, or as one text where others use the session too. */
   #begin(client: pg.PoolClient, texts: readonly string[]): Promise<unknown>[] {
-    if (!this.#pools.ownsSession(client)) {
+    if (!this.#pool.ownsSession(client)) {
       return [this.#send('begin', client, { text: texts.join(';\n') })];
     }
     const { stream } = client.connection;
@@ -407,13 +404,8 @@ export async function unlessRefused(query: Query, work: () => Promise<unknown>):
   }
 }
 
-/**
- * Commits an empty record to the write-ahead log, which waits for the disk and for a synchronous standby like
- * an event does. It takes no lock and leaves no row. Requests share it, so it belongs to no request's span.
- */
-export async function commitNothing(database: Database): Promise<void> {
-  const text = `select pg_logical_emit_message(true, 'instep', '')`;
-  await outsideSpans(() =>
-    database.transaction((query) => query({ name: 'commit_nothing', text })),
-  );
+/** Writes nothing, and is refused by a standby. @throws DatabaseUnavailable if the server accepts no writes */
+export async function checkWritable(query: Query): Promise<void> {
+  const text = 'update instep.events set deliveries = deliveries where false';
+  await query({ name: 'check_writable', text });
 }

@@ -169,17 +169,6 @@ export function canOthersSucceed(error: unknown): error is Error {
   return error instanceof Error;
 }
 
-/** The error when no server accepts a connection. It is permanent only if each server's error is. */
-export function errorOfServers(causes: readonly unknown[], hosts: readonly string[]): InstepError {
-  const errors = causes.map(databaseError);
-  const [first] = errors;
-  if (first !== undefined && errors.length === 1) return first;
-  const message = errors.map((error, index) => `${hosts[index]}: ${error.message}`).join('; ');
-  const isPermanent = errors.every((error) => error instanceof DatabaseUnusable);
-  const Kind = isPermanent ? DatabaseUnusable : DatabaseUnavailable;
-  return new Kind(message, { cause: new AggregateError(errors) });
-}
-
 /** Node's error codes for certificates with an unknown issuer. */
 const UNKNOWN_ISSUER = new Set([
   'DEPTH_ZERO_SELF_SIGNED_CERT',
