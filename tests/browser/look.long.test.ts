@@ -93,18 +93,6 @@ test('a filter is added in the search bar, and removed by its chip, also on a ph
   expect(await chips.count()).toBe(1);
 });
 
-test('a printed timeline has its folded rows and no navigation', async () => {
-  const page = await browser.newPage();
-  await page.goto(`${instep.url}/teams/${teamId}`);
-  const folded = page.getByRole('region', { name: 'Timeline', exact: true }).getByText('evt_a');
-  expect(await folded.isVisible()).toBe(false);
-  await page.emulateMedia({ media: 'print' });
-  expect(await folded.isVisible()).toBe(true);
-  for (const role of ['navigation', 'button', 'searchbox'] as const) {
-    expect(await page.getByRole(role).count()).toBe(0);
-  }
-});
-
 describe('without scripts', () => {
   const open = async (path: string): Promise<Page> => {
     const page = await browser.newPage({ javaScriptEnabled: false });

@@ -19,8 +19,7 @@ const STYLES = [
   'charts',
   'timeline',
   'payload',
-  'commands',
-  'print',
+  'keys',
 ];
 
 const CONTENT_TYPES = {
@@ -29,7 +28,7 @@ const CONTENT_TYPES = {
   'times.js': SCRIPT,
   'live.js': SCRIPT,
   'keys.js': SCRIPT,
-  'commands.js': SCRIPT,
+  'rows.js': SCRIPT,
   'htmx.js': SCRIPT,
 } as const;
 

@@ -1,10 +1,10 @@
 import { raw } from 'hono/html';
 import type { Child, PropsWithChildren } from 'hono/jsx';
 import { assetUrl } from './assets.ts';
-import { CommandMenu } from './command-menu.tsx';
 import { Button, PostForm } from './components/form.tsx';
 import { Notice } from './components/panels.tsx';
 import { plainText, Zone } from './components/text.tsx';
+import { KeyHelp } from './key-help.tsx';
 import { currentRequest } from './request-context.ts';
 
 export const LOGOUT_PATH = '/logout';
@@ -16,12 +16,6 @@ const AREAS = [
   { name: 'Teams', path: '/teams' },
   { name: 'Events', path: '/events' },
   { name: 'Reconcile', path: '/reconcile' },
-] as const;
-
-/** Those that only their own areas lead to. */
-const OTHER_PAGES = [
-  { name: 'What operators did', path: '/actions' },
-  { name: 'Checks', path: '/checks' },
 ] as const;
 
 type PageProps = PropsWithChildren<{
@@ -81,7 +75,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
           <script src={assetUrl('times.js')} defer />
           <script src={assetUrl('live.js')} defer />
           <script src={assetUrl('keys.js')} defer />
-          <script src={assetUrl('commands.js')} defer />
+          <script src={assetUrl('rows.js')} defer />
         </head>
         <body>
           <a class="skip" href="#main">
@@ -98,7 +92,7 @@ export function Page({ title, heading = title, area, search, children }: PagePro
             <h1>{heading}</h1>
             {children}
           </main>
-          <CommandMenu pages={[...AREAS, ...OTHER_PAGES]} />
+          <KeyHelp />
         </body>
       </html>
     </>

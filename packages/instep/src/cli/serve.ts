@@ -2,7 +2,6 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { examineSilently } from '../adapters/handler.ts';
 import {
   type Config,
   ConfigInvalid,
@@ -134,8 +133,7 @@ function listenForConsole(
   config: Parameters<typeof openOperations>[0]['config'],
   logger: Logger,
 ): Promise<Operations | null> {
-  const examine = () => examineSilently(process.env, logger);
-  return openOperations({ config, logger, now: Date.now, examine });
+  return openOperations({ config, logger, now: Date.now });
 }
 
 export function consoleCommand(): Command {

@@ -107,7 +107,6 @@ export {
   readReconciliation,
 } from './compare.ts';
 export {
-  type Check,
   type ConsoleHandler,
   type ConsoleLogin,
   type ConsoleUser,
@@ -144,7 +143,7 @@ export {
   type PageOfIssues,
 } from './find-issues.ts';
 export * from './find-teams.ts';
-export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
+export { checkHealth, type HealthReport } from './health.ts';
 export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';

@@ -35,8 +35,6 @@ type OperationsOptions = {
   config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'linkByMetadata'>;
   logger: Logger;
   now: () => number;
-  /** Checks the installation, as `instep doctor` does. */
-  examine?: OperateContext['examine'];
 };
 
 /** Connections of their own, so that a slow page does not delay events. */
@@ -56,18 +54,16 @@ const MAX_OPERATORS_CONNECTIONS = 48;
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
-  const { config, logger, now, examine } = options;
+  const { config, logger, now } = options;
   if (config.operations === null) return null;
   const { host, port, tokens } = config.operations;
   const clockMs = () => performance.now();
   const wait = (delayMs: number) => sleep(delayMs);
-  const [first] = tokens;
   const checkToken =
-    first === undefined ? null : createTokenCheck({ tokens, logger, clockMs, wait });
+    tokens.length === 0 ? null : createTokenCheck({ tokens, logger, clockMs, wait });
   const login = checkToken === null ? null : { tokens, checkToken };
   let context: OperateContext | undefined;
   let pages: ConsoleHandler | undefined;
-  let prepared = Promise.resolve();
   const listener = await listenForOperators({ host, port, logger, checkToken });
 
   return {
@@ -81,7 +77,6 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         linkByMetadata: config.linkByMetadata,
         logger,
         now,
-        ...(examine && { examine }),
       });
       context = opened;
       const operateContext = async () => ({ ...opened, close: async () => undefined });
@@ -95,28 +90,13 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       });
       listener.show({ metrics, pages: shown ?? null, syncApis: new Map(syncApis) });
       logger.info({ url: listener.url }, 'operations listening');
-      if (pages !== undefined) prepared = preparePages(pages, first);
     },
     async close(deadlineMs) {
       await listener.close(deadlineMs);
-      await prepared;
       await pages?.close();
       await context?.close();
     },
   };
-}
-
-/**
- * Requests the overview, so that the code of a page is compiled and the connections are open before an operator
- * requests one. Otherwise the first page takes twice as long as later ones.
- */
-async function preparePages(
-  pages: (request: Request) => Promise<Response>,
-  holder: NamedToken | undefined,
-): Promise<void> {
-  const headers = holder === undefined ? {} : { Authorization: `Bearer ${holder.token}` };
-  const response = await pages(new Request('http://localhost/', { headers }));
-  await response.text();
 }
 
 type TokenCheckOptions = {
