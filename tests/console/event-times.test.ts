@@ -51,11 +51,11 @@ const downFrom = (newest: number, oldest: number) =>
   Array.from({ length: newest - oldest + 1 }, (_, index) => newest - index);
 
 test('the events of 10 minutes are found by their time, wherever they are in the log', async () => {
-  const between = '/events?from=2026-03-01T13:00&until=2026-03-01T13:10&size=200';
+  const between = '/events?from=2026-03-01T13:00&until=2026-03-01T13:10';
   isHurried = true;
   const { ids } = await readAll(between, 'Next');
   isHurried = false;
-  expect(ids.map(({ length }) => length)).toEqual([200, 200, 200]);
+  expect(ids.map(({ length }) => length)).toEqual(Array(12).fill(50));
   expect(ids.flat()).toEqual(downFrom(4_199, 3_600));
   const { html } = await pages.get(between);
   expect(html).toMatch(/From \(<span class="zone">UTC<\/span>\)/);
@@ -79,7 +79,7 @@ test.each([
   expect(text).toContain('No event found');
 });
 
-test.each(['customer=cus_3', 'from=2026-03-01T17:50&size=100', 'outcome=unreadable&size=50'])(
+test.each(['customer=cus_3', 'from=2026-03-01T17:50', 'outcome=unreadable'])(
   'the pages in both directions have the same events: %s',
   async (parameters) => {
     for (const hurried of [false, true]) {

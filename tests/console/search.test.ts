@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+import { receivedEvent } from '../support/stripe/events.ts';
 
 const { database } = await createDatabase();
 const { query } = database;
@@ -58,13 +58,6 @@ test.each([
   expect(await search(address)).toEqual({ status: 303, location: `/teams/${acme}` });
 });
 
-test('a number is that of a team, of an event, or of both', async () => {
-  expect((await search('#4')).location).toBe('/events/4');
-  const { text } = await pages.get(`/search?q=${encodeURIComponent(`#${acme}`)}`);
-  expect(text).toMatch(/Acme Rockets .* evt_acme/);
-  expect((await pages.get('/search?q=%23999')).text).toContain('Nothing found');
-});
-
 test('the beginning of the id of a customer finds its team', async () => {
   expect((await search('cus_anv')).location).toMatch(/^\/teams\/\d+$/);
 });
@@ -116,10 +109,6 @@ test('an email address finds the teams of a person, where a table says whose the
   for (const address of ['bob@example.com', 'ada@example', 'nobody@example.com']) {
     expect((await own.get(`/search?q=${address}`)).text).toContain('Nothing found');
   }
-  const completed = await own.get('/search/teams?link=engi');
-  expect(completed.html).toBe('<option value="7">Engines · Pro · ada@example.com</option>');
-  expect((await own.get('/search/teams?link=ada@example.com')).html).toContain('value="7"');
-  expect((await own.get('/search/teams?link=')).html).toBe('');
 });
 
 test('an event id that several events share opens a list of them', async () => {
@@ -173,34 +162,6 @@ test.each(['cus_teamless', 'sub_teamless'])(
     expect(shown).toMatch(/evt_parked updated active/);
   },
 );
-
-function invoiced(eventId: string, customerId: string, invoiceId: string) {
-  const event = JSON.parse(eventBody({ eventId, customerId }));
-  event.data.object.latest_invoice = invoiceId;
-  return received(JSON.stringify(event));
-}
-
-test('an invoice opens the team of its customer', async () => {
-  const [team] = await query<{ id: number }>(
-    "select id from teams where provider_customer_id = 'cus_anvils'",
-  );
-  await ingest([invoiced('evt_invoiced', 'cus_anvils', 'in_1Anvils')]);
-  expect(await search('in_1Anvils')).toEqual({ status: 303, location: `/teams/${team?.id}` });
-  const listed = await pages.get('/events?invoice=in_1Anvils');
-  expect(listed.html.match(/aria-label="evt_\w+"/g)).toEqual(['aria-label="evt_invoiced"']);
-  expect((await search('in_1Unknown')).location).toBe('/events?invoice=in_1Unknown');
-});
-
-test('an invoice of a customer without a team opens its parked events', async () => {
-  await ingest([invoiced('evt_paid', 'cus_paid', 'in_1Paid')]);
-  const { text } = await pages.get('/search?q=in_1Paid');
-  expect(text).toContain('No team is linked to customer cus_paid .');
-  expect(text).toContain('evt_paid');
-});
-
-test('a product opens the list of its teams', async () => {
-  expect((await search('prod_pro')).location).toBe('/teams?plan=prod_pro');
-});
 
 test('a subscription whose events had no effect opens its team', async () => {
   const event = { customerId: 'cus_acme', subscriptionId: 'sub_incomplete', status: 'incomplete' };

@@ -124,7 +124,7 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
               value={search}
               maxlength={300}
               placeholder="Search"
-              aria-label="Search people, events, customers, subscriptions, invoices, products and teams"
+              aria-label="Search people, events, customers, subscriptions and teams"
               aria-keyshortcuts="/"
             />
           </form>

@@ -7,7 +7,6 @@ import {
   type OperateContext,
   type PageOfIssues,
   perform,
-  readPeople,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
 } from 'instep/operate';
@@ -54,13 +53,6 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
       actionsOf(services, req.query('done')),
     ]);
     const texts = readTexts(new URL(req.url).searchParams);
-    const candidates = acted.flatMap(({ result }) =>
-      result.code === 'several-teams' ? (result.candidates ?? []) : [],
-    );
-    const people = await readPeople(
-      services,
-      candidates.map(({ id }) => id),
-    );
     const failures = new Map(acted.flatMap((one) => (one.isDone ? [] : [[one.subject, one]])));
     return render(
       <Page title="Needs attention" area="Attention">
@@ -71,7 +63,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
         ) : (
           <>
             <ExportLinks url={issuesUrl(code)} />
-            <IssueForm {...{ page, code, cursor, areSelected, texts }} {...{ failures, people }} />
+            <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
           </>
         )}
         <p>

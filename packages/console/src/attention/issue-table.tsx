@@ -23,13 +23,7 @@ import { stripeUrl } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
-import {
-  CHOOSE_FIELD,
-  COMPLETED,
-  ISSUE_NAMES,
-  LINK_FIELD,
-  TeamOptionList,
-} from '../links/issue-links.tsx';
+import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
 import { MAX_CHOSEN } from './selection.ts';
@@ -55,8 +49,6 @@ export type IssueTableProps = {
   readonly texts: ReadonlyMap<string, string>;
   /** The rows' last actions that failed. */
   readonly failures: ReadonlyMap<string, RecordedAction>;
-  /** The email addresses of people, by the team's id as text. */
-  readonly people: ReadonlyMap<string, readonly string[]>;
 };
 
 /** The rows of the list by their issue. The surrounding form sends those that are selected, and viewers have none. */
@@ -74,12 +66,7 @@ export function IssueTable({ issues, ...state }: IssueTableProps) {
     };
   });
   const columns = COLUMNS.slice(first, last);
-  return (
-    <>
-      <Table label="Issues" {...{ columns, groups }} />
-      <TeamOptionList />
-    </>
-  );
+  return <Table label="Issues" {...{ columns, groups }} />;
 }
 
 type RowState = Omit<IssueTableProps, 'issues'>;
@@ -87,14 +74,13 @@ type RowState = Omit<IssueTableProps, 'issues'>;
 function issueCells(
   issue: OpenIssue,
   index: number,
-  { areSelected, texts, failures, people }: RowState,
+  { areSelected, texts, failures }: RowState,
 ): Child[] {
   const subject = subjectText(issue.subject);
   const input = {
     id: `row-${index}`,
     text: texts.get(subject),
     failure: failures.get(subject),
-    people,
   };
   return [
     <input
@@ -271,10 +257,10 @@ type ResolutionProps = {
   readonly text: string | undefined;
   /** The last action, if it failed. */
   readonly failure: RecordedAction | undefined;
-} & Pick<IssueTableProps, 'people'>;
+};
 
 /** The remedy of a row, with its field. */
-function Resolution({ issue, subject, id, text, failure, people }: ResolutionProps) {
+function Resolution({ issue, subject, id, text, failure }: ResolutionProps) {
   const action = mainActionOf(issue);
   const isOfTeam = issue.code === 'unknown-customer';
   const isNotLinked = failure?.action === 'link';
@@ -289,7 +275,7 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
           maxlength={200}
           placeholder={isOfTeam ? 'Customer id (cus_…)' : 'Team id or name'}
           aria-label={`${isOfTeam ? 'Customer' : 'Team'} for ${plainText(subject)}`}
-          {...(isOfTeam ? { autocomplete: 'off' } : COMPLETED)}
+          autocomplete="off"
           aria-describedby={isNotLinked ? `${id}-error` : undefined}
           aria-invalid={isNotLinked ? 'true' : undefined}
         />
@@ -315,8 +301,7 @@ function Resolution({ issue, subject, id, text, failure, people }: ResolutionPro
         failure.result.candidates.map(({ id, name, planName }) => (
           <Button name={`${CHOOSE_FIELD}${subject}`} value={String(id)}>
             <span>
-              Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team{' '}
-              {[id, ...(people.get(String(id)) ?? [])].join(', ')},{' '}
+              Link to <UntrustedText text={teamName({ id, name })} maxLength={40} /> (team {id},{' '}
               <OptionalText text={planName} fallback="no plan" />)
             </span>
           </Button>

@@ -11,17 +11,6 @@ import { outcomeText } from '../components/badges.tsx';
 import { quoted } from '../components/text.tsx';
 import { type FilterFields, NO_FILTER } from '../links/event-links.tsx';
 
-/** The numbers of events per page to choose from; the first is the default. */
-const SIZES = [50, 100, 200] as const;
-
-/** The page sizes to choose from, apart from the first. */
-export const OTHER_SIZES = SIZES.slice(1).map(String);
-
-/** The number of events per page. */
-export function pageSize({ size }: FilterFields): number {
-  return SIZES.find((one) => String(one) === size) ?? SIZES[0];
-}
-
 /** `add`: what was entered in the search bar. */
 export type FieldErrors = Partial<FilterFields> & { readonly add?: string };
 
@@ -29,7 +18,6 @@ const FIELD_OF_PREFIX: Readonly<Record<string, keyof FilterFields>> = {
   evt: 'event',
   cus: 'customer',
   sub: 'subscription',
-  in: 'invoice',
 };
 
 /** The filter that a text in the search bar stands for; `null`: none. */
@@ -63,8 +51,6 @@ export async function parseFilter(
   const untilMs = timeOf(fields.until, nowMs);
   if (sinceMs === null) errors.from = noTime(fields.from);
   if (untilMs === null) errors.until = noTime(fields.until);
-  // Any other text would tell whether a payload contains it, to those who must not see payloads.
-  if (!/^(in_\w+)?$/.test(fields.invoice)) errors.invoice = 'Enter the id of an invoice (in_…).';
   const customer = await customerOf(context, fields);
   if (customer.error !== undefined) errors.team = customer.error;
   if (sinceMs === null || untilMs === null || Object.keys(errors).length > 0) {
@@ -72,8 +58,7 @@ export async function parseFilter(
   }
   const eventIdPrefix = fields.event || undefined;
   const subscriptionId = fields.subscription || undefined;
-  const invoiceId = fields.invoice || undefined;
-  const ids = { eventIdPrefix, customerId: customer.id, subscriptionId, invoiceId };
+  const ids = { eventIdPrefix, customerId: customer.id, subscriptionId };
   return { filter: { ...ids, type, outcome, sinceMs, untilMs }, errors: null };
 }
 

@@ -18,19 +18,13 @@ import { Time, UntrustedText } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { type FilterFields, filterUrl, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
-import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText, readFields } from '../query-parameters.ts';
-import {
-  type FieldErrors,
-  filterNamed,
-  OTHER_SIZES,
-  pageSize,
-  parseFilter,
-} from './event-filter.ts';
+import { type FieldErrors, filterNamed, parseFilter } from './event-filter.ts';
 import { eventPage } from './event-page.tsx';
 import { EventTable } from './event-table.tsx';
-import { countNewer, NewerEvents, readBaseline } from './newer-events.tsx';
 import { NoEvents } from './no-events.tsx';
+
+const LIMIT = 50;
 
 /** `/events`: the event log, newest first, with a filter; and each event's page. */
 export function eventPages(options: OperateContext): Hono {
@@ -66,16 +60,10 @@ export function eventPages(options: OperateContext): Hono {
     });
     if (file !== null) return file;
     const start = readStart((name) => queryNumber(req.query(name)));
-    // Before the page is read: an event that arrives in between is reported twice, never lost.
-    const { events } = await findEvents(options).page({ limit: 1 });
-    const newest = events[0]?.position ?? 0;
-    const baseline = start === null ? await readBaseline(options, filter, newest) : null;
-    const limit = pageSize(fields);
-    const page = await findEvents(options, filter).page({ start, limit });
+    const page = await findEvents(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="Events" area="Events">
         {form}
-        {baseline && <NewerEvents {...{ fields, baseline, newer: 0, nowMs }} />}
         <div id="results">
           {page.events.length > 0 && (
             <>
@@ -84,7 +72,7 @@ export function eventPages(options: OperateContext): Hono {
             </>
           )}
           {page.events.length === 0 && page.searchedTo === null && (
-            <NothingFound isLogEmpty={newest === 0} />
+            <NothingFound isFiltered={start !== null || isFilter(fields)} />
           )}
           <ListEnd
             {...{ ...page, start }}
@@ -98,25 +86,13 @@ export function eventPages(options: OperateContext): Hono {
     );
   });
 
-  app.get('/newer', async ({ req, render }) => {
-    const fields = readFields(NO_FILTER, (name) => req.query(name));
-    const after = queryNumber(req.query('after'));
-    const count = queryNumber(req.query('count'));
-    const nowMs = now();
-    const { filter } = await parseFilter(options, fields, nowMs);
-    if (filter === null || after === null || count === null) {
-      throw badRequest('Reload the page of events.');
-    }
-    const baseline = { after, count };
-    const newer = await countNewer(options, filter, baseline);
-    return render(<NewerEvents {...{ fields, baseline, newer, nowMs }} />);
-  });
-
   return app.route('/', eventPage(options));
 }
 
 const NOT_ADDED =
-  'Enter an id (evt_…, cus_…, sub_…, in_…), the number of a team, or a field and its value, such as customer:cus_123.';
+  'Enter an id (evt_…, cus_…, sub_…), the number of a team, or a field and its value, such as customer:cus_123.';
+
+const isFilter = (fields: FilterFields) => Object.values(fields).some((value) => value !== '');
 
 type FilterFormProps = {
   readonly fields: FilterFields;
@@ -127,17 +103,17 @@ type FilterFormProps = {
 };
 
 /** The filters that are entered in the search bar; the others have fields of their own. */
-const IDS = ['event', 'customer', 'subscription', 'invoice', 'team'] as const;
+const IDS = ['event', 'customer', 'subscription', 'team'] as const;
 
 /** A search bar that adds a filter, and the filters, each of which can be removed. */
 function FilterForm({ fields, filter, errors, entered = '' }: FilterFormProps) {
-  const { outcome, type, size } = fields;
+  const { outcome, type } = fields;
   return (
     <search aria-label="Events">
       <form method="get" action="/events">
         <div class="row">
           <Field
-            label="Event, customer, subscription, invoice or team"
+            label="Event, customer, subscription or team"
             name="add"
             type="search"
             value={entered}
@@ -164,7 +140,6 @@ function FilterForm({ fields, filter, errors, entered = '' }: FilterFormProps) {
               value={outcome}
             />
             <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
-            <Select label="Per page" name="size" any="50" options={OTHER_SIZES} value={size} />
           </div>
         </details>
       </form>
@@ -173,9 +148,8 @@ function FilterForm({ fields, filter, errors, entered = '' }: FilterFormProps) {
 }
 
 function Chips({ fields, filter }: Pick<FilterFormProps, 'fields' | 'filter'>) {
-  const { size: _, ...filters } = fields;
   const times = new Map(Object.entries({ from: filter?.sinceMs, until: filter?.untilMs }));
-  const chosen = Object.entries(filters).filter(([, value]) => value !== '');
+  const chosen = Object.entries(fields).filter(([, value]) => value !== '');
   if (chosen.length === 0) return null;
   return (
     <nav class="chips" aria-label="Filters">
@@ -197,8 +171,8 @@ function Chips({ fields, filter }: Pick<FilterFormProps, 'fields' | 'filter'>) {
   );
 }
 
-function NothingFound({ isLogEmpty }: { readonly isLogEmpty: boolean }) {
-  if (isLogEmpty) return <NoEvents />;
+function NothingFound({ isFiltered }: { readonly isFiltered: boolean }) {
+  if (!isFiltered) return <NoEvents />;
   return (
     <Notice kind="empty" title="No event found">
       Remove a filter, or choose another time. <a href="/events">Show all events</a>

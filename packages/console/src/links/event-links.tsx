@@ -16,13 +16,11 @@ export const NO_FILTER = {
   event: '',
   customer: '',
   subscription: '',
-  invoice: '',
   team: '',
   type: '',
   outcome: '',
   from: '',
   until: '',
-  size: '',
 };
 
 /** The values of the filter's fields, as they were entered. */

@@ -42,18 +42,6 @@ export const EXPECTED_FIELD = 'expected ';
 /** The name of a button that links a row to one of the teams that its text can mean begins like this. */
 export const CHOOSE_FIELD = 'choose ';
 
-/** Attributes of a field for a team: what is entered is completed with ids, names, plans and people. */
-export const COMPLETED = {
-  list: 'team-options',
-  autocomplete: 'off',
-  'hx-get': '/search/teams',
-  'hx-trigger': 'input changed delay:150ms',
-  'hx-target': '#team-options',
-};
-
-/** What the fields of a page are completed with. */
-export const TeamOptionList = () => <datalist id="team-options" />;
-
 /** Links a customer to a team, and replays its parked events. The result is on the list of issues. */
 export function LinkCustomerForm({ customerId }: { readonly customerId: string }) {
   const subject = `customer:${customerId}`;
@@ -62,19 +50,12 @@ export function LinkCustomerForm({ customerId }: { readonly customerId: string }
       <div class="field">
         <label>
           Team id or name{' '}
-          <input
-            type="text"
-            name={`${LINK_FIELD}${subject}`}
-            maxlength={200}
-            required
-            {...COMPLETED}
-          />
+          <input type="text" name={`${LINK_FIELD}${subject}`} maxlength={200} required />
         </label>
       </div>
       <Button kind="main" name="one" value={`link ${subject}`}>
         Link team
       </Button>
-      <TeamOptionList />
     </PostForm>
   );
 }

@@ -2,26 +2,21 @@ import { Hono } from 'hono';
 import {
   type EventFilter,
   type EventRow,
-  eventsNamed,
   findCustomers,
   findEvents,
   findTeams,
   InstepError,
   type NamedTeam,
   type OperateContext,
-  readPeople,
-  readTeam,
 } from 'instep/operate';
 import { Notice, Panel } from '../components/panels.tsx';
-import { plainText, UntrustedText } from '../components/text.tsx';
+import { UntrustedText } from '../components/text.tsx';
 import { EventTable } from '../events/event-table.tsx';
 import { eventUrl, filterUrl } from '../links/event-links.tsx';
 import { LinkCustomerForm } from '../links/issue-links.tsx';
 import { teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { operatorsOnly } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, canAct } from '../request-context.ts';
 import { teamsUrl } from '../teams/team-filter.ts';
 import { TeamTable } from '../teams/team-table.tsx';
 
@@ -37,70 +32,28 @@ type Found =
   | {
       readonly teams: readonly NamedTeam[];
       readonly customers: readonly TeamlessCustomer[];
-      /** The event with the number that was searched for. */
-      readonly events?: readonly EventRow[];
       /** Whether nobody could be looked up, because no table of members is known. */
       readonly areMembersUnknown?: boolean;
     };
 
 /**
- * `GET /search`: finds people, events, customers, subscriptions, invoices, products and teams. An exact hit, or the
- * only one, opens at once. `GET /search/teams` completes a field for a team.
+ * `GET /search`: finds people, events, customers, subscriptions and teams. An exact hit, or the only one, opens at once.
  */
-export function searchPage(operateContext: OperateContext): Hono<ConsoleEnv> {
-  const app = new Hono<ConsoleEnv>();
-
-  app.get('/', async ({ req, render, redirect }) => {
+export function searchPage(operateContext: OperateContext): Hono {
+  return new Hono().get('/', async ({ req, render, redirect }) => {
     const text = queryText(req.query('q'));
     if (text === '') return redirect('/teams', 303);
     const found = await search(operateContext, text);
     if ('url' in found) return redirect(found.url, 303);
     return render(<SearchPage text={text} {...found} />);
   });
-
-  app.get('/teams', async ({ req, html, var: { ...request } }) => {
-    if (!canAct(request)) throw operatorsOnly();
-    // The name of the field has the customer to link.
-    const text = queryText(Object.values(req.query())[0]);
-    const filter = text.includes('@') ? { email: text } : { text };
-    const found = findTeams(operateContext, filter);
-    const { teams } = text === '' ? { teams: [] } : await found.page({ limit: MAX_COMPLETIONS });
-    const ids = teams.map(({ id }) => id);
-    return html(<TeamOptions teams={teams} people={await readPeople(operateContext, ids)} />);
-  });
-
-  return app;
-}
-
-const MAX_COMPLETIONS = 8;
-
-type TeamOptionsProps = {
-  readonly teams: readonly NamedTeam[];
-  readonly people: ReadonlyMap<string, readonly string[]>;
-};
-
-function TeamOptions({ teams, people }: TeamOptionsProps) {
-  return (
-    <>
-      {teams.map(({ id, name, plan }) => (
-        <option value={String(id)}>
-          {[name, plan.planName ?? 'no plan', ...(people.get(String(id)) ?? [])]
-            .filter((one) => one !== null)
-            .map(plainText)
-            .join(' · ')}
-        </option>
-      ))}
-    </>
-  );
 }
 
 /** An id in an address of Stripe's dashboard. */
-const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt|prod|in)_\w+)/;
+const ID_IN_URL = /^https:\/\/dashboard\.stripe\.com\/\S*\b((?:cus|sub|evt)_\w+)/;
 
 async function search(context: OperateContext, entered: string): Promise<Found> {
   const text = ID_IN_URL.exec(entered)?.[1] ?? entered;
-  const [, number] = /^#(\d+)$/.exec(text) ?? [];
-  if (number !== undefined) return await findNumber(context, number);
   if (!text.includes('@')) return await searchText(context, text);
   try {
     const { teams } = await findTeams(context, { email: text }).page({ limit: MAX_TEAMS });
@@ -113,21 +66,8 @@ async function search(context: OperateContext, entered: string): Promise<Found> 
   }
 }
 
-/** The team with this id, and the event with this number in the log. */
-async function findNumber(context: OperateContext, number: string): Promise<Found> {
-  const [event] = await eventsNamed(context, number);
-  const team = await readTeam(context, number);
-  const teams = team === null ? [] : [team];
-  if (event === undefined) return openOnly({ teams, customers: [] }, teams);
-  return team === null
-    ? { url: eventUrl(event.position) }
-    : { teams, customers: [], events: [event] };
-}
-
 async function searchText(context: OperateContext, text: string): Promise<Found> {
   if (text.startsWith('evt_')) return { url: await findEvent(context, text) };
-  if (text.startsWith('prod_')) return { url: teamsUrl({ plan: text }) };
-  if (text.startsWith('in_')) return await findInvoice(context, text);
   const { teams, customerIds } = await findCustomers(context, text, MAX_TEAMS);
   const isSubscription = text.startsWith('sub_');
   const parkedIds = isSubscription ? await findParked(context, { subscriptionId: text }) : [];
@@ -153,16 +93,6 @@ async function findParked(context: OperateContext, filter: EventFilter): Promise
   const parked = findEvents(context, { ...filter, outcome: 'parked' });
   const { events } = await parked.page({ limit: MAX_EVENTS });
   return events.flatMap(({ customerId }) => customerId ?? []);
-}
-
-/** The page of the only customer whose events name this invoice; otherwise the list of these events. */
-async function findInvoice(context: OperateContext, invoiceId: string): Promise<Found> {
-  const { events } = await findEvents(context, { invoiceId }).page({ limit: MAX_EVENTS });
-  const [customerId, ...others] = new Set(events.map((event) => event.customerId));
-  if (customerId == null || others.length > 0) {
-    return { url: filterUrl('/events', { invoice: invoiceId }) };
-  }
-  return await search(context, customerId);
 }
 
 /** Opens the team if it is the only hit. */
@@ -201,13 +131,7 @@ async function readTeamless(
 
 type SearchPageProps = Exclude<Found, { url: string }> & { readonly text: string };
 
-function SearchPage({
-  text,
-  teams,
-  customers,
-  events = [],
-  areMembersUnknown = false,
-}: SearchPageProps) {
+function SearchPage({ text, teams, customers, areMembersUnknown = false }: SearchPageProps) {
   const isEmpty = teams.length + customers.length === 0;
   return (
     <Page
@@ -229,7 +153,6 @@ function SearchPage({
       {customers.map((customer, index) => (
         <CustomerPanel {...customer} id={`customer-${index}`} />
       ))}
-      {events.length > 0 && <EventTable events={events} />}
       {isEmpty && areMembersUnknown && (
         <Notice kind="empty" title="Nobody could be looked up">
           Instep does not know which people belong to which team. Declare the table that says so as{' '}
@@ -239,8 +162,7 @@ function SearchPage({
       {isEmpty && !areMembersUnknown && (
         <Notice kind="empty" title="Nothing found">
           Enter the email address of a person, part of a team's name, the id of an event (evt_…),
-          customer (cus_…), subscription (sub_…), invoice (in_…), product (prod_…) or team, a number
-          such as #42, or an address of Stripe's dashboard.{' '}
+          customer (cus_…), subscription (sub_…) or team, or an address of Stripe's dashboard.{' '}
           <a href={filterUrl('/events', { event: text })}>Search event ids</a>
         </Notice>
       )}

@@ -4,7 +4,6 @@
 import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
 import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import type { Query } from '../postgres/database.ts';
-import { onlyRow } from '../postgres/statement.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 
 /** A logged event with the columns that people see. */
@@ -31,8 +30,6 @@ export type EventFilter = {
   readonly customerId?: string | undefined;
   readonly customerIdPrefix?: string | undefined;
   readonly subscriptionId?: string | undefined;
-  /** An invoice that the event's body names. */
-  readonly invoiceId?: string | undefined;
   readonly type?: string | undefined;
   readonly outcome?: LoggedOutcome | undefined;
   /** Received at this time or later, in milliseconds since 1970. */
@@ -114,38 +111,15 @@ export async function readEventsAt(
   });
 }
 
-/** The number of matching events after a position. Counting stops at the limit. */
-export async function countEvents(
-  query: Query,
-  filter: EventFilter,
-  { after, limit }: { after: number; limit: number },
-): Promise<number> {
-  const matching = conditionsOf(filter, 3);
-  const row = await onlyRow<{ count: number }>(query, {
-    name: 'count_events',
-    text: `
-      select count(*) as count
-        from (
-               select position
-                 from instep.events
-                where position > $1
-                  ${matching.sql}
-                limit $2
-             ) as found`,
-    values: [after, limit, ...matching.values],
-  });
-  return row.count;
-}
-
 /**
- * The given conditions only, because a plan for any combination would use no index. Event and invoice ids have
- * none, because it would cost every event a write to another random page, for a search that people make rarely.
+ * The given conditions only, because a plan for any combination would use no index. Event ids have none,
+ * because it would cost every event a write to another random page, for a search that people make rarely.
  */
 function conditionsOf(
   filter: EventFilter,
   firstParameter: number,
 ): { sql: string; values: unknown[] } {
-  const { customerId, subscriptionId, invoiceId, type, outcome, sinceMs, untilMs } = filter;
+  const { customerId, subscriptionId, type, outcome, sinceMs, untilMs } = filter;
   const conditions: readonly (readonly [condition: string, value: unknown])[] = [
     ['event_id = ?', filter.eventId],
     ['starts_with(event_id, ?)', filter.eventIdPrefix],
@@ -156,11 +130,6 @@ function conditionsOf(
     ['outcome = ?', outcome],
     ['received_at >= ?', sinceMs === undefined ? undefined : new Date(sinceMs)],
     ['received_at < ?', untilMs === undefined ? undefined : new Date(untilMs)],
-    // Ids need no escaping in JSON. This condition is last because it is the most expensive.
-    [
-      'position(? in body) > 0',
-      invoiceId === undefined ? undefined : Buffer.from(`"${invoiceId}"`),
-    ],
   ];
   const given = conditions.filter(([, value]) => value !== undefined);
   return {

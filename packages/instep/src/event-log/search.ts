@@ -175,9 +175,8 @@ type EventsPage = {
 /** The number of events that one statement examines, within a few milliseconds. */
 const RANGE_OF_PAGE = 5_000;
 
-/** The same for a customer's events, which are on separate pages of the table, and for a search in bodies. */
+/** The same for a customer's events, which are on separate pages of the table. */
 const RANGE_OF_CUSTOMER = 1_000;
-const RANGE_OF_BODIES = 500;
 
 /**
  * Searches the log for a page of events. Where no index helps, it examines one range after another until time
@@ -192,6 +191,7 @@ export async function readPageOfEvents(
   const parked = await readParked(query, filter);
   const bounds = parked === null ? await boundsOf(query, filter, WHOLE_LOG) : WHOLE_LOG;
   const isWhole = isOnlyBounded(filter);
+  const size = customerId === undefined ? RANGE_OF_PAGE : RANGE_OF_CUSTOMER;
   const { found: events, ...ends } = await readPage<EventRow, number>({
     ...request,
     keyOf: ({ position }) => position,
@@ -203,7 +203,7 @@ export async function readPageOfEvents(
         const found = await readEventsAt(query, filter, positions, { order, limit });
         return { found, examinedTo: null };
       }
-      const part = { order, limit: sizeOf(filter), customerId } as const;
+      const part = { order, limit: size, customerId } as const;
       const range = isWhole
         ? { ...rest, isLast: true }
         : await readPositionRange(query, rest, part);
@@ -230,9 +230,4 @@ async function readParked(
 function isOnlyBounded(filter: EventFilter): boolean {
   const { sinceMs: _, untilMs: __, customerId: ___, ...others } = filter;
   return Object.values(others).every((one) => one === undefined);
-}
-
-function sizeOf({ customerId, invoiceId }: EventFilter): number {
-  if (invoiceId !== undefined) return RANGE_OF_BODIES;
-  return customerId === undefined ? RANGE_OF_PAGE : RANGE_OF_CUSTOMER;
 }

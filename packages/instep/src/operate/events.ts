@@ -2,12 +2,7 @@
 // The console's pages of events call it, and `instep events`.
 
 import type { SubscriptionState } from '../core/subscription-event.ts';
-import {
-  countEvents,
-  type EventFilter,
-  type EventRow,
-  type SortOrder,
-} from '../event-log/event-rows.ts';
+import type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
@@ -17,11 +12,6 @@ import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
 import { type NamedTeam, readSuggestedTeams } from './named-teams.ts';
 
-type EventSearch = Search<EventRow, PageOfEvents, PageStart<number>> & {
-  /** How many there are after a position. Counting stops at the limit. */
-  count(range: { readonly after: number; readonly limit: number }): Promise<number>;
-};
-
 /**
  * The events that match a filter. A page has the newest event first, and starts at a position. Where no index helps, it
  * takes several calls: it continues at `next`. All rows are in the given order, without those that arrive meanwhile.
@@ -29,8 +19,8 @@ type EventSearch = Search<EventRow, PageOfEvents, PageStart<number>> & {
  * @example
  * ```ts
  * const parked = findEvents(context, { outcome: 'parked' });
- * const { events } = await parked.page({ limit: 10 });
- * console.log(events.length, await parked.count({ after: 0, limit: 1_000 })); // 0 0
+ * const { events, next } = await parked.page({ limit: 10 });
+ * console.log(events.length, next); // 0 null
  * for await (const { eventId, outcome } of parked.all()) console.log(eventId, outcome);
  * ```
  */
@@ -38,12 +28,11 @@ export function findEvents(
   { database: { query }, clockMs }: OperateContext,
   filter: EventFilter = {},
   order: SortOrder = 'newest first',
-): EventSearch {
+): Search<EventRow, PageOfEvents, PageStart<number>> {
   return {
     page: ({ start = null, limit = 50 } = {}) =>
       readPageOfEvents(query, { filter, start, limit, clockMs }),
     all: () => log.searchLog(query, filter, order),
-    count: (range) => countEvents(query, filter, range),
   };
 }
 

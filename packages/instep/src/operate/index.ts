@@ -144,7 +144,6 @@ export {
 } from './find-issues.ts';
 export * from './find-teams.ts';
 export { checkHealth, type HealthReport } from './health.ts';
-export { readPeople } from './members.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';
