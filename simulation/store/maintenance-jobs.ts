@@ -1,16 +1,17 @@
 import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
+import { askForOrder } from 'instep/src/maintenance/ambiguous-order.ts';
+import { askForName, createAskJob } from 'instep/src/maintenance/ask-stripe.ts';
+import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
 import {
   createParkedEventsJob,
   readCustomersOfParkedEvents,
 } from 'instep/src/maintenance/parked-events.ts';
-import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
@@ -33,21 +34,24 @@ const PRUNE_INTERVAL_MS = 50;
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
   const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
+  const ordering = { query, ingest, retrieveSubscription, now, nonce };
   const jobs: Readonly<Record<string, Job['run']>> = {
     parked: createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 }),
     'empty-teams': createEmptyTeamsJob({
       ...{ database, planSelection, logger },
       againAfterMs: 0,
     }),
-    'ambiguous-order': createAmbiguousOrderJob({
+    'ask-stripe': createAskJob({
       query,
-      ingest,
-      retrieveSubscription,
       logger,
-      now,
-      nonce,
+      failedJobs: new FailedJobs(query, logger),
+      asks: {
+        'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+        'product-names': askForName(query, retrieveProductName),
+      },
+      firstPauseMs: 0,
     }),
-    names: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
+    'plan-names': (signal) => applyProductNames({ database, logger }, signal),
   };
   return Object.entries(jobs).map(([name, run]) => ({ name, intervalMs: INTERVAL_MS, run }));
 }
@@ -68,6 +72,15 @@ export function createPruneJob({ query, now }: MaintenanceOptions): Job {
   };
 }
 
+/** The subscriptions of teams whose order is ambiguous. */
+export const readAmbiguous = (query: Query) =>
+  query<{ subscriptionId: string }>(`
+    select subscription_id as "subscriptionId"
+      from instep.subscriptions
+     where is_order_ambiguous
+       and subscription_id <> ''
+       and exists (select from teams where provider_customer_id = customer_id)`);
+
 const MAX_ROUNDS = 50;
 
 /** Runs the jobs until no order is ambiguous and no event with a team is parked. A job that fails runs again. */
@@ -83,7 +96,7 @@ export async function settle(jobs: readonly Job[], query: Query): Promise<void> 
         isDone = false;
       }
     }
-    const ambiguous = await readAmbiguousSubscriptions(query, 1);
+    const ambiguous = await readAmbiguous(query);
     const first = { afterId: null, limit: 1, exceptIds: [] };
     const { found: parked } = await readCustomersOfParkedEvents(query, first);
     if (isDone && ambiguous.length === 0 && parked.length === 0) return;

@@ -21,7 +21,7 @@ afterAll(() => handler.close());
 beforeEach(async () => {
   account.fault = undefined;
   await query(
-    'truncate teams, instep.events, instep.subscriptions, instep.findings, instep.new_customers',
+    'truncate teams, instep.events, instep.subscriptions, instep.findings, instep.questions',
   );
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
@@ -129,9 +129,7 @@ test('Stripe is not blamed for a database that is slow, only for what it does no
     return lists > 1 ? { status: 401 } : undefined;
   };
   expect(await codeOf(syncCustomer(context, 'cus_1'))).toBe('STRIPE_UNAVAILABLE');
-  expect(await query('select customer_id from instep.new_customers')).toEqual([
-    { customer_id: 'cus_1' },
-  ]);
+  expect(await query('select subject from instep.questions')).toEqual([{ subject: 'cus_1' }]);
 });
 
 test('a handler completes a checkout on its own connections', async () => {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createHandler } from 'instep';
 import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createFirstSubscriptionsJob } from 'instep/src/maintenance/first-subscriptions.ts';
 import { createReconcileJob, reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { startMaintenance } from 'instep/src/maintenance/worker.ts';
 import { setCustomer } from 'instep/src/postgres/statements/lock-teams.ts';
@@ -13,6 +12,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { API_KEY, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -33,9 +33,13 @@ const services = {
   logger,
 };
 
+const askStripe = openAskingJob({
+  ...services,
+  api: { ...services.api, retrieveProductName: async () => 'Pro' },
+});
+
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.refusals, instep.new_customers,
-                        instep.findings`);
+  await query(`truncate teams, instep.events, instep.refusals, instep.questions, instep.findings`);
   await query(`update instep.leased_jobs
                   set started_at = null, ended_at = null, progress = null, failure_code = null,
                       failing_since = null, failed_at = null, attempt_at = null`);
@@ -113,12 +117,11 @@ test('20 teams that came after a comparison of no team were never compared', asy
 
 test('a team is compared only when Stripe has answered about its customer', async () => {
   const { signal } = new AbortController();
-  const compareNew = () => createFirstSubscriptionsJob(services)(signal);
   await reconcile({ ...services, isDryRun: false, onIssue: () => undefined }, signal);
   const id = await addTeam(query, { name: 'Acme', customerId: 'cus_1' });
   await deliver(1, WEBHOOK_SECRET);
   account.fault = () => ({ status: 503, retryAfterSeconds: 0 });
-  await expect(compareNew()).rejects.toThrow();
+  await askStripe();
   const unanswered = await overview();
   expect(unanswered.issues).toEqual(['teams-not-compared']);
   expect(unanswered.text).toContain('0 of 1 team compared with Stripe');
@@ -127,9 +130,8 @@ test('a team is compared only when Stripe has answered about its customer', asyn
   account.fault = undefined;
   account.customers.set({ id: 'cus_1' });
   // After a failure, Stripe is asked again some seconds later.
-  await query('update instep.new_customers set due_at = now()');
-  await query(`update instep.leased_jobs set started_at = null where name = 'first-subscriptions'`);
-  await compareNew();
+  await passTime(query, '1 minute');
+  await askStripe();
   expect((await overview()).text).toContain('1 of 1 team compared with Stripe');
 
   // The customer may have changed while no team had it.
@@ -142,7 +144,7 @@ test('a new team whose customer Stripe does not know is not in sync', async () =
   const { signal } = new AbortController();
   await reconcile({ ...services, isDryRun: false, onIssue: () => undefined }, signal);
   await addTeam(query, { name: 'Acme', customerId: 'cus_unknown' });
-  await createFirstSubscriptionsJob(services)(signal);
+  await askStripe();
   const { verdict, issues } = await overview();
   expect({ verdict, issues }).toEqual({ verdict: 'warning', issues: ['unknown-customer'] });
 });
@@ -173,6 +175,6 @@ test('teams that come later are compared one by one', async () => {
   // Its event is known before anyone has asked Stripe.
   await deliver(1, WEBHOOK_SECRET);
   expect((await overview()).issues).toContain('teams-not-compared');
-  await createFirstSubscriptionsJob(services)(new AbortController().signal);
+  await askStripe();
   expect((await overview()).verdict).toBe('in-sync');
 });

@@ -51,7 +51,7 @@ beforeEach(async () => {
   await run(`update instep.leased_jobs
                 set started_at = null, ended_at = null, progress = null, failure_code = null,
                     failing_since = null, failed_at = null, attempt_at = null`);
-  await run('truncate instep.refusals, instep.new_customers');
+  await run('truncate instep.refusals, instep.questions');
   await run(`insert into teams (name, provider_customer_id) values ('Team', 'cus_1')`);
   await recordComparison(service.database.query);
 });
@@ -89,7 +89,7 @@ describe('it is not green', () => {
 
   test('while teams can not be counted, without a team, and without a delivery', async () => {
     await service.database.transaction(async (query) => {
-      await query('lock table instep.new_customers in access exclusive mode');
+      await query('lock table instep.questions in access exclusive mode');
       const page = await load();
       expect(page).toContain('data-verdict="unproven"');
       expect(page).toContain('Too many teams');

@@ -16,7 +16,8 @@ async function openAccount() {
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
   );
   await account.database.query(
-    `insert into instep.new_customers (customer_id, due_at) values ('cus_1', 'infinity')`,
+    `insert into instep.questions (kind, subject, answered_at, due_at)
+     values ('first-subscriptions', 'cus_1', now(), 'infinity')`,
   );
   return account;
 }

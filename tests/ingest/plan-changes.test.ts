@@ -1,7 +1,7 @@
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import { linkTeam as link } from 'instep/src/access/current-plan.ts';
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
@@ -38,13 +38,9 @@ const rowsOf = (query: Query, teamId: ApplicationId) =>
 
 const NONE = [null, null, null, null];
 
-async function lookUpNames(database: Database): Promise<void> {
-  const options = {
-    database,
-    logger: createLogger('silent'),
-    retrieveProductName: async () => null,
-  };
-  await lookUpProductNames(options, new AbortController().signal);
+async function applyNames(database: Database): Promise<void> {
+  const options = { database, logger: createLogger('silent') };
+  await applyProductNames(options, new AbortController().signal);
 }
 
 describe.each(postgresServers)('the history of plans on $name', (server) => {
@@ -110,7 +106,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     const productId = `prod_${teamId}`;
     await ingest([receivedEvent({ customerId, productId, createdSeconds: 1_900_000_000 })]);
     await writeProductName(query, productId, 'Late');
-    await lookUpNames(other);
+    await applyNames(other);
     const options = { planSelection: 'newest' } as const;
     await other.transaction((inside) => link(inside, teamId, `cus_other_${teamId}`, options));
     await query('drop view teams; alter table base rename to teams');
@@ -130,7 +126,7 @@ describe.each(postgresServers)('the history of plans on $name', (server) => {
     const { teamId, customerId } = await store.addTeam();
     await ingest([receivedEvent({ customerId, productId: 'prod_late' })]);
     await writeProductName(query, 'prod_late', 'Late');
-    await lookUpNames(store.database);
+    await applyNames(store.database);
     const [, named] = await rowsOf(query, teamId);
     expect(named).toMatchObject({ cause: 'name', customer_id: customerId });
     expect([named?.before[1], named?.after[1]]).toEqual([null, 'Late']);

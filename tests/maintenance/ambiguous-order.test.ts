@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -20,19 +19,15 @@ async function ambiguousTeam(answeredSeconds: () => number | null) {
   const deliver = (body: string) => ingest([received(body)]);
   await deliver(bodyOf('canceled'));
   await deliver(bodyOf('active'));
-  const run = createAmbiguousOrderJob({
-    query: store.database.query,
+  const answer = () => ({
+    body: JSON.parse(bodyOf('active')).data.object,
+    answeredSeconds: answeredSeconds(),
+    tookMs: 0,
+  });
+  const ask = openAskingJob({
+    database: store.database,
     ingest,
-    retrieveSubscription: async (id) =>
-      id === subscriptionId
-        ? {
-            body: JSON.parse(bodyOf('active')).data.object,
-            answeredSeconds: answeredSeconds(),
-            tookMs: 0,
-          }
-        : null,
-    logger: createLogger('silent'),
-    now: Date.now,
+    api: { retrieveSubscription: async (id) => (id === subscriptionId ? answer() : null) },
     nonce: randomUUID,
   });
   const isAmbiguous = async () => {
@@ -41,7 +36,11 @@ async function ambiguousTeam(answeredSeconds: () => number | null) {
     return row?.is_order_ambiguous;
   };
   const statusOf = async () => (await store.planOf(teamId))?.subscriptionStatus;
-  return { run: () => run(new AbortController().signal), deliver, bodyOf, isAmbiguous, statusOf };
+  const run = async () => {
+    await passTime(store.database.query, '1 minute');
+    await ask();
+  };
+  return { run, deliver, bodyOf, isAmbiguous, statusOf };
 }
 
 test("ignores a snapshot that is too early by Stripe's clock", async () => {

@@ -1,11 +1,11 @@
-import { lookUpProductNames } from 'instep/src/maintenance/product-names.ts';
+import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -30,9 +30,11 @@ async function addTeams(count: number): Promise<void> {
   );
 }
 
+const openLookUp = () =>
+  openAskingJob({ database: store.database, api: { retrieveProductName: async () => name } });
+
 async function maintain(
   query: Query = store.database.query,
-  retrieveProductName = async (_productId: string): Promise<string | null> => name,
   { signal } = new AbortController(),
 ): Promise<void> {
   const database: Pick<Database, 'query' | 'transaction'> = {
@@ -45,8 +47,9 @@ async function maintain(
         return await work(watched, atCommit);
       }, options),
   };
-  const options = { database, retrieveProductName, logger: createLogger('silent') };
-  await lookUpProductNames(options, signal);
+  await passTime(store.database.query, '1 day');
+  await openLookUp()();
+  await applyProductNames({ database, logger: createLogger('silent') }, signal);
 }
 
 /** Renames the product, and makes the stored name a day old, so that it is looked up again. */
@@ -95,7 +98,7 @@ test('teams whose trigger keeps the former name are not renamed endlessly', asyn
     if (tries > 9) stopping.abort();
     return store.database.query(statement, values);
   };
-  await maintain(counting, undefined, stopping);
+  await maintain(counting, stopping);
   await run('drop function keep_name cascade');
   expect(tries).toBe(3);
 });
@@ -111,27 +114,6 @@ test('a rename that a failure interrupted is continued', async () => {
   await run(`update instep.products set looked_up_at = now() - interval '5 minutes'`);
   await maintain();
   expect(await planNames()).toEqual({ New: 3 });
-});
-
-test('a name that is known does not wait for a Stripe that fails', async () => {
-  await addTeams(1);
-  await run(`insert into instep.products (product_id, name, looked_up_at, is_applied, former_names)
-             values ('prod_renamed', 'New', now(), false, '{Old}'), ('prod_2', null, null, true, '{}')`);
-  const failing = async () => Promise.reject(new StripeApiFailed('answered 503', { status: 503 }));
-  await expect(maintain(store.database.query, failing)).rejects.toThrow('answered 503');
-  expect(await planNames()).toEqual({ New: 1 });
-});
-
-test('a product id that Stripe refuses delays no other product', async () => {
-  await run(`insert into instep.products (product_id) values ('prod_bad'), ('prod_good')`);
-  const asked: string[] = [];
-  const refusing = async (productId: string) => {
-    asked.push(productId);
-    if (productId === 'prod_bad') throw new StripeApiFailed('answered 400', { status: 400 });
-    return 'Good';
-  };
-  for (let count = 0; count < 2; count += 1) await maintain(store.database.query, refusing);
-  expect(asked).toEqual(['prod_bad', 'prod_good']);
 });
 
 test('several renames in a row end with the last name', async () => {

@@ -5,9 +5,10 @@ import { openAccount } from '../support/stripe/reconciled-account.ts';
 test('RECONCILE_INTERVAL reconciles all teams, and logs what was repaired', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
-  // Otherwise the job for first subscriptions could find it first.
+  // Otherwise the job that asks Stripe could find it first.
   await account.database.query(
-    `insert into instep.new_customers (customer_id, due_at) values ('cus_1', 'infinity')`,
+    `insert into instep.questions (kind, subject, due_at)
+     values ('first-subscriptions', 'cus_1', 'infinity')`,
   );
   await account.happen({ customerId: 'cus_1', productId: 'prod_pro' }, 'missed');
   const server = await startInstep({ ...account.environment, RECONCILE_INTERVAL: '1h' });

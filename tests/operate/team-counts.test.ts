@@ -8,7 +8,7 @@ describe.each(postgresServers)('$name', (server) => {
   const store = useDatabase(server);
   const run = (statement: string) => store.database.query(statement);
 
-  beforeEach(() => run('truncate teams, instep.new_customers'));
+  beforeEach(() => run('truncate teams, instep.questions'));
 
   test("counts teams by status, including none and the application's own", async () => {
     await run(
@@ -31,8 +31,9 @@ describe.each(postgresServers)('$name', (server) => {
     for (const customerId of ['cus_compared', 'cus_requested', 'cus_new']) {
       await addTeam(query, { name: customerId, customerId });
     }
-    await run(`insert into instep.new_customers (customer_id, due_at, is_requested)
-               values ('cus_compared', now(), false), ('cus_requested', now(), true)`);
+    await run(`insert into instep.questions (kind, subject, answered_at)
+               values ('first-subscriptions', 'cus_compared', now()),
+                      ('first-subscriptions', 'cus_requested', null)`);
     expect(await countTeams(store)).toMatchObject({ linked: 3, uncompared: 2 });
   });
 

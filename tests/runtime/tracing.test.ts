@@ -271,9 +271,9 @@ describe("a call of Stripe's API", () => {
 
 describe('a run of a maintenance job', () => {
   test('is a trace of its own', async () => {
-    const run = await spans.find('maintain product-names');
+    const run = await spans.find('maintain plan-names');
     expect(run.parentSpanContext).toBeUndefined();
-    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_products_to_look_up');
+    expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_unapplied_names');
   });
 
   test('that fails marks its span with the error', async () => {

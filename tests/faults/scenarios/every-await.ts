@@ -1,13 +1,12 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { readAmbiguousSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect } from 'vitest';
 import { expectedTeam } from '../../../simulation/expected-team.ts';
 import { type History, renderHistory } from '../../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../../simulation/random.ts';
-import { maintenanceJobs } from '../../../simulation/store/maintenance-jobs.ts';
+import { maintenanceJobs, readAmbiguous } from '../../../simulation/store/maintenance-jobs.ts';
 import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
@@ -163,7 +162,6 @@ class Life {
     expect(logged.map(({ event_id }) => event_id).sort()).toEqual(
       events.map(({ eventId }) => eventId).sort(),
     );
-    const marked = await readAmbiguousSubscriptions(query, 1);
-    expect(marked).toEqual([]);
+    expect(await readAmbiguous(query)).toEqual([]);
   }
 }

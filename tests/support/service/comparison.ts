@@ -4,8 +4,11 @@ import type { Query } from 'instep/src/postgres/database.ts';
 /** Records that all teams were compared with Stripe, without an issue. */
 export async function recordComparison(query: Query, atMs = Date.now()): Promise<void> {
   await query(`
-    insert into instep.new_customers (customer_id, due_at)
-    select provider_customer_id, 'infinity' from teams where provider_customer_id is not null
+    insert into instep.questions (kind, subject, answered_at, due_at)
+    select distinct 'first-subscriptions', provider_customer_id, 'infinity'::timestamptz,
+           'infinity'::timestamptz
+      from teams
+     where provider_customer_id is not null
         on conflict do nothing`);
   const progress: Progress = {
     phase: 'done',

@@ -7,7 +7,7 @@ import type { ApplicationId } from '../core/application.ts';
 import type { JsonObject } from '../core/json.ts';
 import { readEvents } from '../event-log/event-rows.ts';
 import { replayParkedEvents } from '../event-log/replay.ts';
-import { requestSubscriptions } from '../maintenance/first-subscriptions.ts';
+import { requestSubscriptions } from '../maintenance/questions.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';

@@ -11,8 +11,8 @@ import {
   type StoredSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readLinkedTeams } from '../postgres/statements/teams.ts';
-import { storeWritten } from './first-subscriptions.ts';
 import { sweep, type Turn } from './lease.ts';
+import { storeWritten } from './questions.ts';
 
 type ChangedTeamsOptions = {
   readonly query: Query;

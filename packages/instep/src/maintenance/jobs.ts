@@ -11,13 +11,15 @@ import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { createAmbiguousOrderJob } from './ambiguous-order.ts';
+import { askForOrder } from './ambiguous-order.ts';
+import { ASK_STRIPE_JOB, askForName, askForSubscriptions, createAskJob } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { findChangedTeams } from './changed-teams.ts';
-import { createFirstSubscriptionsJob, FIRST_SUBSCRIPTIONS_JOB } from './first-subscriptions.ts';
+import { FailedJobs } from './failed-jobs.ts';
 import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
-import { lookUpProductNames } from './product-names.ts';
+import { applyProductNames } from './plan-names.ts';
+import { raiseNewCustomers } from './questions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
 import { Repairs } from './repairs.ts';
@@ -76,6 +78,11 @@ export function createJobs(
       }),
     ];
   };
+  const reconcile = { ...services, api };
+  const comparesTeams = reconcileIntervalMs !== null;
+  const ordering = { query, ingest, retrieveSubscription, now, nonce };
+  const findNewCustomers = () =>
+    inTurn(ASK_STRIPE_JOB, READS_ALL_TEAMS)((run) => raiseNewCustomers(run, query));
   const jobs: Job[] = [
     {
       name: 'parked-events',
@@ -94,14 +101,24 @@ export function createJobs(
       }),
     },
     {
-      name: 'ambiguous-order',
-      intervalMs: 2_000,
-      run: createAmbiguousOrderJob({ query, ingest, retrieveSubscription, logger, now, nonce }),
+      name: 'plan-names',
+      intervalMs: 5_000,
+      run: (signal) => applyProductNames({ database, logger }, signal),
     },
     {
-      name: 'product-names',
-      intervalMs: 5_000,
-      run: (signal) => lookUpProductNames({ database, retrieveProductName, logger }, signal),
+      name: ASK_STRIPE_JOB,
+      intervalMs: 1_000,
+      run: createAskJob({
+        query,
+        logger,
+        failedJobs: new FailedJobs(query, logger),
+        asks: {
+          'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
+          'product-names': askForName(query, retrieveProductName),
+          ...(comparesTeams && { 'first-subscriptions': askForSubscriptions(reconcile) }),
+        },
+        ...(comparesTeams && { findNewCustomers }),
+      }),
     },
     {
       name: 'dismissed-events',
@@ -126,15 +143,9 @@ export function createJobs(
       pruneChanges(query, cutoffMs, signal),
     ),
   ];
-  const reconcile = { ...services, api };
   if (reconcileIntervalMs !== null) {
     const run = createReconcileJob(reconcile, reconcileIntervalMs);
     jobs.push({ name: 'reconcile', intervalMs: 5_000, run });
-    jobs.push({
-      name: FIRST_SUBSCRIPTIONS_JOB,
-      intervalMs: 1_000,
-      run: createFirstSubscriptionsJob(reconcile),
-    });
   }
   if (catchUpIntervalMs !== null) {
     const catchUp = {

@@ -41,7 +41,7 @@ const LONGEST_PAUSE_MS = 60_000;
 const longerPause = (pauseMs: number) => Math.min(pauseMs * 2 || 1_000, LONGEST_PAUSE_MS);
 
 /** The pause of a job whose key lacks a permission, which a retry does not change. */
-const FORBIDDEN_PAUSE_MS = 60 * 60 * 1_000;
+export const FORBIDDEN_PAUSE_MS = 60 * 60 * 1_000;
 
 /**
  * Runs each job again and again, in a loop of its own. Jobs are driven by state and not by messages,
@@ -91,8 +91,8 @@ export function startMaintenance(
   };
 }
 
-const LACKS_PERMISSION =
-  'STRIPE_SECRET_KEY lacks permission to read subscriptions, events or customers';
+export const LACKS_PERMISSION =
+  'STRIPE_SECRET_KEY lacks permission to read subscriptions, events, customers or products';
 
 /**
  * Runs a job in a span of its own. A failure is logged. Returns how long to pause after it; `null` if the job did not

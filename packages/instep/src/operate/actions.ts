@@ -15,13 +15,12 @@ import {
   replayParkedEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
-import { takeSnapshot } from '../maintenance/ambiguous-order.ts';
+import { askForOrder } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
 import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
-import { readCustomerIdsOf, readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type Action,
@@ -109,7 +108,7 @@ export async function act(
         : await replayEvent(Number(subject.id), context);
     case 'compare':
       return subject.kind === 'subscription'
-        ? await askForOrder(subject.id, context)
+        ? await decideOrder(subject.id, context)
         : await compare(subject.id, context, true);
     case 'repair':
       return await compare(subject.id, context, false);
@@ -259,16 +258,13 @@ async function compare(id: string, context: ActionContext, isDryRun: boolean): P
   return { isDone, result };
 }
 
-async function askForOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {
+async function decideOrder(subscriptionId: string, context: ActionContext): Promise<Outcome> {
   const { query } = context.database;
-  const customerIds = await readCustomerIdsOf(query, subscriptionId, 1);
-  const { decidingEvents } = await readSubscriptions(query, customerIds);
-  const deciding = decidingEvents.get(customerIds[0] ?? '')?.get(subscriptionId);
-  if (deciding?.order !== 'ambiguous') return done({ code: 'order-known' });
-  const ambiguous = { subscriptionId, createdSeconds: deciding.subscription.createdSeconds };
   const { retrieveSubscription } = limitRate(context.api, query);
   const options = { ...context, query, retrieveSubscription };
-  switch (await takeSnapshot(ambiguous, options, AbortSignal.timeout(DEADLINE_MS))) {
+  switch (await askForOrder(subscriptionId, options, AbortSignal.timeout(DEADLINE_MS))) {
+    case 'order known':
+      return done({ code: 'order-known' });
     case 'answered':
       return done({ code: 'order-decided' });
     case 'too early':

@@ -18,7 +18,7 @@ import { readIsDismissed } from '../event-log/dismiss.ts';
 import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
 import { readPrunedBefore } from '../event-log/prune.ts';
-import { readIsCompared } from '../maintenance/first-subscriptions.ts';
+import { readIsCompared } from '../maintenance/questions.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   type Dismissal,

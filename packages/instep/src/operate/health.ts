@@ -5,9 +5,9 @@ import { readOtherPolicy } from '../access/team-access.ts';
 import { issuesOf, type SyncState, type Verdict, verdictOf } from '../health/derive-issues.ts';
 import { type Figures, readFigures, readLastOrigins } from '../health/figures.ts';
 import type { Compared, Issue } from '../health/issues.ts';
+import { ASK_STRIPE_JOB } from '../maintenance/ask-stripe.ts';
 import { findConsumers } from '../maintenance/consumers.ts';
 import { readFailedJobs } from '../maintenance/failed-jobs.ts';
-import { FIRST_SUBSCRIPTIONS_JOB } from '../maintenance/first-subscriptions.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals } from '../maintenance/refusals.ts';
@@ -80,7 +80,7 @@ export async function reportHealth(
     readOtherPolicy(query),
     readLeasedJob(query, 'catch-up'),
     readLeasedJob(query, 'reconcile'),
-    readLeasedJob(query, FIRST_SUBSCRIPTIONS_JOB),
+    readLeasedJob(query, ASK_STRIPE_JOB),
     countTeams({ database }),
     readFailedJobs(query),
     readRefusals(query),

@@ -33,9 +33,11 @@ const COUNT_TEAMS = ({ teams }: ApplicationTables) => `
       select ${TEAM_STATUS} as status,
              count(*) as teams,
              count(provider_customer_id) as linked,
-             count(asked.customer_id) filter (where not asked.is_requested) as compared
+             count(*) filter (where asked.answered_at >= asked.raised_at) as compared
         from ${teams.rows} as teams
-        left join instep.new_customers as asked on asked.customer_id = provider_customer_id
+        left join instep.questions as asked
+               on asked.kind = 'first-subscriptions'
+              and asked.subject = provider_customer_id
        group by 1
        order by teams desc, status`;
 

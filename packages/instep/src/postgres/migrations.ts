@@ -223,21 +223,6 @@ create table instep.waiting_plan_changes (
 
 create index waiting_plan_changes_of_consumer on instep.waiting_plan_changes (consumer, team_id, change_id);
 
--- Customers who were linked to a team before any of their events was known. Stripe was asked for
--- their subscriptions.
-create table instep.new_customers (
-  customer_id     text        primary key,
-  first_asked_at  timestamptz not null default now(),
-  -- When to ask again, as long as nothing is known; infinity: never.
-  due_at          timestamptz not null,
-  -- The subscription that the application had written to the team's row when Stripe was asked.
-  subscription_id text,
-  -- Whether Stripe did not answer when the application asked for the customer.
-  is_requested    boolean     not null default false
-);
-
--- Finds the customers for whom to ask Stripe again.
-create index new_customers_due on instep.new_customers (due_at) where due_at < 'infinity';
 
 
 -- WHAT THE APPLICATION READS
@@ -377,16 +362,36 @@ create table instep.leased_jobs (
 
 insert into instep.leased_jobs (name)
 values ('alerts'),
+       -- Finds customers for whom Stripe was never asked.
+       ('ask-stripe'),
        ('catch-up'),
        -- Finds teams whose plans were changed by hand.
        ('changed-teams'),
        ('empty-teams'),
-       ('first-subscriptions'),
        ('parked-events'),
        -- Deletes old changes of plans.
        ('plan-history'),
        ('reconcile'),
        ('retention');
+
+-- What maintenance asks Stripe (src/maintenance/questions.ts).
+create table instep.questions (
+  kind            text        not null,
+  -- The id of a subscription, a product or a customer.
+  subject         text        not null,
+  -- Since when an answer has been needed.
+  raised_at       timestamptz not null default now(),
+  -- When Stripe was asked for its last answer. Only that about a customer is kept.
+  answered_at     timestamptz,
+  attempts        integer     not null default 0,
+  -- When to ask next; infinity: never.
+  due_at          timestamptz not null default '-infinity',
+  -- The subscription that the application had written to the team's row when Stripe was asked about a customer.
+  subscription_id text,
+  primary key (kind, subject)
+);
+
+create index questions_due on instep.questions (kind, due_at) where due_at < 'infinity';
 
 -- The subscriptions and customers that a reconciliation in progress has found in Stripe's lists.
 create table instep.listed_subscriptions (

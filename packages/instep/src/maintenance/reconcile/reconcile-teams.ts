@@ -1,5 +1,5 @@
 // Compares some teams with their customers' subscriptions, as Stripe lists them, and repairs and reports what differs. A
-// reconciliation, the job for first subscriptions and `syncCustomer` call it.
+// reconciliation, the job that asks Stripe and `syncCustomer` call it.
 
 import { writeCurrentPlan } from '../../access/current-plan.ts';
 import type { ApplicationId } from '../../core/application.ts';

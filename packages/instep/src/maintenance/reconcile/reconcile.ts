@@ -15,8 +15,8 @@ import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
-import { storeAnswered } from '../first-subscriptions.ts';
 import { type LeasedRun, readLeasedJob, withLease } from '../lease.ts';
+import { storeAnswered } from '../questions.ts';
 import { readPages } from '../stripe-calls.ts';
 import type { Job } from '../worker.ts';
 import { customerIssue, type ReconciliationIssue } from './drift.ts';
@@ -140,7 +140,7 @@ export async function reconcileAll(
     const listedIds = new Set(listed.map(({ customerId }) => customerId));
     const withListed = teams.filter(({ customerId }) => listedIds.has(customerId));
     const found = await reconcileTeams(withListed, listed, options, signal);
-    await storeAnswered(query, withListed, progress.startedAtMs);
+    await storeAnswered(query, [...listedIds], progress.startedAtMs);
     // After the last page, only the teams that were added meanwhile are left.
     await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
     report('teams', progress.counts.teams);
@@ -228,7 +228,8 @@ async function compareUnlistedTeams(
       await reconcileTeams(known, listed, options, signal),
       await reportUnknown([...unknown], options),
     ].reduce(added, counts);
-    await storeAnswered(query, page, startedAtMs);
+    const customerIds = page.map(({ customerId }) => customerId);
+    await storeAnswered(query, customerIds, startedAtMs);
   }
   return counts;
 }
@@ -293,14 +294,14 @@ async function compareCustomer(
   const listed = await listCustomer(customerId, options, signal);
   if (listed === null) {
     const unknown = await reportUnknown(teams, options);
-    await storeAnswered(query, teams, askedAtMs);
+    if (teams.length > 0) await storeAnswered(query, [customerId], askedAtMs);
     return unknown;
   }
   // Stripe knows the customer.
   await storeIssues(query, [customerId], [], ['unknown customer']);
   const { subscriptions, unreadable } = listed;
   const found = await reconcileTeams(teams, subscriptions, options, signal);
-  await storeAnswered(query, teams, askedAtMs);
+  if (teams.length > 0) await storeAnswered(query, [customerId], askedAtMs);
   const counts = { ...found, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
     .filter(({ endedSeconds }) => endedSeconds === null)

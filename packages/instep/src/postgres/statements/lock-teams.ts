@@ -128,7 +128,10 @@ const hiddenFromUpdates = () =>
     'row level security hides the team from updates: `instep tables` prints the policy to create',
   );
 
-const FORGET_ANSWER = 'delete from instep.new_customers where customer_id = $1';
+const FORGET_ANSWER = `
+      delete from instep.questions
+       where kind = 'first-subscriptions'
+         and subject = $1`;
 
 const SET_CUSTOMER = ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) => `
       update ${name}

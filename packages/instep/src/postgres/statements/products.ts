@@ -78,32 +78,6 @@ export async function storeNamelessProducts(
   });
 }
 
-/**
- * Products to look up in Stripe's API: first those without a name, once an hour, and then those
- * whose name is nearly a day old and may have changed.
- */
-export async function readProductsToLookUp(query: Query, limit: number): Promise<string[]> {
-  const rows = await query<{ product_id: string }>({
-    name: 'read_products_to_look_up',
-    text: `
-      (select product_id
-         from instep.products
-        where name is null
-          and coalesce(looked_up_at, '-infinity') < now() - interval '1 hour'
-        limit $1)
-       union all
-      (select product_id
-         from instep.products
-        where name is not null
-          and looked_up_at < now() - interval '20 hours'
-        order by looked_up_at
-        limit $1)
-       limit $1`,
-    values: [limit],
-  });
-  return rows.map((row) => row.product_id);
-}
-
 /** A product with a name that not all of its teams have. */
 export type UnappliedName = {
   readonly productId: string;

@@ -257,37 +257,22 @@ export async function writeSubscriptions(
   await query({ name: 'write_subscriptions', text: texts[count], values });
 }
 
-/** A subscription with a tie group whose order is unknown. */
-export type AmbiguousSubscription = {
-  readonly subscriptionId: string;
-  readonly createdSeconds: number;
-};
-
-const READ_AMBIGUOUS_SUBSCRIPTIONS = ({ teams }: ApplicationTables) => `
-      select subscription_id as "subscriptionId",
-             extract(epoch from created_at)::bigint as "createdSeconds"
-        from instep.subscriptions
-       where is_order_ambiguous
-         and subscription_id <> ''
-         and created_at < now() - interval '3 seconds'
-         and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
-       order by created_at
-       limit $1`;
-
-/**
- * The subscriptions whose order is ambiguous and matters to a team, the oldest first, for a snapshot from
- * Stripe's API. Leaves out those whose second is not over yet, with a margin for clocks, so that the snapshot
- * includes all of it.
- */
-export async function readAmbiguousSubscriptions(
+/** The second of a subscription's events whose order is ambiguous; `null` when it is known. */
+export async function readAmbiguousSecond(
   query: Query,
-  limit: number,
-): Promise<AmbiguousSubscription[]> {
-  return await query<AmbiguousSubscription>({
-    name: 'read_ambiguous_subscriptions',
-    text: READ_AMBIGUOUS_SUBSCRIPTIONS,
-    values: [limit],
+  subscriptionId: string,
+): Promise<number | null> {
+  const [row] = await query<{ createdSeconds: number }>({
+    name: 'read_ambiguous_second',
+    text: `
+      select extract(epoch from created_at)::bigint as "createdSeconds"
+        from instep.subscriptions
+       where subscription_id = $1
+         and subscription_id <> ''
+         and is_order_ambiguous`,
+    values: [subscriptionId],
   });
+  return row?.createdSeconds ?? null;
 }
 
 /** SQL: whether a team has no plan, but the status of a subscription that it possibly had one from. */

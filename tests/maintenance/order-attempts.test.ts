@@ -1,17 +1,15 @@
 import type { JsonObject } from 'instep/src/core/json.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { createAmbiguousOrderJob } from 'instep/src/maintenance/ambiguous-order.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { openAskingJob, passTime } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
-const { signal } = new AbortController();
 
 /** A team whose subscription has two events of one second, whose order is ambiguous. */
 async function ambiguousTeam() {
@@ -24,26 +22,30 @@ async function ambiguousTeam() {
   return { teamId, customerId, subscriptionId, ingest };
 }
 
-/** Runs the job this often with this response of Stripe. Returns the requested subscriptions. */
+/** Runs the job this often, when it is due, with this response of Stripe. Returns the requested subscriptions. */
 async function run(
-  ingest: ReturnType<typeof openPipeline>,
+  ingest: Ingest,
   times: number,
   answer: (subscriptionId: string) => JsonObject | null,
 ) {
   const requested: string[] = [];
-  const job = createAmbiguousOrderJob({
-    query: store.database.query,
+  const ask = openAskingJob({
+    database: store.database,
     ingest,
-    retrieveSubscription: async (subscriptionId) => {
-      requested.push(subscriptionId);
-      const body = answer(subscriptionId);
-      return body && { body, answeredSeconds: null, tookMs: 0 };
-    },
-    logger: createLogger('silent'),
-    now: Date.now,
     nonce: () => String(Math.random()),
+    api: {
+      retrieveProductName: async () => null,
+      retrieveSubscription: async (subscriptionId) => {
+        requested.push(subscriptionId);
+        const body = answer(subscriptionId);
+        return body && { body, answeredSeconds: null, tookMs: 0 };
+      },
+    },
   });
-  for (let count = 0; count < times; count += 1) await job(signal);
+  for (let count = 0; count < times; count += 1) {
+    await ask();
+    await passTime(store.database.query, '1 minute');
+  }
   return requested;
 }
 
@@ -63,16 +65,16 @@ test('requests nothing when the customer no longer has a team', async () => {
   expect(await run(ingest, 5, (id) => canceled(customerId, id))).toEqual([]);
 });
 
-test('rests after a few snapshots that decide nothing, such as those of another customer', async () => {
-  const { subscriptionId, ingest, teamId } = await ambiguousTeam();
-  const requested = await run(ingest, 10, (id) => canceled('cus_another', id));
-  expect(requested).toEqual([subscriptionId, subscriptionId, subscriptionId]);
+test.each([
+  ['snapshots that decide nothing, such as those of another customer', 'cus_another'],
+  ['the answer that Stripe does not know the subscription', null],
+])('asks again after longer and longer pauses after %s', async (_, answered) => {
+  await store.database.query('truncate instep.questions');
+  const { ingest, teamId } = await ambiguousTeam();
+  const requested = await run(ingest, 30, (id) => answered && canceled(answered, id));
+  expect(requested.length).toBeGreaterThan(3);
+  expect(requested.length).toBeLessThan(10);
   await store.database.query('delete from teams where id = $1', [teamId]);
-});
-
-test('rests after Stripe answered that it does not know the subscription', async () => {
-  const { subscriptionId, ingest } = await ambiguousTeam();
-  expect(await run(ingest, 10, () => null)).toEqual([subscriptionId]);
 });
 
 test('a snapshot that the database refuses keeps no other subscription waiting', async () => {
@@ -90,11 +92,11 @@ test('a snapshot that the database refuses keeps no other subscription waiting',
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
-test('an id that Stripe refuses keeps no other subscription waiting, and rests', async () => {
+test('an id that Stripe refuses keeps no other subscription waiting', async () => {
   await store.database.query('truncate instep.subscriptions, instep.events');
   const refused = await ambiguousTeam();
   const other = await ambiguousTeam();
-  const requested = await run(other.ingest, 3, (id) => {
+  const requested = await run(other.ingest, 1, (id) => {
     if (id === refused.subscriptionId) throw new StripeApiFailed('answered 400', { status: 400 });
     return canceled(other.customerId, id);
   });
@@ -107,7 +109,7 @@ test('a locked team keeps no other subscription waiting, and its snapshot is tak
   const locked = await ambiguousTeam();
   const other = await ambiguousTeam();
   const customerOf = new Map([locked, other].map((one) => [one.subscriptionId, one.customerId]));
-  let failures = 5;
+  let failures = 1;
   const ingest: Ingest = async (events) => {
     const isLocked = events.some(
       (event) => event.kind !== 'unreadable' && event.subscription.customerId === locked.customerId,
@@ -121,6 +123,6 @@ test('a locked team keeps no other subscription waiting, and its snapshot is tak
   const snapshots = await run(ingest, 1, (id) => canceled(customerOf.get(id) ?? '', id));
   expect(snapshots).toHaveLength(2);
   expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
-  await run(ingest, 5, (id) => canceled(customerOf.get(id) ?? '', id));
+  await run(ingest, 1, (id) => canceled(customerOf.get(id) ?? '', id));
   expect(await store.planOf(locked.teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });

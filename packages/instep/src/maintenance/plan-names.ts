@@ -1,4 +1,4 @@
-// Looks up the names of products at Stripe, and writes new ones to the teams.
+// Writes the names of products to the teams that lack them, or have a former one.
 
 import type { ApplicationId } from '../core/application.ts';
 import type { Database } from '../postgres/database.ts';
@@ -6,35 +6,25 @@ import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
-  readProductsToLookUp,
   readTeamsToName,
   readUnappliedNames,
   storeAppliedName,
   type UnappliedName,
-  writeProductName,
 } from '../postgres/statements/products.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { throttle } from '../runtime/retry.ts';
-import type { StripeApi } from '../stripe/api.ts';
-import { isRefusedByStripe } from '../stripe/api-failure.ts';
 
 type NamesOptions = {
   database: Pick<Database, 'query' | 'transaction'>;
-  retrieveProductName: StripeApi['retrieveProductName'];
   logger: Logger;
 };
-
-const LOOKUPS = 100;
 
 /** All teams are read, page by page, in at most this share of the time, so that other work comes first. */
 const SHARE = 0.05;
 
-/**
- * Looks up products without a name, checks daily whether the others were renamed, and writes the names to the
- * teams.
- */
-export async function lookUpProductNames(
-  { database, retrieveProductName, logger }: NamesOptions,
+/** Writes the names of products, which are looked up when `ask-stripe.ts` asks, to all of their teams. */
+export async function applyProductNames(
+  { database, logger }: NamesOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const { query } = database;
@@ -73,31 +63,8 @@ export async function lookUpProductNames(
     if (teams.locked === 0 && product.isKnownEverywhere) await storeAppliedName(query, product);
   }
 
-  async function lookUp(productId: string): Promise<string | null> {
-    try {
-      return await retrieveProductName(productId, signal);
-    } catch (err) {
-      // Stripe refuses the id. The other products are still looked up.
-      if (!isRefusedByStripe(err)) throw err;
-      logger.warn({ productId, err }, 'product name lookup failed');
-      return null;
-    }
+  for (const product of await readUnappliedNames(query)) {
+    if (signal.aborted) return;
+    await applyName(product);
   }
-
-  async function lookUpNames(): Promise<void> {
-    for (const productId of await readProductsToLookUp(query, LOOKUPS)) {
-      if (signal.aborted) return;
-      await writeProductName(query, productId, await lookUp(productId));
-    }
-  }
-
-  async function applyNames(): Promise<void> {
-    for (const product of await readUnappliedNames(query)) {
-      if (signal.aborted) return;
-      await applyName(product);
-    }
-  }
-
-  // Known names do not wait for a Stripe that fails.
-  await lookUpNames().finally(applyNames);
 }

@@ -1,0 +1,31 @@
+import { ASK_STRIPE_JOB } from 'instep/src/maintenance/ask-stripe.ts';
+import type { Query } from 'instep/src/postgres/database.ts';
+import type { StripeApi } from 'instep/src/stripe/api.ts';
+import { createJobsWithoutStripe, REFUSING_API } from './jobs-without-stripe.ts';
+
+type Services = Parameters<typeof createJobsWithoutStripe>[0];
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+
+/** The job that asks Stripe, of one of several instances. It looks for new customers each time that it runs. */
+export function openAskingJob({
+  api = {},
+  ...services
+}: Omit<Services, 'api'> & { readonly api?: Partial<StripeApi> }) {
+  const { query } = services.database;
+  const jobs = createJobsWithoutStripe(
+    { ...services, api: { ...REFUSING_API, ...api } },
+    { reconcileIntervalMs: DAY_MS },
+  );
+  return async (signal = new AbortController().signal): Promise<void> => {
+    await query('update instep.leased_jobs set started_at = null where name = $1', [
+      ASK_STRIPE_JOB,
+    ]);
+    await jobs.find(({ name }) => name === ASK_STRIPE_JOB)?.run(signal);
+  };
+}
+
+/** Makes every question appear to have been asked this much earlier. */
+export async function passTime(query: Query, interval: string): Promise<void> {
+  await query('update instep.questions set due_at = due_at - $1::interval', [interval]);
+}
