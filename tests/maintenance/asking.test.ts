@@ -115,3 +115,17 @@ test('what a stopped process did not ask is asked by the next one', async () => 
   await next.run();
   expect([...stopped.asked, ...next.asked].toSorted()).toEqual(['prod_1', 'prod_2', 'prod_3']);
 });
+
+test('the questions wait for a Stripe that can not be reached, and the next one is tried first', async () => {
+  let isReachable = false;
+  const { run, asked } = openJob(() => {
+    if (!isReachable) throw new StripeApiFailed("api.stripe.com can't be reached");
+  });
+  await storeNamelessProducts(store.database.query, ['prod_1', 'prod_2', 'prod_3']);
+  await expect(run()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED' });
+  expect(asked).toHaveLength(1);
+  isReachable = true;
+  await run();
+  expect(asked).toHaveLength(3);
+  expect(new Set(asked).size).toBe(3);
+});

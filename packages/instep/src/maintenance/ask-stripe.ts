@@ -46,7 +46,7 @@ const ROUND = 10;
 
 /**
  * Asks the questions that are due. One that fails keeps no other waiting, and a key without the permission for one kind
- * keeps no other kind waiting. The job fails when no question of a round was answered.
+ * keeps no other kind waiting. The job fails, and pauses, when Stripe can't be reached, or answers no question of a round.
  */
 export function createAskJob({
   query,
@@ -71,8 +71,8 @@ export function createAskJob({
         await failedJobs.failed(kind, err, FORBIDDEN_PAUSE_MS);
         return null;
       }
-      const isOfStripe = err instanceof StripeApiFailed || err instanceof DeadlineExceeded;
-      if (!isOfStripe && !canOthersSucceed(err)) throw err;
+      const isAnswer = err instanceof StripeApiFailed && err.status !== null;
+      if (!isAnswer && !(err instanceof DeadlineExceeded) && !canOthersSucceed(err)) throw err;
       logger.warn({ job: kind, subject, err }, 'question to Stripe failed');
       return err;
     }
