@@ -22,6 +22,13 @@ test('a new event appears by itself, and the reader keeps place and focus', asyn
   expect(await page.locator(':focus').innerText()).toBe('Last week');
 });
 
+test('the checks are loaded into the page, which keeps its title', async () => {
+  const page = await browser.newPage();
+  await page.goto(`${instep.url}/?live=off`);
+  await page.locator('#panel-checks').waitFor();
+  expect(await page.title()).toBe('Overview · Instep');
+});
+
 test('the chart has a name, a description and a table of its figures', async () => {
   const page = await browser.newPage();
   await page.goto(instep.url);

@@ -216,6 +216,19 @@ describe('a form', () => {
   });
 });
 
+test('the checks are those of the environment of the handler', async () => {
+  const { get } = mount();
+  let html = '';
+  await expect
+    .poll(async () => {
+      html = await (await get(`${BASE}/checks`)).text();
+      return html;
+    })
+    .toContain('id="panel-checks"');
+  // Nothing listens at the address of Stripe's API.
+  expect(html).toMatch(/>(?:warning|failure)<\/span>/);
+});
+
 test('the environment is read without a handler', async () => {
   const console = createConsole({ environment, logger, authorize: () => USERS.ada ?? null });
   onTestFinished(() => console.close());

@@ -20,6 +20,7 @@ const STYLES = [
   'timeline',
   'payload',
   'keys',
+  'print',
 ];
 
 const CONTENT_TYPES = {

@@ -9,6 +9,7 @@ import { attentionPages } from './attention/attention-pages.tsx';
 import { addBasePath, pathBelow } from './base-path.ts';
 import { eventPages } from './events/event-pages.tsx';
 import { logActions, safeHeaders, smallBody, withinDeadline } from './middleware.ts';
+import { checksPage } from './overview/checks-page.tsx';
 import { overviewPage } from './overview/overview-page.tsx';
 import { answerProblem, createErrorHandler, notFound } from './problems.tsx';
 import { reconcilePages } from './reconcile/reconcile-pages.tsx';
@@ -40,6 +41,7 @@ export function createPages(options: PagesOptions): Pages {
   app.route('/', access(options));
   app.use(logActions(logger));
   app.route('/', overviewPage(options));
+  app.route('/checks', checksPage(options));
   app.route('/attention', attentionPages(options));
   app.route('/actions', actionsPage(options));
   app.route('/teams', teamPages(options));

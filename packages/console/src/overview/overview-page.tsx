@@ -5,6 +5,7 @@ import { Notice, Panel } from '../components/panels.tsx';
 import { NoEvents } from '../events/no-events.tsx';
 import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
+import { ChecksLink } from './checks-page.tsx';
 import { EventsChart } from './events-chart.tsx';
 import { SyncPanel, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
@@ -20,6 +21,7 @@ export function overviewPage(options: OperateContext): Hono {
       <Page title="Overview" area="Overview">
         <Controls range={range} isLive={isLive} />
         <Overview {...overview} range={range} isLive={isLive} />
+        <ChecksLink />
       </Page>,
     );
   });

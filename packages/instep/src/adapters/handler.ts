@@ -12,6 +12,7 @@ import {
 } from '../instep.ts';
 import { checkConsumerName } from '../maintenance/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../maintenance/plan-change-feed.ts';
+import type { OperateContext } from '../operate/context.ts';
 import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
 import { retry } from '../runtime/retry.ts';
@@ -128,7 +129,13 @@ export class LazyService {
     access: async (teamId) => (await this.#open()).access(teamId),
     planChanges: async (request) => (await this.#open()).planChanges(request),
     onPlanChange: (...consumer) => this.#startFeed(...consumer),
-    operateContext: async () => (await this.#open()).operateContext(),
+    operateContext: async () => {
+      const context = await (await this.#open()).operateContext();
+      const { environment = process.env, config, pool } = this.#options;
+      // The doctor reads the environment, which says nothing of what the app has given instead.
+      if (config !== undefined || pool !== undefined) return context;
+      return { ...context, examine: () => examineSilently(environment, context.logger) };
+    },
     close: async () => {
       await Promise.all([...this.#feeds].map((feed) => feed.stop()));
       await this.#shared?.close();
@@ -180,6 +187,16 @@ export class LazyService {
     const logger = this.#options.logger ?? this.#shared?.options.logger ?? this.#fallbackLogger;
     logger.error(members, 'Instep could not start; the next request tries again');
   });
+}
+
+/** For the console. The doctor is loaded when a page asks for its checks. */
+export async function* examineSilently(
+  environment: Environment,
+  logger: Logger,
+): ReturnType<NonNullable<OperateContext['examine']>> {
+  const { examine } = await import('../doctor/examine.ts');
+  const notice = (message: string) => logger.debug(message);
+  yield* examine({ environment, url: null, notice, now: Date.now });
 }
 
 declare global {

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { examineSilently } from '../adapters/handler.ts';
 import {
   type Config,
   ConfigInvalid,
@@ -133,7 +134,8 @@ function listenForConsole(
   config: Parameters<typeof openOperations>[0]['config'],
   logger: Logger,
 ): Promise<Operations | null> {
-  return openOperations({ config, logger, now: Date.now });
+  const examine = () => examineSilently(process.env, logger);
+  return openOperations({ config, logger, now: Date.now, examine });
 }
 
 export function consoleCommand(): Command {

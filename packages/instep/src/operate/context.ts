@@ -13,6 +13,7 @@ import {
   readPlanSelection,
 } from '../config/config.ts';
 import type { PlanSelection } from '../core/plan-selection.ts';
+import type { IssueCode } from '../health/issues.ts';
 import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
@@ -49,6 +50,8 @@ export type OperateContext = {
   readonly nonce: () => string;
   /** Signs forms; the same in all processes with this configuration. @internal */
   readonly formSecret: string;
+  /** Checks what Instep needs, as `instep doctor` does; only where a server or handler has opened it. @internal */
+  readonly examine?: () => AsyncIterable<Check>;
   /** Disconnects from the database, unless the connections are those of a handler. */
   close(): Promise<void>;
 };
@@ -66,6 +69,20 @@ export type Search<Row, Page, Start> = {
   page(request?: PageRequest<Start>): Promise<Page>;
   /** All rows, for a file. */
   all(): AsyncGenerator<Row>;
+};
+
+/** The result of one check of `instep doctor`. */
+export type Check = {
+  /** The subject of the check, in a word or two. */
+  readonly name: string;
+  /** The issue that was found, if it is one of those that the overview lists too. */
+  readonly code?: IssueCode;
+  /** `warning`: it works for now, or could not be checked. `failure`: events are lost or refused. */
+  readonly state: 'ok' | 'warning' | 'failure';
+  /** The result, and its meaning. */
+  readonly result: string;
+  /** What to do; `null` when there is nothing to do. */
+  readonly advice: string | null;
 };
 
 /** Who acts. The audit keeps it, so use an id rather than a name or an e-mail address. */
@@ -181,7 +198,7 @@ type ContextOptions = Pick<
   OperateContext,
   'database' | 'planSelection' | 'linkByMetadata' | 'logger'
 > &
-  Partial<Pick<OperateContext, 'now' | 'close'>> & {
+  Partial<Pick<OperateContext, 'now' | 'close' | 'examine'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */
     readonly stripeApi: Parameters<typeof createStripeApi>[0] | null;
   };

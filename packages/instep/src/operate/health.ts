@@ -13,7 +13,7 @@ import { type Progress, readProgress } from '../maintenance/reconcile/progress.t
 import { readRefusals } from '../maintenance/refusals.ts';
 import type { Database } from '../postgres/database.ts';
 import type { Mode } from '../stripe/key-kind.ts';
-import type { OperateContext } from './context.ts';
+import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 import { countTeams, type TeamCounts } from './team-counts.ts';
 
@@ -119,3 +119,24 @@ export async function reportHealth(
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
 const FOLLOWING_MS = 60_000;
+
+/**
+ * Checks what Instep needs besides the database: the configuration, Stripe's API and its webhook endpoints, the clock,
+ * the hosts and the schema. It asks Stripe, and takes up to some seconds. The same as `instep doctor`, with its
+ * sentences. `null` where the context was opened without a server or handler.
+ *
+ * @example
+ * ```ts
+ * for (const { state, name, result } of (await examineInstallation(context)) ?? []) {
+ *   if (state !== 'ok') console.log(state, name, result);
+ * }
+ * ```
+ */
+export async function examineInstallation({
+  examine,
+}: Pick<OperateContext, 'examine'>): Promise<Check[] | null> {
+  if (examine === undefined) return null;
+  const checks: Check[] = [];
+  for await (const check of examine()) checks.push(check);
+  return checks;
+}

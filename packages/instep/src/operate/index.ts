@@ -107,6 +107,7 @@ export {
   readReconciliation,
 } from './compare.ts';
 export {
+  type Check,
   type ConsoleHandler,
   type ConsoleLogin,
   type ConsoleUser,
@@ -143,7 +144,7 @@ export {
   type PageOfIssues,
 } from './find-issues.ts';
 export * from './find-teams.ts';
-export { checkHealth, type HealthReport } from './health.ts';
+export { checkHealth, examineInstallation, type HealthReport } from './health.ts';
 export type { LostPlan, NamedTeam } from './named-teams.ts';
 export { MAX_COUNTED_OF_CUSTOMER } from './open-issues.ts';
 export { type Performed, type PerformedAction, perform, type Task } from './perform.ts';

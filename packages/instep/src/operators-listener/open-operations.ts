@@ -35,6 +35,8 @@ type OperationsOptions = {
   config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'linkByMetadata'>;
   logger: Logger;
   now: () => number;
+  /** Checks the installation, as `instep doctor` does. */
+  examine?: OperateContext['examine'];
 };
 
 /** Connections of their own, so that a slow page does not delay events. */
@@ -54,7 +56,7 @@ const MAX_OPERATORS_CONNECTIONS = 48;
  * @throws ListenFailed
  */
 export async function openOperations(options: OperationsOptions): Promise<Operations | null> {
-  const { config, logger, now } = options;
+  const { config, logger, now, examine } = options;
   if (config.operations === null) return null;
   const { host, port, tokens } = config.operations;
   const clockMs = () => performance.now();
@@ -77,6 +79,7 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
         linkByMetadata: config.linkByMetadata,
         logger,
         now,
+        ...(examine && { examine }),
       });
       context = opened;
       const operateContext = async () => ({ ...opened, close: async () => undefined });
