@@ -1,24 +1,16 @@
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { axeViolations, expectText, PHONE, useBrowser } from '../support/browser/browser.ts';
-import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
-import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
-import { connect, createDatabase } from '../support/postgres/test-database.ts';
+import { expect, test } from 'vitest';
+import { axeViolations, PHONE, useBrowser } from '../support/browser/browser.ts';
+import { openConsole } from '../support/browser/console-pages.ts';
+import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 import { someOf } from '../support/test-length.ts';
 
 const browser = useBrowser();
-const { database, url } = await createDatabase();
+const { database } = await createDatabase();
 const { query } = database;
-let proxy: TcpProxy;
-let pages: ConsoleService;
-
-beforeAll(async () => {
-  proxy = await startProxy(url);
-  pages = await openConsole(connect(proxy.url));
-});
-afterAll(async () => await proxy.close());
+const pages = await openConsole(database);
 
 const park = (customerId: string) =>
   openPipeline(database)([receivedEvent({ customerId, subscriptionId: `sub_${customerId}` })]);
@@ -49,24 +41,6 @@ test.each(someOf(1, WIDTHS))(
     expect(team).toEqual({ provider_customer_id: null });
   },
 );
-
-test('a form that is sent while the database is away keeps its input, and can be sent again', async () => {
-  await park('cus_away');
-  await addTeam(query, { name: 'Away', customerId: null });
-  const page = await browser.newPage();
-  await page.goto(`${pages.url}/attention`);
-  const field = page.getByLabel('Team for customer:cus_away');
-  await field.fill('Away');
-  await proxy.become('refuse');
-  await field.press('Enter');
-  await expectText(page.getByRole('heading', { level: 1 })).toBe('PostgreSQL does not answer');
-  await expectText(page.getByRole('main')).toContain('link customer:cus_away: Away');
-  expect(await axeViolations(page)).toEqual([]);
-  await proxy.become('forward');
-  await page.getByRole('button', { name: 'Send again' }).click();
-  await page.locator('[data-result=linked]').waitFor();
-  browser.takeProblems();
-});
 
 test('a second click while a form is on its way sends nothing', async () => {
   await park('cus_twice');

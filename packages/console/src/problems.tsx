@@ -2,7 +2,6 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { InstepError, type Logger } from 'instep/operate';
-import { KeptFormPage, readForm } from './access/kept-form.tsx';
 import { Notice } from './components/panels.tsx';
 import { capitalized } from './components/text.tsx';
 import { Page } from './page.tsx';
@@ -38,7 +37,7 @@ export const formExpired = () =>
   new PageProblem(
     403,
     'This form has expired',
-    'Nothing was changed. Reload the page and send the form again.',
+    'Nothing was changed. Go back, reload the page and send the form again.',
   );
 
 const fromOtherSite = () =>
@@ -97,20 +96,8 @@ export function createErrorHandler(logger: Logger) {
       const { method, path } = context.req;
       logger.error({ err: error, method, path: path.slice(0, 200) }, 'operations request failed');
     }
-    return problem.status === 503 && context.req.method === 'POST'
-      ? keepForm(context, problem)
-      : answerProblem(context, problem);
+    return answerProblem(context, problem);
   };
-}
-
-/** Offers to send a form again, with everything that was entered. */
-async function keepForm(context: Context, { title, message }: PageProblem) {
-  context.status(503);
-  return context.render(
-    <KeptFormPage title={title} form={await readForm(context)}>
-      {message} Possibly nothing was changed. What was done already is not done twice.
-    </KeptFormPage>,
-  );
 }
 
 /** The stable code of an error; `null` for one that is not Instep's. */

@@ -91,18 +91,6 @@ export const OTHER_SHOTS: readonly Shot[] = [
     },
   },
   {
-    name: 'login-kept-form',
-    async open(page, { guarded }) {
-      await page.goto(`${guarded.url}/login?next=/events?outcome=unreadable`);
-      await logIn(page);
-      await page.getByRole('link', { name: /^evt_/ }).first().click();
-      await page.getByRole('button', { name: 'Replay' }).waitFor();
-      await page.context().clearCookies();
-      await press(page, 'Replay');
-      await logIn(page);
-    },
-  },
-  {
     name: 'overview-logged-in',
     async open(page, { guarded }) {
       await page.goto(guarded.url);

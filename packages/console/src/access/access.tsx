@@ -8,11 +8,10 @@ import {
   type Role,
 } from 'instep/operate';
 import { LOGOUT_PATH } from '../page.tsx';
-import { loginNeeded, notFound, operatorsOnly } from '../problems.tsx';
+import { loginNeeded, operatorsOnly } from '../problems.tsx';
 import { type ConsoleEnv, canAct } from '../request-context.ts';
-import { createCookieSessions, deriveKey, VISIT } from './cookie-sessions.ts';
-import { onlyOwnForms, protectForms } from './form-protection.tsx';
-import { KeptFormPage, readForm, sealForm, unsealForm } from './kept-form.tsx';
+import { createCookieSessions, VISIT } from './cookie-sessions.ts';
+import { protectForms } from './form-protection.ts';
 import { holderOf, LOGIN_PATH, type LoginOptions, loginPages } from './login.tsx';
 
 /** Who has access. */
@@ -58,17 +57,9 @@ export function access({
     secrets: new Map(tokens.map(({ name, token }) => [name, token])),
   });
   const roles = new Map(tokens.map(({ name, role }) => [name, role]));
-  const formKey = deriveKey(formSecret, 'kept form');
-  app.use(requireLogin({ checkToken, sessions, roles, formKey }), onlyOperatorsAct, forms);
-  app.get(KEPT_FORM_PATH, ({ req, render }) => {
-    const form = unsealForm(req.query('form') ?? '', formKey);
-    if (form === null) throw notFound();
-    return render(<KeptFormPage title="Send the form again?" form={form} />);
-  });
+  app.use(requireLogin({ checkToken, sessions, roles }), onlyOperatorsAct, forms);
   return app.route('/', loginPages({ logger, checkToken, sessions }));
 }
-
-const KEPT_FORM_PATH = '/kept-form';
 
 const asUser: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
   const { user } = context.env;
@@ -95,12 +86,11 @@ const asLocal: MiddlewareHandler<ConsoleEnv> = async (context, next) => {
 type LoginCheck = Pick<LoginOptions, 'checkToken' | 'sessions'> & {
   /** By the names of the sessions. */
   readonly roles: ReadonlyMap<string, Role>;
-  readonly formKey: Uint8Array;
 };
 
 /** Serves only the login to requests without a session or the token. */
 function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
-  const { checkToken, sessions, roles, formKey } = options;
+  const { checkToken, sessions, roles } = options;
   return async (context, next) => {
     const bearer = bearerOf(context);
     if (bearer !== null) {
@@ -113,7 +103,7 @@ function requireLogin(options: LoginCheck): MiddlewareHandler<ConsoleEnv> {
     const role = roles.get(found?.name ?? '');
     if (found !== null && role !== undefined) {
       context.set('requester', { name: found.name, role, kind: 'session', session: found.id });
-    } else if (context.req.path !== LOGIN_PATH) return await askToLogIn(context, formKey);
+    } else if (context.req.path !== LOGIN_PATH) return askToLogIn(context);
     return await next();
   };
 }
@@ -125,23 +115,17 @@ function bearerOf({ req }: Context): string | null {
 }
 
 /**
- * Redirects a person to the login, and from there to the page, or to the form that was sent after the session
- * had ended. A program gets an error.
+ * Redirects a person to the login, and from there to the page. A form that is sent after the session has ended leads to
+ * the login too: the browser's way back has what was entered. A program gets an error.
  */
-async function askToLogIn(context: Context, formKey: Uint8Array) {
+function askToLogIn(context: Context) {
   const { req } = context;
   const isPart = req.header('HX-Request') === 'true';
   const isForPerson = req.header('Accept')?.includes('text/html') === true;
   // htmx reloads the whole page, which redirects to the login.
   if (isPart) context.header('HX-Refresh', 'true');
   if (isPart || !isForPerson) throw loginNeeded();
-  if (req.method === 'POST') {
-    return await onlyOwnForms(context, async () => {
-      const form = sealForm(await readForm(context), formKey);
-      if (form === null) throw loginNeeded();
-      context.res = redirectToLogin(context, `${KEPT_FORM_PATH}?form=${form}`);
-    });
-  }
+  if (req.method === 'POST') return redirectToLogin(context, '/');
   if (req.method !== 'GET') throw loginNeeded();
   const from = req.header('Sec-Fetch-Site');
   if (from === 'cross-site' || from === 'same-site') return context.render(<Arrival />);

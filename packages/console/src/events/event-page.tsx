@@ -72,7 +72,7 @@ export function eventPage(options: OperateContext): Hono<ConsoleEnv> {
     });
   });
 
-  // After a session has ended, a form that is sent again leads here.
+  // After a form was answered with an error, its address is that of the page.
   app.get('/:position/:action', async (context) => {
     const { position } = await readEvent(context);
     return context.redirect(eventUrl(position), 303);

@@ -103,7 +103,7 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     context.render(<UnlinkQuestion team={await findTeam(context)} />),
   );
 
-  // After a session has ended, a form that is sent again leads here.
+  // After a form was answered with an error, its address is that of the page.
   app.get('/:id/:action', async (context) => {
     const { id } = await findTeam(context);
     return context.redirect(teamUrl(id), 303);

@@ -5,8 +5,6 @@ import { CSRF_FIELD } from '../components/form.tsx';
 import { badRequest, formExpired, notAForm } from '../problems.tsx';
 import type { ConsoleEnv } from '../request-context.ts';
 import { type CookieSessions, deriveKey, sign, VISIT } from './cookie-sessions.ts';
-import { KeptFormPage, readForm } from './kept-form.tsx';
-import { LOGIN_PATH } from './login.tsx';
 
 type FormProtectionOptions = {
   readonly secret: string;
@@ -20,7 +18,7 @@ const isFromSameHost = csrf({
 });
 
 /** Accepts only forms that come from this site, according to the browser. */
-export const onlyOwnForms: MiddlewareHandler = async (context, next) => {
+const onlyOwnForms: MiddlewareHandler = async (context, next) => {
   const type = context.req.header('Content-Type') ?? '';
   const isForm = /^application\/x-www-form-urlencoded\b/i.test(type);
   return await isFromSameHost(context, async () => {
@@ -44,11 +42,7 @@ export function protectForms(options: FormProtectionOptions): MiddlewareHandler<
     if (['GET', 'HEAD'].includes(context.req.method)) return await next();
     return await onlyOwnForms(context, async () => {
       if (isSameToken(await readToken(context), token)) return await next();
-      // A login's token must not appear in a page.
-      if (context.req.path === LOGIN_PATH) throw formExpired();
-      const page = <KeptFormPage title="This form has expired" form={await readForm(context)} />;
-      context.status(403);
-      context.res = await context.render(page);
+      throw formExpired();
     });
   };
 }
