@@ -157,17 +157,3 @@ describe('signatures', () => {
     expect(await failures()).toBe(before + 1);
   });
 });
-
-test("events of a mode or account other than the key's are applied and counted", async () => {
-  const { customerId } = await service.addTeam();
-  const mismatches = (mismatch: string) =>
-    service.value(`instep_mismatched_events_total{mismatch="${mismatch}"}`);
-  const before = [await mismatches('mode'), await mismatches('account'), await counted('applied')];
-  expect(before.slice(0, 2)).toEqual([0, 0]);
-  for (const members of [{}, { livemode: true }, { account: 'acct_2' }]) {
-    await service.post(JSON.stringify({ ...JSON.parse(eventBody({ customerId })), ...members }));
-  }
-  expect(await mismatches('mode')).toBe(1);
-  expect(await mismatches('account')).toBe(1);
-  expect(await counted('applied')).toBe((before[2] ?? 0) + 3);
-});

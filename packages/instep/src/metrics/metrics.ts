@@ -57,7 +57,6 @@ function createInstrumentation(registers: Registry[], now: () => number): Instru
       // Clocks differ, so a delay can be negative, but a sum must not fall.
       if (delayMs !== null) deliveryDelays.observe(Math.max(0, delayMs) / 1_000);
     },
-    eventMismatched: (mismatch) => series.eventMismatches.inc({ mismatch }),
     eventFailed(error) {
       series.eventFailures.inc({ code: error instanceof InstepError ? error.code : 'other' });
     },
@@ -90,7 +89,6 @@ function addZeros(series: ReturnType<typeof createSeries>): void {
     }
   }
   series.eventFailures.inc({ code: 'QUEUE_FULL' }, 0);
-  for (const mismatch of ['mode', 'account']) series.eventMismatches.inc({ mismatch }, 0);
   // Until a signature matches, nothing is known.
   series.clockSkew.remove();
 }
@@ -126,12 +124,6 @@ function createSeries(registers: Registry[]) {
       name: 'instep_event_failures_total',
       help: 'Events that were refused or could not be stored, by error code. Stripe sends them again.',
       labelNames: ['code'],
-      registers,
-    }),
-    eventMismatches: new Counter({
-      name: 'instep_mismatched_events_total',
-      help: 'Events whose mode or account differs from the API key. They are applied.',
-      labelNames: ['mismatch'],
       registers,
     }),
     deliveryDelays: new Histogram({

@@ -7,8 +7,6 @@ export type Instrumentation = {
   /** The signature is of another secret (`wrong`), missing, or old, or the body is not text. */
   signatureRejected(problem: string): void;
   eventProcessed(event: ProcessedEvent): void;
-  /** An event from another mode or account than the API key's has arrived. */
-  eventMismatched(mismatch: string): void;
   /** An event was refused, or could not be stored. Stripe sends it again. */
   eventFailed(error: unknown): void;
   /** A transaction with this many events has ended, whether it was committed or not. */
@@ -32,7 +30,6 @@ export const NO_INSTRUMENTATION: Instrumentation = {
   signatureMatched: () => undefined,
   signatureRejected: () => undefined,
   eventProcessed: () => undefined,
-  eventMismatched: () => undefined,
   eventFailed: () => undefined,
   batchEnded: () => undefined,
   apiCallEnded: () => undefined,

@@ -157,10 +157,9 @@ export class WebhookEndpoint {
   }
 
   #reportMismatch({ eventId, type, origin }: Delivered): void {
-    const { keyMode, instrumentation } = this.#options;
+    const { keyMode } = this.#options;
     const mismatch = origin === undefined ? null : mismatchOf(origin, keyMode);
     if (mismatch === null) return;
-    instrumentation.eventMismatched(mismatch);
     this.#writeMismatch({ eventId, type, mismatch, ...origin });
   }
 }
