@@ -49,7 +49,7 @@ test('all files name the same machines and ports', () => {
   const nodes = new Set(['10.77.0.11', '10.77.0.12', '10.77.0.13']);
   const instances = new Set(['10.77.0.21', '10.77.0.22', '10.77.0.23']);
   const NODE = /\b10\.77\.0\.1\d\b/g;
-  for (const name of ['etcd.env', 'patroni.yml', 'haproxy.cfg', 'instep.env'])
+  for (const name of ['etcd.env', 'patroni.yml', 'haproxy.cfg'])
     expect({ name, nodes: matches(textOf(name), NODE) }).toEqual({ name, nodes });
   expect(matches(textOf('haproxy.cfg'), /\b10\.77\.0\.2\d\b/g)).toEqual(instances);
   expect(textOf('haproxy.cfg')).toContain('bind 127.0.0.1:5000');

@@ -82,7 +82,7 @@ export async function startCluster({ folder, programs }) {
     return new Program({ host, user, env: { PATH }, folder, name: 'pgbouncer', command });
   }
 
-  function instepOn({ name: host, address }, path) {
+  function instepOn({ name: host, address, path }) {
     const env = { PATH, ...instepEnvironment(path), ...WITHOUT_STRIPE, HOST: address };
     const command = [process.execPath, INSTEP, 'serve'];
     return new Program({ host, env, folder, name: 'instep', command });
@@ -94,26 +94,30 @@ export async function startCluster({ folder, programs }) {
     patroni.start();
   }
   await untilHealthy();
-  await createDatabase();
-  await createTables();
+  const url = await createDatabase();
+  await createTables(url);
 
-  const [, second, third] = INSTANCES;
-  const haproxies = [second, third, CLIENT].map(({ name }) => haproxyOn(name));
-  const pgbouncer = pgbouncerOn(third.name);
+  const haproxies = [...INSTANCES, CLIENT].map(({ name }) => haproxyOn(name));
+  const pgbouncer = pgbouncerOn(INSTANCES.at(-1).name);
   const insteps = INSTANCES.map(instepOn);
   for (const program of [...haproxies, pgbouncer, ...insteps]) program.start();
   return { nodes, haproxies, pgbouncer, insteps };
 }
 
-/** Creates the tables of the app that the bench does not have. Neither HAProxy nor PgBouncer runs yet. */
-async function createTables() {
-  const env = { PATH: process.env.PATH, ...instepEnvironment(0) };
+/** Creates the tables of the app that the bench does not have. */
+async function createTables(url) {
+  const env = { PATH: process.env.PATH, ...instepEnvironment(), DATABASE_URL: url };
   await promisify(execFile)(process.execPath, [INSTEP, 'migrate', '--create-tables'], { env });
 }
 
-/** Does what a person does once, as the superuser, on a new cluster. */
+/**
+ * Does what a person does once, as the superuser, on a new cluster.
+ *
+ * @returns the database's URL on its primary, because HAProxy does not run yet
+ */
 async function createDatabase() {
-  const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
+  const url = new URL(instepEnvironment().DATABASE_URL);
+  const { username, password, pathname } = url;
   const { address } = await nodeWithRole('leader');
   const options = { host: address, user: 'postgres', password: SUPERUSER_PASSWORD };
   const client = new pg.Client({ ...options, database: 'postgres' });
@@ -123,4 +127,5 @@ async function createDatabase() {
   );
   await client.query(`create database ${pathname.slice(1)} owner ${username}`);
   await client.end();
+  return Object.assign(url, { host: `${address}:5432` }).href;
 }

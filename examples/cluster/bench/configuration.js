@@ -22,11 +22,11 @@ export function nodeEnvironment({ name, address }) {
   return { ...parseEnv(textOf('etcd.env')), ...parseEnv(own) };
 }
 
-/** The environment of an instance that uses one of the three paths, which are numbered from 0. */
-export function instepEnvironment(path) {
+/** The environment of an instance that reaches the database through HAProxy, or through PgBouncer. */
+export function instepEnvironment(path = 'HAProxy') {
   const text = textOf('instep.env');
-  const urls = [...text.matchAll(/^#?DATABASE_URL=(.*)$/gm)].map(([, url]) => url);
-  return { ...parseEnv(text), DATABASE_URL: urls[path] };
+  const [haproxy, pgbouncer] = [...text.matchAll(/^#?DATABASE_URL=(.*)$/gm)].map(([, url]) => url);
+  return { ...parseEnv(text), DATABASE_URL: path === 'PgBouncer' ? pgbouncer : haproxy };
 }
 
 const patroni = textOf('patroni.yml');

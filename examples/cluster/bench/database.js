@@ -7,7 +7,7 @@ const ANSWER_TIMEOUT_MS = 1_000;
 /** The routine of PostgreSQL that warns when no synchronous standby has a commit. */
 const STANDBY_WAIT = 'SyncRepWaitForLSN';
 
-const { username, password, pathname } = new URL(instepEnvironment(1).DATABASE_URL);
+const { username, password, pathname } = new URL(instepEnvironment().DATABASE_URL);
 
 /**
  * Runs a statement on the primary, and resolves when it is committed on two nodes. All nodes are tried

@@ -4,8 +4,8 @@ export const NODES = ['node1', 'node2', 'node3'].map((name, index) => ({
   address: `10.77.0.${11 + index}`,
 }));
 
-/** Each instance reaches the database by a different path, in the order of instep.env. */
-export const INSTANCES = ['direct', 'HAProxy', 'PgBouncer'].map((path, index) => ({
+/** The Instep instances. Each has an HAProxy of its own; the last one reaches it through PgBouncer. */
+export const INSTANCES = ['HAProxy', 'another HAProxy', 'PgBouncer'].map((path, index) => ({
   name: `instep${index + 1}`,
   address: `10.77.0.${21 + index}`,
   path,

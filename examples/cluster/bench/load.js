@@ -10,7 +10,7 @@ import {
 import { instepEnvironment } from './configuration.js';
 import { CLIENT, INSTANCES } from './hosts.js';
 
-const { AUTH_SECRET, STRIPE_WEBHOOK_SECRET } = instepEnvironment(0);
+const { AUTH_SECRET, STRIPE_WEBHOOK_SECRET } = instepEnvironment();
 
 /** The name of the path through all instances. */
 export const BEHIND_HAPROXY = 'all, behind HAProxy';
