@@ -95,12 +95,6 @@ describe.each(postgresServers)('$name', (server) => {
     ],
     ['a condition', `create policy p on teams using (provider_customer_id <> 'cus_2')`, 'some'],
     [
-      'a restriction',
-      `create policy p on teams ${ALL};
-       create policy q on teams as restrictive using (provider_customer_id <> 'cus_2')`,
-      'some',
-    ],
-    [
       'a condition beside a policy that shows all rows',
       `create policy p on teams ${ALL};
        create policy q on teams using (provider_customer_id <> 'cus_2')`,
@@ -117,40 +111,7 @@ describe.each(postgresServers)('$name', (server) => {
     expect(updated).toHaveLength({ all: 0, some: 2, none: 3 }[expected] ?? -1);
   });
 
-  test.each([
-    ['of its owner', '', 'none'],
-    ['of the role that uses it', 'with (security_invoker)', 'all'],
-  ])('a view has the rights %s', async (_, options, expected) => {
-    await owner.query(`${SECURED}
-      create policy readable on teams for select using (true);
-      create schema behind;
-      grant usage on schema behind to ${role};
-      alter table teams set schema behind;
-      create view public.teams ${options} as select * from behind.teams;
-      grant select, update on public.teams to ${role}`);
-    const hidden = await findHidden();
-    expect(hidden.map(({ text }) => text)).toEqual(
-      expected === 'none' ? [] : [expect.stringContaining('behind.teams')],
-    );
-    const updated = await app.query('update teams set plan_name = plan_name returning id');
-    expect(updated).toHaveLength(expected === 'none' ? 3 : 0);
-    const [event] = await Promise.allSettled([
-      ingestSoon([receivedEvent({ customerId: 'cus_1' })]),
-    ]);
-    expect(event).toMatchObject(
-      expected === 'none'
-        ? { value: [{ outcome: 'applied' }] }
-        : { reason: { code: 'DATABASE_BUSY' } },
-    );
-    for (const { policy } of hidden) await owner.query(policy);
-    expect(await findHidden()).toEqual([]);
-    await owner.query(`
-      drop view public.teams;
-      alter table behind.teams set schema public;
-      drop schema behind`);
-  });
-
-  test('either statement shows all rows, for another role and a table’s owner too', async () => {
+  test('either statement shows all rows, for another role too', async () => {
     await owner.query('alter table users enable row level security');
     await owner.query('alter table teams enable row level security');
     const recognition = await recognizeTables(owner.query, {});
@@ -163,17 +124,6 @@ describe.each(postgresServers)('$name', (server) => {
     await owner.query(hidden[0]?.bypass ?? '');
     expect(await findHidden()).toEqual([]);
     await owner.query(`alter role ${role} nobypassrls`);
-
-    const [table] = await owner.query<{ owner: string }>(
-      `select tableowner as owner from pg_tables where tablename = 'teams'`,
-    );
-    await owner.query(`alter table teams owner to ${role}`);
-    expect(await findHidden()).toHaveLength(1);
-    await owner.query('alter table teams force row level security');
-    expect(await findHidden()).toHaveLength(2);
-    await owner.query(`alter table teams no force row level security`);
-    await owner.query(`alter table teams owner to "${table?.owner}"`);
-    await owner.query(`grant select, update on teams to ${role}`);
   });
 
   test('no event of a team that can’t be updated gets a 200, and the error names policies', async () => {

@@ -5,7 +5,6 @@ import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
-import { checkOwnSchema, SchemaShared } from '../postgres/own-schema.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
 import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
@@ -44,17 +43,6 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
   } catch (error) {
     if (!(error instanceof SchemaMismatch)) throw error;
     return [failure('schema', error.problem, error.advice)];
-  }
-}
-
-/** Whether our schema has only our tables. */
-export async function checkSchemaIsOurs(query: Query): Promise<Check[]> {
-  try {
-    await checkOwnSchema(query);
-    return [];
-  } catch (error) {
-    if (!(error instanceof SchemaShared)) throw error;
-    return [failure('schema instep', error.problem, error.advice)];
   }
 }
 
