@@ -51,14 +51,3 @@ test.each([true, false])(
     await page.waitForURL(/\/events\?from=2026-10-14T15%3A10&until=2026-10-14T15%3A11$/);
   },
 );
-
-test("a part of the band with the team's plans jumps to the row that it began with", async () => {
-  const page = await openOverview({}, '/teams/1');
-  await page.getByRole('figure').getByRole('link', { name: 'prod_1' }).first().focus();
-  await page.keyboard.press('Enter');
-  await page.waitForURL(/#item-\d+$/);
-  expect(await page.locator('tr:has(:target)').innerText()).toContain('prod_1');
-  expect(
-    await page.evaluate('getComputedStyle(document.querySelector("tr:has(:target)")).outlineStyle'),
-  ).toBe('solid');
-});

@@ -17,7 +17,6 @@ const STYLES = [
   'forms',
   'lists',
   'charts',
-  'timeline',
   'payload',
   'keys',
   'print',

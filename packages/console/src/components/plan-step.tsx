@@ -16,8 +16,7 @@ export function differingFields(one: TeamPlan | null, other: TeamPlan | null) {
 }
 
 /** Whether a team with this plan has something. */
-export const hasPlan = (plan: TeamPlan | null) =>
-  effectOf(plan?.subscriptionStatus ?? '') === 'grants';
+const hasPlan = (plan: TeamPlan | null) => effectOf(plan?.subscriptionStatus ?? '') === 'grants';
 
 /** A plan's name where space is short. */
 export function shortPlan(plan: TeamPlan | null): string {

@@ -1,6 +1,5 @@
 import type { Child } from 'hono/jsx';
 import {
-  counted,
   type NamedTeam,
   type PlanChange,
   parseSubject,
@@ -16,7 +15,7 @@ import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badge
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice, Panel } from '../components/panels.tsx';
-import { hasPlan, PlanStep, shortPlan } from '../components/plan-step.tsx';
+import { PlanStep } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 import { EventLink, filterUrl, ReasonText, shortType } from '../links/event-links.tsx';
@@ -46,7 +45,7 @@ export type TimelineProps = {
   readonly isNewest: boolean;
 };
 
-/** All that happened to a team, with the plans that it had meanwhile above it. */
+/** All that happened to a team, with the plans that it had meanwhile. */
 export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps) {
   const { items, next, prunedBeforeMs } = timeline;
   const urlOf = (show: TimelinePart | null, before: string | null = null) =>
@@ -63,10 +62,7 @@ export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps)
       {items.length === 0 ? (
         <Notice kind="empty" title={isNewest ? 'Nothing yet' : 'Nothing older'} />
       ) : (
-        <>
-          <Band items={items} isNewest={isNewest} />
-          <ItemTable items={items} />
-        </>
+        <ItemTable items={items} />
       )}
       <Pager
         first={!isNewest && { href: urlOf(part), text: 'Newest' }}
@@ -99,131 +95,28 @@ export function OlderPage(props: TimelineProps) {
   );
 }
 
-const rowId = (index: number) => `item-${index}`;
-
-type Items = { readonly items: readonly TimelineItem[] };
-
-/** Narrower ones could not be pointed at. */
-const LEAST_SHARE = 0.015;
-
-/** The plans that the team had, each as long as it had it, as far as the items show them. */
-function Band({ items, isNewest }: Items & Pick<TimelineProps, 'isNewest'>) {
-  const steps = items.flatMap(({ plans, atMs }, index) =>
-    plans === null ? [] : [{ ...plans, atMs, index }],
-  );
-  const [newest, first] = [steps[0], steps.at(-1)];
-  if (newest === undefined || first === undefined) return null;
-  const [endMs, startMs] = [items[0]?.atMs ?? 0, items.at(-1)?.atMs ?? 0];
-  const spans = [
-    { after: first.before, atMs: startMs, index: items.length - 1 },
-    ...steps.toReversed(),
-  ];
-  // The last plan goes on after the last item.
-  const tailMs = isNewest ? Math.max(1, endMs - startMs) / 5 : 1;
-  const lengths = spans.map(({ atMs }, index) =>
-    Math.max(0, (spans[index + 1]?.atMs ?? endMs + tailMs) - atMs),
-  );
-  const total = Math.max(
-    1,
-    lengths.reduce((sum, length) => sum + length, 0),
-  );
-  const shares = lengths.map((length) => LEAST_SHARE + length / total);
-  const whole = shares.reduce((sum, share) => sum + share, 0);
-  const percent = (share: number) => `${((100 * share) / whole).toFixed(2)}%`;
-  let left = 0;
-  return (
-    <figure class="band">
-      <svg width="100%" height="28" aria-label="Plans of the team, oldest first">
-        {spans.map(({ after, atMs, index }, span) => {
-          const share = shares[span] ?? 0;
-          const x = percent(left);
-          left += share;
-          const name = shortPlan(after);
-          const since = new Date(atMs).toISOString().slice(0, 16).replace('T', ' ');
-          return (
-            <foreignObject x={x} y={0} width={percent(share)} height={28}>
-              <a
-                class={hasPlan(after) ? 'plan' : 'plan none'}
-                href={`#${rowId(index)}`}
-                title={`${name}, since ${since} UTC`.toWellFormed()}
-              >
-                <UntrustedText text={name} maxLength={60} />
-              </a>
-            </foreignObject>
-          );
-        })}
-      </svg>
-      <figcaption class="quiet">
-        <Time ms={startMs} /> <span>{isNewest ? 'now' : <Time ms={endMs} />}</span>
-      </figcaption>
-    </figure>
-  );
-}
-
 const COLUMNS = ['When', 'What', 'Plan', { name: 'Why', class: 'wide' }] as const;
 
-function ItemTable({ items }: Items) {
+function ItemTable({ items }: Pick<Timeline, 'items'>) {
   const subscriptionIds = items.map((item) =>
     item.kind === 'event' ? item.subscription.subscriptionId : null,
   );
   const hasSeveral = new Set(subscriptionIds.filter((id) => id !== null)).size > 1;
-  const rows = groupsOf(items).map((group) =>
-    group.items.length > 1 ? foldedCells(group, hasSeveral) : itemCells(group, hasSeveral),
-  );
+  const rows = items.map((item) => itemCells(item, hasSeveral));
   return <Table label="Timeline, newest first" columns={COLUMNS} rows={rows} />;
 }
 
-type Group = Items & {
-  /** Of the first of them. */
-  readonly index: number;
-};
-
-/** Events in a row that were applied and left the plan as it was are one row. */
-function groupsOf(items: readonly TimelineItem[]): Group[] {
-  const groups: { items: TimelineItem[]; index: number }[] = [];
-  for (const [index, item] of items.entries()) {
-    const last = groups.at(-1);
-    if (last?.items.every(isRepeated) && isRepeated(item)) last.items.push(item);
-    else groups.push({ items: [item], index });
-  }
-  return groups;
-}
-
-const isRepeated = (item: TimelineItem) =>
-  item.kind === 'event' && item.event.outcome === 'applied' && item.plans === null;
-
-function foldedCells({ items, index }: Group, hasSeveral: boolean): Child[] {
-  const [newest, oldest] = [items[0], items.at(-1)];
-  return [
-    <>
-      <Time ms={oldest?.atMs ?? 0} format="age" /> to <Time ms={newest?.atMs ?? 0} format="age" />
-    </>,
-    <div id={rowId(index)}>{counted(items.length, 'event')}</div>,
-    'as before',
-    <details>
-      <summary>Show them</summary>
-      <ul>
-        {items.map((item) => (
-          <li>
-            <What {...{ item, hasSeveral }} /> <Time ms={item.atMs} format="age" />
-          </li>
-        ))}
-      </ul>
-    </details>,
-  ];
-}
-
-function itemCells({ items: [item], index }: Group, hasSeveral: boolean): Child[] {
-  if (item === undefined) return [];
+function itemCells(item: TimelineItem, hasSeveral: boolean): Child[] {
   return [
     <Time ms={item.atMs} format="age" />,
-    <div id={rowId(index)}>
-      <What {...{ item, hasSeveral }} />
-    </div>,
+    <What {...{ item, hasSeveral }} />,
     item.plans === null ? isRepeated(item) ? 'as before' : '–' : <PlanStep {...item.plans} />,
     <Why item={item} />,
   ];
 }
+
+const isRepeated = (item: TimelineItem) =>
+  item.kind === 'event' && item.event.outcome === 'applied';
 
 /** What changed the plan, in a word or two. */
 const CAUSES = {
