@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { chown, mkdir, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { chown, mkdir, readFile, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Binaries } from './binaries.ts';
 import {
@@ -16,9 +16,6 @@ import type { ServerUser } from './server-user.ts';
 /** The superuser and the database of every cluster. A role with our schema's name would have that first in its search path. */
 export const USER = 'app';
 export const DATABASE = 'instep';
-
-const UNFINISHED = 'cluster.new-';
-const ABANDONED_AFTER_MS = 10 * 60_000;
 
 /** Enough for the slowest disk. */
 const DEADLINE_MS = 120_000;
@@ -63,7 +60,7 @@ export async function createCluster(
   user: ServerUser,
 ): Promise<void> {
   refuseUnusablePath(binaries.initdb);
-  const unfinished = join(cluster, '..', `${UNFINISHED}${randomBytes(8).toString('hex')}`);
+  const unfinished = join(cluster, '..', `cluster.new-${randomBytes(8).toString('hex')}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
     if (user.isSwitched) await chown(unfinished, user.uid, user.gid);
@@ -73,17 +70,6 @@ export async function createCluster(
     throw error;
   }
   await publishDirectory(unfinished, cluster);
-}
-
-/** Deletes the unfinished clusters of killed processes. */
-export async function deleteAbandonedClusters(dataDirectory: string): Promise<void> {
-  for (const name of await readdir(dataDirectory)) {
-    if (!name.startsWith(UNFINISHED)) continue;
-    const path = join(dataDirectory, name);
-    const found = await ifExists(stat(path));
-    const isAbandoned = found !== undefined && Date.now() - found.mtimeMs > ABANDONED_AFTER_MS;
-    if (isAbandoned) await rm(path, { recursive: true, force: true });
-  }
 }
 
 async function initialize(folder: string, { initdb, postgres }: Binaries, user: ServerUser) {

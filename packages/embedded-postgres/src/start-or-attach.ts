@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { findInaccessible } from './access-check.ts';
 import { prepareBinaries } from './binaries.ts';
-import { createCluster, deleteAbandonedClusters, hasCluster } from './cluster.ts';
+import { createCluster, hasCluster } from './cluster.ts';
 import { PostgresFolderUnfit, PostgresStartFailed, PostgresUnreachable } from './errors.ts';
 import { readLockHolder, repairStaleLock } from './lock-file.ts';
 import {
@@ -87,7 +87,6 @@ async function prepareStart(paths: EmbeddedPaths): Promise<Start> {
   }
   const binaries = await prepareBinaries(installed, dataDirectory, user);
   if (!(await hasCluster(cluster, installed.major))) await createCluster(cluster, binaries, user);
-  await deleteAbandonedClusters(dataDirectory);
   return async () => {
     await createSocketDirectory(connection.host, user);
     return await launchPostmaster(binaries.postgres, paths, user);
