@@ -1,19 +1,26 @@
+import { createLogger, openInstep, readConfig } from 'instep';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
-import { type InstepProcess, runInstep, startInstep } from '../support/process/instep-process.ts';
+import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 
 const WAIT = { timeout: 30_000, interval: 200 };
 
 let cluster: PostgresCluster;
-let instep: InstepProcess;
+let instep: Awaited<ReturnType<typeof openInstep>>;
 beforeAll(async () => {
   cluster = await PostgresCluster.create();
   await cluster.start();
-  await runInstep(['migrate', '--create-tables'], { DATABASE_URL: cluster.url.href });
-  instep = await startInstep({ DATABASE_URL: cluster.url.href });
+  const environment = { ...SETTINGS, DATABASE_URL: cluster.url.href };
+  await runInstep(['migrate', '--create-tables'], environment);
+  instep = await openInstep({
+    config: readConfig(environment),
+    logger: createLogger('silent'),
+    // Its writes would fail first, and close the connections.
+    maintenance: 'off',
+  });
 });
 afterAll(async () => {
-  await instep?.stop();
+  await instep?.close();
   await cluster?.remove();
 });
 
@@ -23,7 +30,7 @@ async function set(setting: string): Promise<void> {
 }
 
 async function untilStatus(path: string, status: number): Promise<void> {
-  const get = async () => (await fetch(instep.url + path)).status;
+  const get = async () => (await instep.fetch(new Request(`http://localhost${path}`))).status;
   await vi.waitFor(async () => expect(await get()).toBe(status), WAIT);
 }
 
