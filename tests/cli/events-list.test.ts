@@ -1,6 +1,5 @@
 import type { ApplicationId } from 'instep/src/core/application.ts';
-import { beforeAll, expect, test, vi } from 'vitest';
-import { spawnInstep } from '../support/process/instep-process.ts';
+import { beforeAll, expect, test } from 'vitest';
 import { jsonLines, useLog } from '../support/service/log-service.ts';
 import { someOf } from '../support/test-length.ts';
 
@@ -86,39 +85,4 @@ test('escapes control characters in ids', async () => {
   await log.deliver({ customerId: 'cus_\u001b[2J\u202e', eventId: 'evt_\u009b1m' });
   const { stdout } = await log.events(['list', '--limit', '1']);
   expect(stdout).toMatch(/evt_\\u\{9b\}1m .*cus_\\u\{1b\}\[2J\\u\{202e\}/);
-});
-
-test('--follow prints the last events, then new ones until Ctrl-C', async () => {
-  const args = ['events', 'list', '--follow', '--limit', '2', '--customer', 'cus_a', '--json'];
-  const following = spawnInstep(args, { DATABASE_URL: log.databaseUrl });
-  await following.writes(/evt_3/);
-  await log.deliver({ customerId: 'cus_b', eventId: 'evt_of_another' });
-  await log.deliver({ customerId: 'cus_a', eventId: 'evt_7' });
-  await following.writes(/evt_7/);
-  expect(await following.stop('SIGINT')).toBe(0);
-  expect(jsonLines(following.stdout).map(({ eventId }) => eventId)).toEqual([
-    'evt_2',
-    'evt_3',
-    'evt_7',
-  ]);
-  expect(following.stderr).toBe('');
-});
-
-test('--follow ends when its output is closed', async () => {
-  const following = spawnInstep(['events', 'list', '--follow'], { DATABASE_URL: log.databaseUrl });
-  await following.writes(/position/);
-  following.process.stdout?.destroy();
-  let isEnded = false;
-  void following.exited.then(() => {
-    isEnded = true;
-  });
-  // The command notices that when it writes.
-  await vi.waitFor(
-    async () => {
-      await log.deliver({ customerId: 'cus_a' });
-      expect(isEnded).toBe(true);
-    },
-    { timeout: 20_000, interval: 200 },
-  );
-  expect(await following.exited).toBe(0);
 });

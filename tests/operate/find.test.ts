@@ -12,11 +12,9 @@ import {
   redactedBody,
   subscriptionOf,
 } from 'instep/operate';
-import { followEvents } from 'instep/src/operate/events.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
-import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
@@ -136,22 +134,6 @@ test('reads what an event says', async () => {
 test('there is no reconciliation before the first one', async () => {
   const none = { isRunning: false, progress: null, endedAtMs: null };
   expect(await readReconciliation(context)).toEqual(none);
-});
-
-test('follows new events, after the last ones that are there', async () => {
-  const stop = new AbortController();
-  const following = followEvents(context, {}, stop.signal, 2);
-  const first = await following.next();
-  const second = await following.next();
-  expect(second.value?.position).toBeGreaterThan(first.value?.position ?? 0);
-  const next = following.next();
-  const body = eventBody({ ...fields, eventId: 'evt_4', status: 'past_due' });
-  // The first event after the call counts, however long the call takes to begin.
-  await new Promise((resolve) => setTimeout(resolve, 200));
-  await account.ingest([received(body, Date.now())]);
-  expect((await next).value).toMatchObject({ eventId: 'evt_4' });
-  stop.abort();
-  expect((await following.next()).done).toBe(true);
 });
 
 test('an environment without a usable configuration is refused', async () => {

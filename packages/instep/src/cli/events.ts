@@ -10,13 +10,7 @@ import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
 import type { Replayed } from '../event-log/replay.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';
-import {
-  eventsNamed,
-  findEvents,
-  followEvents,
-  type SuggestedLink,
-  suggestLinks,
-} from '../operate/events.ts';
+import { eventsNamed, findEvents, type SuggestedLink, suggestLinks } from '../operate/events.ts';
 import { type ExplainedEvent, explainEvent } from '../operate/explain.ts';
 import { performExpecting, performOne } from '../operate/perform.ts';
 import { counted } from '../runtime/amounts.ts';
@@ -34,7 +28,6 @@ import {
   type Columns,
   CommandFailed,
   type Json,
-  outputClosed,
   PLAN_COLUMNS,
   paint,
   planCells,
@@ -73,7 +66,6 @@ type ListOptions = {
   outcome?: LoggedOutcome;
   since?: number;
   limit: number;
-  follow?: boolean;
   acceptSuggestions?: boolean;
 } & Json;
 
@@ -93,13 +85,10 @@ function eventsListCommand(): Command {
     .addOption(outcomeOption())
     .addOption(sinceOption())
     .option('--limit <count>', 'maximum number of events', positiveInteger, 20)
-    .option('--follow', 'keep printing new events until Ctrl-C')
     .option('--json', 'print a JSON line for each event')
-    .addOption(
-      new Option(
-        '--accept-suggestions',
-        'link the customers of the listed parked events to the teams that their metadata names',
-      ).conflicts('follow'),
+    .option(
+      '--accept-suggestions',
+      'link the customers of the listed parked events to the teams that their metadata names',
     )
     .action(listAndLink);
 }
@@ -140,12 +129,6 @@ async function list(context: OperateContext, options: ListOptions): Promise<Sugg
   const { customer, team, type, outcome, since: sinceMs, ...output } = options;
   const customerId = team === undefined ? customer : customerOf(await requireTeam(context, team));
   const filter = { customerId, type, outcome, sinceMs };
-  if (options.follow) {
-    const signal = AbortSignal.any([stopSignal(), outputClosed.signal]);
-    const events = followEvents(context, filter, signal, options.limit);
-    await writeRows(EVENTS, events, { json: options.json });
-    return [];
-  }
   const parked: EventRow[] = [];
   async function* found() {
     for await (const event of findEvents(context, filter).all()) {

@@ -3,8 +3,6 @@
 
 import type { Query } from '../postgres/database.ts';
 import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
-import { writersHaveEnded } from '../postgres/writers.ts';
-import { pause } from '../runtime/retry.ts';
 import {
   type EventFilter,
   type EventRow,
@@ -128,34 +126,6 @@ async function boundsOf(
     after: Math.max(after, (first ?? END) - 1),
     upTo: Math.min(upTo, (end ?? END) - 1),
   };
-}
-
-/**
- * The newest position, when all events up to it are committed: one can be committed after an event with a higher
- * position. `null` when that takes too long.
- */
-export async function readSettledPosition(
-  query: Query,
-  options: Parameters<typeof writersHaveEnded>[2],
-): Promise<number | null> {
-  const newest = await readNewestPosition(query);
-  return (await writersHaveEnded(query, 'instep.events', options)) ? newest : null;
-}
-
-const INTERVAL_MS = 500;
-
-/** Yields the events after a position as they are committed, in the order of positions, until the signal is aborted. */
-export async function* tailLog(
-  query: Query,
-  filter: EventFilter,
-  after: number,
-  signal: AbortSignal,
-): AsyncGenerator<EventRow> {
-  for (let read = after; !signal.aborted; await pause(INTERVAL_MS, { signal })) {
-    const upTo = (await readSettledPosition(query, { signal })) ?? read;
-    yield* eventsWithin(query, filter, { after: read, upTo }, 'oldest first');
-    read = Math.max(read, upTo);
-  }
 }
 
 /** A page of search results, the newest event first. Its ends are positions. */

@@ -5,7 +5,7 @@ import type { SubscriptionState } from '../core/subscription-event.ts';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
-import { type PageOfEvents, readPageOfEvents, tailLog } from '../event-log/search.ts';
+import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
 import type { PageStart } from '../postgres/examine.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
@@ -78,28 +78,6 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  */
 export function subscriptionOf(event: EventRow): SubscriptionState | null {
   return parseLogged(event)?.subscription ?? null;
-}
-
-/**
- * New events as they are committed, until the signal is aborted; before them, up to `last` matching events that are
- * already there.
- */
-export async function* followEvents(
-  { database: { query } }: OperateContext,
-  filter: EventFilter,
-  signal: AbortSignal,
-  last = 0,
-): AsyncGenerator<EventRow> {
-  const after =
-    (await log.readSettledPosition(query, { signal })) ?? (await log.readNewestPosition(query));
-  const earlier: EventRow[] = [];
-  if (last > 0) {
-    for await (const event of log.searchLog(query, filter, 'newest first', after)) {
-      if (earlier.unshift(event) === last) break;
-    }
-  }
-  yield* earlier;
-  yield* tailLog(query, filter, after, signal);
 }
 
 /** A customer whose events wait for a team, and the team that the metadata of its subscription names. */
