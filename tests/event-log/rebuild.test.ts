@@ -1,6 +1,7 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
 import { type RebuildFailure, rebuild } from 'instep/src/event-log/rebuild.ts';
 import { expect, test } from 'vitest';
+import { collect } from '../support/collect.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -8,12 +9,6 @@ import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 const options = { planSelection: 'newest', isDryRun: false } as const;
-
-async function collect<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const collected: Item[] = [];
-  for await (const item of items) collected.push(item);
-  return collected;
-}
 
 test('a team that refuses its plan keeps no other from being rebuilt', async () => {
   const { query } = store.database;
@@ -45,23 +40,6 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
   await expect(collect(rebuild(store.database, options))).rejects.toMatchObject({
     code: 'DATABASE_REFUSED',
   });
-});
-
-test('a team gets its plan without a name that the app refuses', async () => {
-  const { query } = store.database;
-  await query('drop trigger if exists refuse on teams');
-  const { teamId, customerId } = await store.addTeam();
-  await query(`insert into instep.products (product_id, name) values ('prod_long', 'Premium')`);
-  await openPipeline(store.database)([receivedEvent({ customerId, productId: 'prod_long' })]);
-  const plan = await store.planOf(teamId);
-  await query(`
-    update teams set plan_name = null, subscription_status = null, provider_product_id = null,
-                     provider_subscription_id = null;
-    alter table teams alter plan_name type varchar(3)`);
-  await collect(rebuild(store.database, { ...options, teamId }));
-  expect(plan).toMatchObject({ subscriptionStatus: 'active', planName: 'Premium' });
-  expect(await store.planOf(teamId)).toEqual({ ...plan, planName: null });
-  await query('alter table teams alter plan_name type text');
 });
 
 test('the begin of a status is repaired, unless the log was pruned', async () => {

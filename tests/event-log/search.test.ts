@@ -1,11 +1,6 @@
 import type { EventFilter, SortOrder } from 'instep/src/event-log/event-rows.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
-import {
-  findEvents,
-  readEventAt,
-  readNewestPosition,
-  searchLog,
-} from 'instep/src/event-log/search.ts';
+import { searchLog } from 'instep/src/event-log/search.ts';
 import type { Query } from 'instep/src/postgres/database.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
@@ -78,24 +73,6 @@ describe.each(postgresServers)('$name', (server) => {
     for await (const _ of searchLog(counting, { sinceMs, outcome: 'parked' }, 'newest first'));
     // The newest position, the first position since that time, the range between them, and its page.
     expect(statements).toBe(4);
-  });
-
-  test('finds an event by id and by position', async () => {
-    const [old] = await findEvents(query, 'evt_3');
-    expect(old).toMatchObject({ position: 3, eventId: 'evt_3', customerId: 'cus_3' });
-    expect(await findEvents(query, 'evt_none')).toEqual([]);
-    const newest = COUNT + 10 * GAP;
-    expect(await readNewestPosition(query)).toBe(newest);
-    expect(await readEventAt(query, newest)).toMatchObject({ eventId: `evt_${COUNT}` });
-    expect(await readEventAt(query, newest - 1)).toBeNull();
-  });
-
-  test('finds all events of one id, the oldest first', async () => {
-    await store.database.query(
-      `update instep.events set event_id = 'evt_same' where position in (9, 8)`,
-    );
-    const found = await findEvents(query, 'evt_same');
-    expect(found.map(({ position }) => position)).toEqual([8, 9]);
   });
 
   async function indexesOf(filter: EventFilter): Promise<Set<string>> {

@@ -82,15 +82,12 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   test.each([
     ['no team', { teamId: '999999999' }],
     ['an injection', { teamId: "1'; drop table teams; --" }],
-    ['a fraction', { teamId: '1.5' }],
     ['a number', { teamId: 1 }],
-    ['an object', { teamId: { id: 1 } }],
     ['NUL', { teamId: '1\0' }],
     ['a lone surrogate', { teamId: '1\ud800' }],
     ['nothing', { teamId: '' }],
     ['a megabyte', { teamId: '1'.repeat(1_000_000) }],
     ['another key', { TeamId: '1', __proto__: { teamId: '1' } }],
-    ['500 keys', Object.fromEntries(Array.from({ length: 500 }, (_, key) => [`key${key}`, '1']))],
     ['a list', ['1']],
     ['null', null],
   ])('metadata with %s changes nothing', async (_, metadata) => {

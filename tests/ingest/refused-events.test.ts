@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { RefusedPlans } from 'instep/src/ingest/refused-plans.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
@@ -193,23 +192,6 @@ describe.each(postgresServers)('$name', (server) => {
     await ingest([event]);
     expect(await open()).toEqual([]);
   });
-});
-
-test('many refused plans are stored by one statement at a time, and a failed statement has no effect', async () => {
-  let statements = 0;
-  const refused = new RefusedPlans(async () => {
-    statements += 1;
-    throw new Error('the database has gone');
-  });
-  const plan = { ...NO_PLAN, providerProductId: 'prod_1' };
-  const team = { customerId: 'cus_1', plan: NO_PLAN };
-  const changes = Array.from({ length: 5_000 }, (_, id) => ({
-    team: { ...team, id },
-    shouldBe: plan,
-    changedBy: { cause: 'event' } as const,
-  }));
-  refused.add(changes, 1_000, null);
-  expect(statements).toBe(1);
 });
 
 test('in a database that is not UTF-8, a name that its encoding lacks is left out', async () => {

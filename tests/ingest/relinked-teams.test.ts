@@ -9,7 +9,6 @@ import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
@@ -131,23 +130,6 @@ test('a team that is linked to a customer with a plan gets that in one change', 
   }
 });
 
-test('a plan that the application refuses does not stop those of other teams', async () => {
-  const refused = await teamWithPlan();
-  const other = await teamWithPlan();
-  const refusedId = await addEmptyTeam(refused.customerId);
-  const otherId = await addEmptyTeam(other.customerId);
-  await run(`alter table teams add constraint objection
-             check (id <> ${refusedId} or subscription_status is null)`);
-  const fill = createJob();
-  expect(await fill()).toEqual([otherId]);
-  expect(await store.planOf(otherId)).toMatchObject(ACTIVE);
-  expect(await store.planOf(refusedId)).toEqual(NO_PLAN);
-  // The refused team rests, so the next ones are filled together again.
-  expect(await fill()).toEqual([]);
-  await run('alter table teams drop constraint objection');
-  expect(await fillDueTeams()).toEqual([refusedId]);
-});
-
 test('a refused plan rests after the first attempt', async () => {
   const { customerId } = await teamWithPlan();
   const refusedId = await addEmptyTeam(customerId);
@@ -166,54 +148,6 @@ test('a refused plan rests after the first attempt', async () => {
   expect(transactions).toBe(1);
   await run('alter table teams drop constraint objection');
   expect(await fillDueTeams()).toEqual([refusedId]);
-});
-
-test('a trigger that times out for one team does not stop the plans of other teams', async () => {
-  const [busy, other] = [await teamWithPlan(), await teamWithPlan()];
-  const busyId = await addEmptyTeam(busy.customerId);
-  const otherId = await addEmptyTeam(other.customerId);
-  await run(`
-    create function refuse_lock() returns trigger language plpgsql as
-      $$begin raise 'canceled by a timeout' using errcode = 'lock_not_available'; end$$`);
-  await run(`create trigger refuse_lock before update on teams for each row
-             when (new.id = ${busyId}) execute function refuse_lock()`);
-  const fill = createJob();
-  expect(await fill()).toEqual([otherId]);
-  expect(await fill()).toEqual([]);
-  await run('drop function refuse_lock cascade');
-  expect(await fillDueTeams()).toEqual([busyId]);
-});
-
-test('a turn ends before the plans are written, so that a slow write delays no other turn', async () => {
-  const { customerId } = await teamWithPlan();
-  const emptyId = await addEmptyTeam(customerId);
-  const steps: string[] = [];
-  const database: Database = {
-    ...store.database,
-    transaction(work) {
-      steps.push('write');
-      return store.database.transaction(work);
-    },
-  };
-  const jobs = createJobsWithoutStripe({
-    database: {
-      ...database,
-      query(statement, values) {
-        if (typeof statement !== 'string') steps.push(statement.name);
-        return store.database.query(statement, values);
-      },
-    },
-    logger,
-  });
-  await jobs.find(({ name }) => name === 'empty-teams')?.run(new AbortController().signal);
-  expect(await store.planOf(emptyId)).toMatchObject(ACTIVE);
-  expect(steps).toEqual([
-    'acquire_lease',
-    'read_empty_teams',
-    'save_progress',
-    'release_lease',
-    'write',
-  ]);
 });
 
 test('an empty team gets its plan without the name if the name does not fit', async () => {

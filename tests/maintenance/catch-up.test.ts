@@ -174,24 +174,6 @@ test('stores missed events under their own ids and times, and nothing twice', as
   expect(await logOf(setting)).toHaveLength(3);
 });
 
-test('recognizes an event that the list renders in another API version', async () => {
-  const [one, other] = [nextEvent({ status: 'trialing' }), nextEvent({ status: 'active' })];
-  const inAnotherShape = (body: string) => {
-    const event = JSON.parse(body);
-    event.api_version = '2020-08-27';
-    event.data.object.items.data[0].price = undefined;
-    return JSON.stringify(event);
-  };
-  const setting = await setUp([inAnotherShape(one), inAnotherShape(other)]);
-  await setting.ingest([received(one)]);
-  await setting.instance()();
-  expect(await setting.ingest([received(other)])).toMatchObject([{ outcome: 'duplicate' }]);
-  expect(await logOf(setting)).toEqual([
-    { event_id: idOf(one), outcome: 'applied', deliveries: 1 },
-    { event_id: idOf(other), outcome: 'applied', deliveries: 1 },
-  ]);
-});
-
 test('lists all events of both types at first, and then those since the last run', async () => {
   const bodies = [nextEvent(), nextEvent()];
   const setting = await setUp(bodies);
@@ -234,87 +216,20 @@ test('continues only when everything before is stored, and resumes where it stop
   expect(await logOf(setting)).toHaveLength(251);
 });
 
-test('runs in one of several instances, and another one takes over when that instance is gone', async () => {
-  const setting = await setUp([nextEvent()]);
-  const instances = Array.from({ length: 5 }, () => setting.instance(setting.ingest, 60_000));
-  await Promise.all(instances.map((run) => run()));
-  for (const run of instances) await run();
-  expect(setting.calls).toHaveLength(1);
-
-  const hold = (until: string) =>
-    setting.database.query(
-      `update instep.leased_jobs set holder = 'gone', held_until = now() + $1::interval, ended_at = null`,
-      [until],
-    );
-  await hold('1 minute');
-  await setting.instance()();
-  expect(setting.calls).toHaveLength(1);
-  await hold('-1 minute');
-  await setting.instance()();
-  expect(setting.calls).toHaveLength(2);
-});
-
-test('stops when another instance has taken over', async () => {
-  const setting = await setUp(Array.from({ length: 250 }, () => nextEvent()));
-  let stolen = false;
-  const slow: Ingest = async (events) => {
-    const results = await setting.ingest(events);
-    if (!stolen) {
-      stolen = true;
-      await setting.database.query(
-        `update instep.leased_jobs set holder = 'other', held_until = now() + interval '1 minute'`,
-      );
-    }
-    return results;
-  };
-  await expect(setting.instance(slow)()).rejects.toThrow(Stopped);
-  expect(await logOf(setting)).toHaveLength(100);
-  const [row] = await setting.database.query(
-    `select holder, ended_at from instep.leased_jobs where name = 'catch-up'`,
-  );
-  expect(row).toEqual({ holder: 'other', ended_at: null });
-});
-
-describe('when Stripe', () => {
-  test('answers 429, calls again', async () => {
-    const setting = await setUp([nextEvent()]);
-    setting.fault = (call) => (call < 3 ? { status: 429, retryAfterSeconds: 0 } : undefined);
-    await setting.instance()();
-    expect(await logOf(setting)).toHaveLength(1);
-  });
-
-  test('is down, leaves everything to the next run', async () => {
-    const setting = await setUp([nextEvent()]);
-    setting.fault = () => ({ status: 503, retryAfterSeconds: 0 });
-    const instance = setting.instance();
-    await expect(instance()).rejects.toMatchObject({ code: 'STRIPE_API_FAILED', status: 503 });
-    setting.fault = undefined;
-    await instance();
-    expect(await logOf(setting)).toHaveLength(1);
-  });
-
-  test.each([401, 403])('answers %i, asks once', async (status) => {
-    const setting = await setUp([nextEvent()]);
-    setting.fault = () => ({ status });
-    await expect(setting.instance()()).rejects.toMatchObject({ isForbidden: true });
-    expect(setting.calls).toHaveLength(1);
-  });
-
-  test('no longer knows the cursor, begins at the start of the list', async () => {
-    const bodies = Array.from({ length: 150 }, () => nextEvent());
-    const setting = await setUp(bodies);
-    setting.fault = (call) => (call === 2 ? { status: 400 } : undefined);
-    const instance = setting.instance();
-    await expect(instance()).rejects.toMatchObject({ status: 400 });
-    await instance();
-    expect(setting.calls.map((call) => call.get('starting_after'))).toEqual([
-      null,
-      idOf(bodies[50] ?? ''),
-      null,
-      idOf(bodies[50] ?? ''),
-    ]);
-    expect(await logOf(setting)).toHaveLength(150);
-  });
+test('begins at the start of the list when Stripe no longer knows the cursor', async () => {
+  const bodies = Array.from({ length: 150 }, () => nextEvent());
+  const setting = await setUp(bodies);
+  setting.fault = (call) => (call === 2 ? { status: 400 } : undefined);
+  const instance = setting.instance();
+  await expect(instance()).rejects.toMatchObject({ status: 400 });
+  await instance();
+  expect(setting.calls.map((call) => call.get('starting_after'))).toEqual([
+    null,
+    idOf(bodies[50] ?? ''),
+    null,
+    idOf(bodies[50] ?? ''),
+  ]);
+  expect(await logOf(setting)).toHaveLength(150);
 });
 
 test('logs an event that the application’s tables refuse, and continues', async () => {

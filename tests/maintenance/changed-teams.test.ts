@@ -149,22 +149,6 @@ test.each([
   expect(await open()).toEqual([]);
 });
 
-test('the issue of a wrong plan name is kept until the name is repaired', async () => {
-  const teamId = await arrange();
-  await change("plan_name = 'Professional'", teamId);
-  await reconcileCustomer('cus_1', { ...services, isDryRun: true }, signal);
-  await runJob();
-  expect(await open()).toMatchObject([
-    {
-      cause: 'another plan name',
-      plan: { planName: 'Professional' },
-      shouldBe: { planName: 'Pro' },
-    },
-  ]);
-  await reconcileCustomer('cus_1', { ...services, isDryRun: false }, signal);
-  expect(await open()).toEqual([]);
-});
-
 test('one run goes through all pages of teams, and the next one begins again', async () => {
   await query(
     `insert into teams (name, provider_customer_id) select 'Team', 'cus_' || number

@@ -5,7 +5,7 @@ import { IS_COMPARED, requestSubscriptions } from 'instep/src/maintenance/questi
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
-import { afterAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
 import { openAskingJob, passTime as passTimeIn } from '../support/service/asking-job.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
@@ -84,24 +84,6 @@ describe('a team that is linked to a customer for the first time', () => {
     expect(await account.planOf(teamId)).toEqual(before);
     expect(lines).toMatchObject([{ kind: 'unrecorded', subscriptionIds: ['sub_1'] }]);
   });
-
-  test('keeps the plan that the application wrote when Stripe lists no subscription', async () => {
-    const { run } = openJob();
-    const teamId = await account.addTeam('cus_gift');
-    account.customers.set({ id: 'cus_gift' });
-    await query(`update teams set plan_name = 'Gift', subscription_status = 'active'`);
-    await run();
-    expect(asked()).toHaveLength(1);
-    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gift' } });
-  });
-
-  test('is not looked up when an event of the customer is known', async () => {
-    const { run } = openJob();
-    await account.addTeam('cus_known');
-    await account.happen({ customerId: 'cus_known' });
-    await run();
-    expect(asked()).toEqual([]);
-  });
 });
 
 test('a customer without a subscription is looked up at growing intervals, for a day', async () => {
@@ -171,21 +153,6 @@ test('a customer for whom Stripe fails keeps no other waiting, and is asked for 
   await passTime('1 minute');
   await run();
   expect(await account.planOf(failing)).toMatchObject(trialing);
-});
-
-test('an API that fails is asked again later', async () => {
-  const { run } = openJob();
-  const teamId = await account.addTeam('cus_outage');
-  await account.happen({ customerId: 'cus_outage' }, 'missed');
-  let answers = 0;
-  account.fault = () => {
-    answers += 1;
-    return answers === 1 ? { status: 503, retryAfterSeconds: 0 } : undefined;
-  };
-  await vi.waitFor(run);
-  await passTime('1 minute');
-  await run();
-  expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'active' } });
 });
 
 test.each(['syncCustomer', 'completeCheckout'] as const)(

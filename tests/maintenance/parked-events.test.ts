@@ -157,20 +157,6 @@ const parkedCustomers = async () =>
     )
   ).map(({ customer_id }) => customer_id);
 
-test('dismisses parked events, except those whose customer now has a team', async () => {
-  await store.database.query('truncate instep.events');
-  const ingest = openPipeline(store.database);
-  for (const customerId of ['cus_a', 'cus_b', 'cus_late']) {
-    await ingest([receivedEvent({ customerId })]);
-  }
-  await addTeam(store.database.query, { name: 'Late', customerId: 'cus_late' });
-  const { query } = store.database;
-  expect(await dismissParkedEvents(query, { customerId: 'cus_a' }, signal)).toBe(1);
-  expect(await parkedCustomers()).toEqual(['cus_b', 'cus_late']);
-  expect(await dismissParkedEvents(query, {}, signal)).toBe(1);
-  expect(await parkedCustomers()).toEqual(['cus_late']);
-});
-
 test('dismissed events of a customer who had a team raise no alert, and count for the next team', async () => {
   await store.database.query('truncate instep.events, instep.dismissed_events');
   const { query } = store.database;

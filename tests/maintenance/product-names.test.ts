@@ -93,11 +93,8 @@ describe.each(postgresServers)('product names on $name', (server) => {
   test.each<[string, RequestListener]>([
     ['knows no such product', (_, response) => void response.writeHead(404).end('{"error":{}}')],
     ['fails', (_, response) => void response.writeHead(500).end('{}')],
-    ['limits the rate', (_, response) => void response.writeHead(429).end('{"error":{}}')],
-    ['rejects the key', (_, response) => void response.writeHead(401).end('{"error":{}}')],
     ['answers HTML', (_, response) => void response.end('<html>')],
     ['redirects', (_, response) => void response.writeHead(302, { Location: '/' }).end()],
-    ['answers null', (_, response) => void response.end('null')],
     ['has no name for it', (_, response) => void response.end('{"name":null}')],
     ['has a name that cannot be stored', (_, response) => void response.end('{"name":"\\u0000"}')],
     ['hangs up', (_, response) => void response.destroy()],

@@ -109,19 +109,6 @@ describe('product names', () => {
     account.isDown = false;
     await eventually(teamId, { planName: 'Late' });
   });
-
-  test('are updated when a product is renamed', async () => {
-    const { teamId, customerId } = await service.addTeam();
-    account.productNames.prod_renamed = 'Before';
-    await service.postSigned(eventBody({ customerId, productId: 'prod_renamed' }));
-    await eventually(teamId, { planName: 'Before' });
-    account.productNames.prod_renamed = 'After';
-    await query(
-      `update instep.products set looked_up_at = now() - interval '21 hours'
-        where product_id = 'prod_renamed'`,
-    );
-    await eventually(teamId, { planName: 'After' });
-  });
 });
 
 describe('ambiguous orders', () => {
@@ -160,19 +147,5 @@ describe('ambiguous orders', () => {
     );
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'unpaid' });
     account.isDown = false;
-  });
-
-  test('that previous_attributes decides need no snapshot', async () => {
-    const { teamId, customerId } = await service.addTeam();
-    const event = tied(customerId, 'sub_caused');
-    const last = eventBody({
-      ...event,
-      status: 'active',
-      previousAttributes: { status: 'trialing' },
-    });
-    await service.postSigned(last);
-    await service.postSigned(eventBody({ ...event, status: 'trialing' }));
-    expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-    expect(await stateOf('sub_caused')).toEqual([{ is_order_ambiguous: false }]);
   });
 });

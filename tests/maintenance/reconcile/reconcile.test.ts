@@ -132,14 +132,6 @@ test('a dry run keeps the issue that the database refused a plan', async () => {
   expect(await issuesOf(refused.customerId)).toEqual([{ problem: 'plan refused' }]);
 });
 
-test('a locked team delays no others', async () => {
-  const [locked, other] = await twoTeams();
-  const ingest = failingFor(locked.customerId, new DatabaseBusy('locked'));
-  const list = async () => page([locked, other].map((one) => subscriptionOf(one.customerId)));
-  expect(await reconcileWith(list, { ingest })).toMatchObject({ drifts: 2, repaired: 1 });
-  expect(await store.planOf(other.teamId)).toMatchObject({ subscriptionStatus: 'active' });
-});
-
 test('a customer id that Stripe refuses delays no other team', async () => {
   const [refused, other] = await twoTeams();
   await store.database.query(
