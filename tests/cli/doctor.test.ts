@@ -4,6 +4,7 @@ import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import { createTemplate } from '../support/postgres/template.ts';
 import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
+import { recordComparison } from '../support/service/comparison.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
@@ -46,6 +47,7 @@ async function openHealthyAccount() {
     `insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')`,
   );
   await account.deliver(eventBody());
+  await recordComparison(account.database.query);
   return account;
 }
 
