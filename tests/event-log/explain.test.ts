@@ -13,7 +13,6 @@ import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const CREATED = 1_700_000_000;
-const DAY = 86_400;
 
 type Logged = readonly [
   outcome: LoggedOutcome,
@@ -159,18 +158,14 @@ describe('applied', () => {
 });
 
 describe('stale', () => {
-  test.each([
-    [1, '1 s'],
-    [7_200, '2 h'],
-    [2 * DAY, '2 days'],
-  ])('names the newer event of the same subscription, %i s later', (seconds, words) => {
+  test('names the newer event of the same subscription', () => {
     const log = logOf([
-      ['applied', seconds, 'active'],
+      ['applied', 7_200, 'active'],
       ['stale', 0, 'canceled'],
     ]);
     const explained = explainAt(2, log);
     expect(textOf(explained)).toEqual([
-      `A newer event of the same subscription had already arrived: evt_1 (position 1), created ${words} later.`,
+      'A newer event of the same subscription had already arrived: evt_1 (position 1), created 2 h later.',
     ]);
     expect(statuses(explained)).toEqual(['active', 'active']);
   });

@@ -70,12 +70,6 @@ describe('a plan that the application wrote', () => {
     await best.deliver('active', 'sub_old', 200);
     expect(await store.planOf(best.teamId)).toMatchObject({ providerSubscriptionId: 'sub_old' });
   });
-
-  test('is kept and reported by rebuild', async () => {
-    const { teamId } = await teamAfterCheckout('newest');
-    expect(await rebuildTeam(teamId)).toMatchObject([{ teamId, isKept: true }]);
-    expect(await store.planOf(teamId)).toEqual(CHECKOUT);
-  });
 });
 
 describe('rebuild', () => {
