@@ -30,17 +30,6 @@ test('prints the migrations that it runs, and nothing the second time', async ()
   expect(JSON.parse(second.stdout)).toEqual({ applied: 'nothing; the schema is up to date' });
 });
 
-test('two at the same time on an empty database both succeed', async () => {
-  const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
-  const ended = await Promise.all(
-    [1, 2].map(() => runInstep(['migrate', '--create-tables'], environment)),
-  );
-  expect(ended.map(({ code }) => code)).toEqual([0, 0]);
-  const [first, second] = ended.map(({ stdout }) => stdout).sort();
-  expect(first).toContain(NAMES[0]);
-  expect(second).toContain('nothing');
-});
-
 test("other commands don't migrate your database, and say what to do", async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
   const { code, stdout, stderr } = await runInstep(['user', 'show', '1'], environment);
@@ -68,20 +57,6 @@ const CONTENTS = `
            where nspname !~ '^(pg_|information_schema$)') as schemas,
          (select json_agg(relname order by relname) from pg_class
            where relkind = 'r' and relnamespace = 'public'::regnamespace) as tables`;
-
-test('a newer schema that only adds to this one is left alone', async () => {
-  const url = await createEmptyDatabase();
-  const database = connect(url);
-  await migrateByNewer(database, 'additive');
-  await database.close();
-  const environment = { DATABASE_URL: url.href };
-  const { code, stdout } = await runInstep(['migrate'], environment);
-  expect({ code, stdout }).toEqual({
-    code: 0,
-    stdout: 'applied  nothing; the schema is up to date\n',
-  });
-  expect((await runInstep(['events', 'list'], environment)).code).toBe(0);
-});
 
 const UNFIT = [
   [

@@ -32,10 +32,3 @@ test.each([`${major}.${minor - 1}.9`, `${major - 2}.${minor + 1}.0`])(
     );
   },
 );
-
-test.each([`${major}.${minor}.0`, `${major + 2}.0.0`])(
-  'Node %s loads the command',
-  async (version) => {
-    expect(await startedBy(version)).toContain('ERR_MODULE_NOT_FOUND');
-  },
-);

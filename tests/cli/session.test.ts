@@ -34,9 +34,3 @@ test('--days sets the lifetime, --json shows the expiry, and the first secret si
   const second = await issue(args, { AUTH_SECRET: `${OTHER_SECRET},${AUTH_SECRET}` });
   expect(await profileOf(JSON.parse(second.stdout).cookie)).toBeNull();
 });
-
-test('a missing secret exits with 2 and a remedy', async () => {
-  const { code, stdout, stderr } = await issue(['--user', '1'], {});
-  expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toContain('AUTH_SECRET is missing: ');
-});

@@ -190,10 +190,8 @@ describe('the operations listener', () => {
 
   test.each([
     ['', 'is empty'],
-    ['canary', 'has a malformed entry 1'],
     [`canary:canary`, 'has a malformed entry 1'],
     [`ada:operator:${'canary'.repeat(6)} ben`, 'has a malformed entry 2'],
-    [`:operator:${'canary'.repeat(6)}`, 'has a name in entry 1 that is not 1 to 40 letters'],
     [`a\u00e9:operator:${'canary'.repeat(6)}`, 'has a name in entry 1'],
     [`ada:owner:${'canary'.repeat(6)}`, 'has a role in entry 1 that is not operator or viewer'],
     ['ada:viewer:canary', 'has a token in entry 1 that is a placeholder or shorter than 32'],
@@ -227,8 +225,6 @@ describe('intervals', () => {
   test.each([
     ['off', null],
     ['1s', 1_000],
-    ['15m', 900_000],
-    ['24h', 86_400_000],
     ['30d', 2_592_000_000],
   ])('%s', (CATCH_UP_INTERVAL, catchUpIntervalMs) => {
     expect(readConfig({ ...REQUIRED, CATCH_UP_INTERVAL })).toMatchObject({ catchUpIntervalMs });
@@ -341,34 +337,21 @@ test('an empty variable counts as unset, unless it is a secret', () => {
 
 test.each([
   ['PORT', '65536'],
-  ['PORT', '-1'],
-  ['PORT', '3000.5'],
   ['PORT', 'http'],
   ['MAX_BODY_BYTES', '1023'],
   ['MAX_QUEUED_EVENTS', '0'],
   ['REQUEST_DEADLINE_MS', '99'],
-  ['REQUEST_DEADLINE_MS', '5s'],
   ['SHUTDOWN_DEADLINE_MS', 'Infinity'],
-  ['DATABASE_URL', 'localhost:5432/app'],
   ['DATABASE_URL', 'mysql://localhost/app'],
-  ['DATABASE_URL', 'postgres://b:port/app'],
   ['DATABASE_URL', 'postgres://user:canary@canary#canary@localhost/app'],
-  ['DATABASE_URL', 'postgres://user:canary@canary/canary@localhost/app'],
   ['STRIPE_API_BASE', 'ftp://stripe.com'],
   ['LOG_LEVEL', 'INFO'],
   ['TEAM_PLAN', 'Best'],
-  ['PAST_DUE_GRACE', '14'],
-  ['PAST_DUE_GRACE', '-1d'],
   ['PAST_DUE_GRACE', '367d'],
-  ['PAST_DUE_GRACE', 'never'],
   ['PAUSED_ACCESS', 'yes'],
   ['LINK_BY_METADATA', 'metadata[teamId]'],
-  ['EVENT_RETENTION', '90'],
-  ['EVENT_RETENTION', '-1d'],
   ['EVENT_RETENTION', '0d'],
-  ['EVENT_RETENTION', '1.5h'],
   ['EVENT_RETENTION', '100000d'],
-  ['EVENT_RETENTION', 'never'],
   ['PROFILE_PASSWORD_HASH', 'true'],
 ])('%s=%s is a problem', (name, value) => {
   expect(problemsOf({ ...REQUIRED, [name]: value })).toEqual([

@@ -5,27 +5,7 @@ import {
   checkSpace,
   checkVersion,
 } from 'instep/src/doctor/database-server.ts';
-import { isKnownVersion, NEWEST_KNOWN_VERSION } from 'instep/src/stripe/api-call.ts';
-import { keyKindOf } from 'instep/src/stripe/key-kind.ts';
 import { describe, expect, test } from 'vitest';
-
-test.each([
-  ['sk_test_1', { isRestricted: false, mode: 'test' }],
-  ['sk_live_1', { isRestricted: false, mode: 'live' }],
-  ['rk_test_1', { isRestricted: true, mode: 'test' }],
-  ['rk_live_1', { isRestricted: true, mode: 'live' }],
-  ['sk_org_live_1', { isRestricted: false, mode: 'live' }],
-  ['sk_1_test_1', { isRestricted: false, mode: null }],
-])('the key %s shows its kind and mode', (key, kind) => expect(keyKindOf(key)).toEqual(kind));
-
-test.each([
-  ['2015-10-16', true],
-  [NEWEST_KNOWN_VERSION, true],
-  ['2999-01-01.far', false],
-  ['beta', false],
-])('API version %s is known: %s', (version, isKnown) =>
-  expect(isKnownVersion(version)).toBe(isKnown),
-);
 
 test.each([
   [130_022, 'failure'],
@@ -64,7 +44,6 @@ describe('the clock', () => {
 
   test.each([
     [0, 'ok', /^agrees with Stripe's$/],
-    [-4_000, 'ok', /^agrees/],
     [-20_000, 'warning', /^20 s ahead of Stripe's$/],
     [20_100, 'warning', /^20 s behind Stripe's$/],
     [-600_000, 'failure', /^10 min ahead of .*refused/],
@@ -82,7 +61,6 @@ describe('the clock', () => {
 
     test.each([
       [0, 0, 'ok', "agrees with ours and Stripe's"],
-      [0, null, 'ok', 'agrees with ours'],
       [8_000, 0, 'warning', "8 s ahead of ours, 8 s ahead of Stripe's"],
       [8_000, null, 'warning', '8 s ahead of ours'],
       [-600_000, 0, 'warning', "10 min behind ours, 10 min behind Stripe's"],

@@ -52,11 +52,6 @@ describe.each(postgresServers)('$name', (server) => {
   const notes = async () =>
     (await operator.query<{ text: string }>('select text from notes')).map(({ text }) => text);
 
-  test('a connection that worked is used again', async () => {
-    expect(await pidOf(database)).toBe(await pidOf(database));
-    expect(lost).toEqual([]);
-  });
-
   test('a connection that died while it was idle is not handed out again', async () => {
     const pid = await pidOf(database);
     await terminate(pid);
@@ -99,14 +94,6 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
-  test('a connection that no longer answers is given up, and not handed out again', async () => {
-    const pid = await pidOf(database);
-    await proxy.become('swallow');
-    await expect(database.query('select 1')).rejects.toThrow(DatabaseUnavailable);
-    await proxy.become('forward');
-    expect(await pidOf(database)).not.toBe(pid);
-  });
-
   test('a connection that became read-only, as after a failover, is not handed out again', async () => {
     const pid = await pidOf(database);
     await database.query('set session characteristics as transaction read only');
@@ -146,32 +133,6 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await notes()).toEqual([]);
   });
 
-  test('statements that are not awaited one by one are all committed', async () => {
-    const results = await database.transaction((query) =>
-      Promise.all([
-        query(`insert into notes values ('first')`),
-        query<{ count: number }>('select count(*) from notes'),
-        query(`insert into notes values ('second')`),
-      ]),
-    );
-    expect(results[1]).toEqual([{ count: 1 }]);
-    expect(await notes()).toEqual(['first', 'second']);
-  });
-
-  test('if one of those statements fails, none of them is committed', async () => {
-    await operator.query(`insert into notes values ('taken')`);
-    const transaction = database.transaction((query) =>
-      Promise.all([
-        query(`insert into notes values ('before')`),
-        query(`insert into notes values ('taken')`),
-        query(`insert into notes values ('after')`),
-      ]),
-    );
-    await expect(transaction).rejects.toThrow(DatabaseRefused);
-    expect(await notes()).toEqual(['taken']);
-    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
-  });
-
   test('a statement that waits too long for a lock gives up, and its connection stays usable', async () => {
     const pid = await pidOf(database);
     await operator.transaction(async (query) => {
@@ -182,20 +143,6 @@ describe.each(postgresServers)('$name', (server) => {
       await expect(waiting).rejects.toMatchObject(error);
     });
     expect(await pidOf(database)).toBe(pid);
-  });
-
-  test('failures of every kind leave the pool complete', async () => {
-    for (const statement of [
-      'select 1 / 0',
-      'selec',
-      'select pg_terminate_backend(pg_backend_pid())',
-    ]) {
-      for (let round = 0; round < 3; round += 1) {
-        await expect(database.query(statement)).rejects.toThrow();
-        await expect(database.transaction((query) => query(statement))).rejects.toThrow();
-      }
-    }
-    expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
   });
 
   async function untilActive(pid: number): Promise<void> {

@@ -171,11 +171,6 @@ test('a broken connection is no error of the statement', () => {
   expect(databaseError(cause)).toBeInstanceOf(DatabaseUnavailable);
 });
 
-test('an error that is already converted stays the same', () => {
-  const error = new DatabaseBusy('busy');
-  expect(databaseError(error)).toBe(error);
-});
-
 test('the error of a host name whose addresses all refuse lists each address', () => {
   const refusals = ['connect ECONNREFUSED ::1:5432', 'connect ECONNREFUSED 127.0.0.1:5432'];
   const cause = new AggregateError(refusals.map((message) => new Error(message)));

@@ -10,7 +10,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,
   createEmptyDatabase,
-  createMigratedDatabase,
   postgresServers,
 } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
@@ -126,16 +125,4 @@ describe.each(postgresServers)('$name', (server) => {
     expect(await database.query(PICTURE)).toEqual([before]);
     expect(await database.query(REMAINS)).toEqual([]);
   });
-});
-
-test('dropping the schema leaves tables that Instep created, which can still be changed', async () => {
-  const database = connect(await createMigratedDatabase());
-  await database.query("insert into teams (name, provider_customer_id) values ('Acme', 'cus_1')");
-  await openPipeline(database)([receivedEvent({ customerId: 'cus_1' })]);
-  const before = await database.query('select * from teams');
-  await database.query('drop schema instep cascade');
-  expect(await database.query('select * from teams')).toEqual(before);
-  expect(await database.query(REMAINS)).toEqual([]);
-  await database.query("update teams set plan_name = 'Other'");
-  await database.close();
 });

@@ -99,14 +99,4 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     });
     expect(await database.query(COUNT)).toEqual([{ count: 3 }]);
   });
-
-  test('a value that has no text is an error of its statement alone', async () => {
-    const circular: { self?: unknown } = {};
-    circular.self = circular;
-    const unsendable = { name: 'unsendable', text: 'select $1::jsonb', values: [circular] };
-    const answers = await database.transaction((query) =>
-      Promise.allSettled([query(unsendable), query(COUNT)]),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
-  });
 });

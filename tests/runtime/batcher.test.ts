@@ -24,23 +24,6 @@ test('items that arrive during a batch form the next one, in the order of arriva
   expect(run.mock.calls).toEqual([[[1]], [[2, 3, 4]], [[5]]]);
 });
 
-test('runs one batch at a time', async () => {
-  let inFlight = 0;
-  const batcher = new Batcher<number, number>({
-    name: 'batch',
-    run: async (items) => {
-      inFlight += 1;
-      expect(inFlight).toBe(1);
-      await new Promise((resolve) => setImmediate(resolve));
-      inFlight -= 1;
-      return items;
-    },
-    maxBatch: 2,
-    maxQueued: 100,
-  });
-  await Promise.all(Array.from({ length: 20 }, (_, item) => batcher.add(item)));
-});
-
 test('a batch fails as a whole, and the next one runs', async () => {
   let fails = true;
   const run = vi.fn<Run>(async (items) => {

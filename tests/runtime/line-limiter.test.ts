@@ -48,15 +48,6 @@ test('writes one line a second during a flood, and counts every line', () => {
   expect(counted).toBe(6_000 * 7);
 });
 
-test('writes every line when one comes each second', () => {
-  const { written, cause } = limited();
-  for (let second = 0; second < 100; second += 1) {
-    cause(1);
-    vi.advanceTimersByTime(1_000);
-  }
-  expect(written).toEqual(numbers(1, 100));
-});
-
 test('writes the first 10 lines again after a second without a flood', () => {
   const { written, cause } = limited();
   cause(11);

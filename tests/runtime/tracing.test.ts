@@ -2,10 +2,8 @@ import { SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import { readConfig } from 'instep/src/config/config.ts';
 import { type Instep, openService } from 'instep/src/instep.ts';
-import { startMaintenance } from 'instep/src/maintenance/worker.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { listen, type RunningServer } from 'instep/src/server/listener.ts';
 import { startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
@@ -14,14 +12,13 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
-import { HEADERS, PROFILE, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
-import { sessionCookie } from '../support/service/session-cookie.ts';
+import { HEADERS, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { eventBody } from '../support/stripe/events.ts';
 import { idOf, recordSpans } from '../support/tracing/recorded-spans.ts';
 
 type Line = Readonly<Record<string, unknown>>;
 
-const account = { productNames: { prod_traced: 'Traced' }, isDown: false };
+const account = { productNames: { prod_traced: 'Traced' } };
 const lines: Line[] = [];
 const logger = createLogger('debug', { write: (line) => void lines.push(JSON.parse(line)) });
 let api: Awaited<ReturnType<typeof startFakeStripeApi>>;
@@ -148,13 +145,6 @@ describe('a request', () => {
     expect(parentSpanContext?.spanId).toBe(host.spanId);
   });
 
-  test('is also a span through the Fetch handler', async () => {
-    const { status } = await fetch(`${server.url}/healthz?`, { headers: HEADERS });
-    expect(status).toBe(200);
-    const { attributes } = await spans.find('GET /healthz');
-    expect(attributes['http.response.status_code']).toBe(200);
-  });
-
   test('that is refused does not mark its span as failed', async () => {
     const before = lines.length;
     expect(await post('{}', { 'stripe-signature': 't=1,v1=0' })).toBe(400);
@@ -225,17 +215,6 @@ describe('a batch', () => {
       expect(requests).toHaveLength(itemsOf(batch));
     });
   });
-
-  test('also has its own span for user lookups', async () => {
-    const { id } = await addUser(database.query, { ...PROFILE, role: 'member' });
-    const headers = { ...HEADERS, cookie: await sessionCookie(id) };
-    const answer = await fetch(`${server.url}/api/user`, { headers });
-    expect(await answer.json()).toMatchObject({ id });
-    const request = await spans.find('GET /api/user');
-    const [batch] = spans.linkedWith(request);
-    expect(batch?.name).toBe('find users');
-    expect(batch && spans.partsOf(batch).map(({ name }) => name)).toEqual(['read_active_users']);
-  });
 });
 
 describe("a call of Stripe's API", () => {
@@ -254,19 +233,6 @@ describe("a call of Stripe's API", () => {
       'http.response.status_code': 200,
     });
   });
-
-  test('that fails marks its span with the error', async () => {
-    const { customerId } = await newTeam();
-    account.isDown = true;
-    expect(await post(eventBody({ customerId, productId: 'prod_unnamed' }))).toBe(200);
-    account.isDown = false;
-    const call = await spans.find(
-      'GET /v1/products/{id}',
-      ({ attributes }) => attributes['http.response.status_code'] === 503,
-    );
-    expect(call.attributes['error.type']).toBe('STRIPE_API_FAILED');
-    expect(call.status).toEqual({ code: SpanStatusCode.ERROR });
-  });
 });
 
 describe('a run of a maintenance job', () => {
@@ -274,20 +240,6 @@ describe('a run of a maintenance job', () => {
     const run = await spans.find('maintain plan-names');
     expect(run.parentSpanContext).toBeUndefined();
     expect(spans.partsOf(run).map(({ name }) => name)).toContain('read_unapplied_names');
-  });
-
-  test('that fails marks its span with the error', async () => {
-    const fail = () => Promise.reject(new TypeError('of cus_1'));
-    const worker = startMaintenance(
-      async () => [{ name: 'nothing', intervalMs: 60_000, run: fail }],
-      {
-        logger,
-      },
-    );
-    const run = await spans.find('maintain nothing', (await lineWith({ job: 'nothing' })).isOfIt);
-    await worker.stop();
-    expect(run.attributes).toEqual({ 'exception.type': 'TypeError', 'error.type': 'TypeError' });
-    expect(run.status).toEqual({ code: SpanStatusCode.ERROR });
   });
 });
 

@@ -45,13 +45,6 @@ describe('a list', () => {
     expect(all.map(({ id }) => id)).toEqual(range(250).map((number) => `evt_${249 - number}`));
   });
 
-  test('that fits exactly on one page has no further page', async () => {
-    const stripe = await sdk({
-      events: new ApiCollection(range(3).map((number) => event(number))),
-    });
-    expect(await stripe.events.list({ limit: 3 })).toMatchObject({ has_more: false });
-  });
-
   test('contains only the requested types, times and statuses', async () => {
     const deleted = 'customer.subscription.deleted';
     const events = new ApiCollection([
@@ -75,20 +68,6 @@ describe('a list', () => {
     expect(await ids(stripe.subscriptions.list({ status: 'active' }))).toEqual(['sub_2']);
     const ofCustomer = { status: 'all', customer: 'cus_1' } as const;
     expect(await ids(stripe.subscriptions.list(ofCustomer))).toEqual(['sub_2', 'sub_1']);
-  });
-
-  test('that changes while it is read contains each earlier object once', async () => {
-    const events = new ApiCollection(range(6).map((number) => event(number)));
-    const stripe = await sdk({
-      events,
-      onCall(path) {
-        if (path.includes('starting_after=evt_4')) events.set(event(6));
-        return undefined;
-      },
-    });
-    const ids: string[] = [];
-    for await (const { id } of stripe.events.list({ limit: 2 })) ids.push(id);
-    expect(ids).toEqual(['evt_5', 'evt_4', 'evt_3', 'evt_2', 'evt_1', 'evt_0']);
   });
 
   test.each([
@@ -120,32 +99,11 @@ test('customers and webhook endpoints can be retrieved and listed', async () => 
   await expect(stripe.customers.retrieve('cus_2')).rejects.toMatchObject({ statusCode: 404 });
 });
 
-test('products can be listed', async () => {
-  const stripe = await sdk({ productNames: { prod_1: 'Gold', prod_2: 'Silver' } });
-  const { data } = await stripe.products.list();
-  expect(data.map(({ id, name }) => [id, name]).sort()).toEqual([
-    ['prod_1', 'Gold'],
-    ['prod_2', 'Silver'],
-  ]);
-});
-
 describe('a faulty API', () => {
   test('sends Retry-After', async () => {
     const stripe = await sdk({ onCall: () => ({ status: 429, retryAfterSeconds: 7 }) });
     const failed = await stripe.events.list().catch((error: unknown) => error);
     expect(failed).toMatchObject({ statusCode: 429, headers: { 'retry-after': '7' } });
-  });
-
-  test('is too slow for the timeout', async () => {
-    const stripe = await sdk({ delayMs: 5_000 });
-    const call = stripe.events.list({}, { timeout: 100 });
-    await expect(call).rejects.toMatchObject({ type: 'StripeConnectionError' });
-  });
-
-  test('can have a different clock', async () => {
-    const stripe = await sdk({ clockMs: () => Date.UTC(2020, 0, 1) });
-    const { lastResponse } = await stripe.events.list();
-    expect(lastResponse.headers.date).toBe('Wed, 01 Jan 2020 00:00:00 GMT');
   });
 });
 
@@ -174,11 +132,6 @@ describe('a Checkout Session', () => {
       customer: 'cus_1',
       subscription: { id: 'sub_1', status: 'trialing' },
     });
-  });
-
-  test('has no subscription before it is complete', () => {
-    const open = createCheckoutSession({ customerId: 'cus_1', status: 'open' });
-    expect(open).toMatchObject({ status: 'open', subscription: null });
   });
 });
 
