@@ -26,7 +26,6 @@ const left = async () => {
 
 test.each([
   [['--customer', 'cus_new'], ['evt_old']],
-  [['--older-than', '5h'], ['evt_new']],
   [['--all'], []],
 ])('dismiss %s leaves %s', async (args, expected) => {
   await deliverParked();
@@ -39,7 +38,7 @@ test('dismisses nothing unless the events are chosen, and no event of a team', a
   await deliverParked();
   const { code, stderr } = await log.events(['dismiss']);
   expect(code).toBe(2);
-  expect(stderr).toContain('choose the events: --customer, --older-than or --all');
+  expect(stderr).toContain('choose the events: --customer or --all');
   expect(await left()).toEqual(['evt_old', 'evt_new']);
   await log.addTeam('cus_old');
   await log.events(['dismiss', '--all']);

@@ -15,7 +15,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   checkout: ['complete'],
   session: ['issue'],
   trigger: [],
-  events: ['list', 'show', 'replay', 'dismiss', 'prune', 'redact'],
+  events: ['list', 'show', 'replay', 'dismiss', 'redact'],
   changes: [],
   alerts: ['test'],
   rebuild: [],

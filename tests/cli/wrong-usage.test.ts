@@ -16,7 +16,6 @@ const WRONG = [
     'events replay 1 --since 1d',
     /give one event, or --outcome/,
   ],
-  ['an age without a unit', 'events prune --older-than 90', /must be a duration such as 90d/],
   ['an invalid number', 'events list --limit +1', /'\+1' is invalid.*whole number from 1/],
 ] as const;
 

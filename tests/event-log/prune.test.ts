@@ -91,11 +91,8 @@ describe.each(postgresServers)('$name', (server) => {
          from generate_series(1, 1700)`,
       [CREATED],
     );
-    const progress: number[] = [];
     const { query } = store.database;
-    const onProgress = (pruned: number) => progress.push(pruned);
-    expect(await pruneLog({ query, cutoffMs: CUTOFF_MS, onProgress }, signal)).toBe(1_700);
-    expect(progress.length).toBeGreaterThan(3);
+    expect(await pruneLog({ query, cutoffMs: CUTOFF_MS }, signal)).toBe(1_700);
     expect(await pruneLog({ query, cutoffMs: CUTOFF_MS }, AbortSignal.abort())).toBe(0);
   });
 });

@@ -342,7 +342,7 @@ test('reports and repairs what differs from the event log', async () => {
   ]);
 });
 
-test('records who replayed, redacted, pruned and dismissed logged events', async () => {
+test('records who replayed, redacted and dismissed logged events', async () => {
   await park('cus_1');
   await performOne(context, operator, { action: 'replay', events: findEvents(context).all() });
   const events = await collect(findEvents(context).all());
@@ -355,10 +355,6 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
   expect(await performOne(context, operator, { action: 'redact', customerId })).toMatchObject({
     events: 1,
   });
-  const receivedBeforeMs = Date.now() + 60_000;
-  expect(await performOne(context, operator, { action: 'prune', receivedBeforeMs })).toMatchObject({
-    events: 0,
-  });
   expect(await performOne(context, operator, { action: 'dismiss', customerId })).toMatchObject({
     parkedEvents: 1,
   });
@@ -367,7 +363,6 @@ test('records who replayed, redacted, pruned and dismissed logged events', async
   const customer = 'customer:cus_1';
   expect(await collect(findActions(context).all())).toMatchObject([
     { ...by, action: 'dismiss', subject: customer, result: { parkedEvents: 1 } },
-    { ...by, action: 'prune', subject: 'events:all', result: { code: 'pruned', events: 0 } },
     { ...by, action: 'redact', subject: customer, result: { code: 'redacted', events: 1 } },
     { ...by, action: 'replay', subject: `event:${position}`, result: { outcomes: { parked: 1 } } },
     { ...by, action: 'replay', subject: 'events:all', result: { outcomes: { parked: 1 } } },

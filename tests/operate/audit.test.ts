@@ -55,8 +55,6 @@ const CALLS: Record<string, () => Promise<unknown>> = {
   reconcile: () => performOne(context, operator, { action: 'reconcile', customerId: 'cus_1' }),
   replay: () => performOne(context, operator, { action: 'replay', events: [] }),
   redact: () => performOne(context, operator, { action: 'redact', customerId: 'cus_1' }),
-  prune: () =>
-    performOne(context, operator, { action: 'prune', receivedBeforeMs: Date.now() + 60_000 }),
   'dismiss parked': () => performOne(context, operator, { action: 'dismiss', customerId: 'cus_1' }),
   rebuild: () => performOne(context, operator, { action: 'rebuild' }),
   'remove a consumer': () =>

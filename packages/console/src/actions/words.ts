@@ -120,8 +120,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `${counted(result.teams, 'team')} compared, ${result.repaired} of ${result.drifts} repaired.`;
     case 'rebuilt':
       return `${counted(result.repaired, 'difference')} repaired, ${result.kept} kept, ${result.failed} failed.`;
-    case 'pruned':
-      return `${counted(result.events, 'event')} deleted.`;
     case 'redacted':
       return `${counted(result.events, 'event')} without personal data now.`;
     case 'synced':

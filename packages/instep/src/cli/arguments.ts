@@ -3,7 +3,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { ApplicationId } from '../core/application.ts';
 import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
-import { parseDuration, parseTimeSince } from '../runtime/amounts.ts';
+import { parseTimeSince } from '../runtime/amounts.ts';
 import { LOGGED_TYPES } from '../stripe/parse-event.ts';
 
 export function createCommand(name: string, description: string, example: string): Command {
@@ -32,14 +32,6 @@ const integerUpTo = (max: number) => (text: string) => {
 export const positiveInteger = integerUpTo(2 ** 31 - 1);
 
 export const changeId = integerUpTo(Number.MAX_SAFE_INTEGER);
-
-export function duration(text: string): number {
-  const durationMs = parseDuration(text);
-  if (durationMs === null || durationMs === 0) {
-    throw new InvalidArgumentError('must be a duration such as 90d, 12h or 30m.');
-  }
-  return durationMs;
-}
 
 function timeSince(text: string): number {
   const atMs = parseTimeSince(text, Date.now());

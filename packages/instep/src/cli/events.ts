@@ -1,7 +1,6 @@
 // The commands about logged events: find and explain them, and act on them.
 
 import { type Command, Option } from 'commander';
-import { readEventRetention } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
 import type { LoggedOutcome } from '../core/subscription-event.ts';
 import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
@@ -18,7 +17,6 @@ import { parseLogged } from '../stripe/parse-event.ts';
 import {
   applicationId,
   createCommand,
-  duration,
   outcomeOption,
   positiveInteger,
   sinceOption,
@@ -48,14 +46,13 @@ import { askReason, customerOf, performTask, requireTeam, withContext } from './
 export function eventsCommand(): Command {
   return createCommand(
     'events',
-    'list, explain, replay, dismiss, prune and redact logged events',
+    'list, explain, replay, dismiss and redact logged events',
     'instep events list --customer cus_123',
   )
     .addCommand(askReason(eventsListCommand()))
     .addCommand(eventsShowCommand())
     .addCommand(askReason(eventsReplayCommand()))
     .addCommand(askReason(eventsDismissCommand()))
-    .addCommand(askReason(eventsPruneCommand()))
     .addCommand(askReason(eventsRedactCommand()));
 }
 
@@ -209,7 +206,7 @@ function show(event: EventRow, explained: ExplainedEvent): void {
   print(`\n${lines.join('\n')}`);
 }
 
-type DismissOptions = { customer?: string; olderThan?: number; all?: boolean } & Json;
+type DismissOptions = { customer?: string; all?: boolean } & Json;
 
 function eventsDismissCommand(): Command {
   const command = createCommand(
@@ -218,44 +215,15 @@ function eventsDismissCommand(): Command {
     'instep events dismiss --customer cus_123',
   )
     .option('--customer <id>', 'only events of this customer')
-    .option(
-      '--older-than <age>',
-      'only events received longer ago than this, such as 30d',
-      duration,
-    )
     .option('--all', 'all parked events')
     .option('--json', 'print JSON');
-  return command.action(async ({ customer, olderThan, all, ...output }: DismissOptions) => {
-    if (!all && customer === undefined && olderThan === undefined) {
-      return command.error('error: choose the events: --customer, --older-than or --all');
+  return command.action(async ({ customer, all, ...output }: DismissOptions) => {
+    if (!all && customer === undefined) {
+      return command.error('error: choose the events: --customer or --all');
     }
-    const receivedBeforeMs = olderThan === undefined ? undefined : Date.now() - olderThan;
-    const filter = { customerId: customer, receivedBeforeMs };
-    const task = { action: 'dismiss', ...filter, signal: stopSignal() } as const;
+    const task = { action: 'dismiss', customerId: customer, signal: stopSignal() } as const;
     const { parkedEvents: dismissed } = await performTask(task, 'dismissed');
     printData({ dismissed }, output);
-  });
-}
-
-function eventsPruneCommand(): Command {
-  const command = createCommand(
-    'prune',
-    'delete old events that are no longer needed (a running server also does this)',
-    'instep events prune --older-than 90d',
-  )
-    .option('--older-than <age>', 'minimum age (default: EVENT_RETENTION)', duration)
-    .option('--json', 'print JSON');
-  return command.action(async ({ olderThan, ...output }: { olderThan?: number } & Json) => {
-    const retentionMs = olderThan ?? readEventRetention(process.env);
-    if (retentionMs === null) {
-      return command.error('error: EVENT_RETENTION is off. Set an age: --older-than 90d');
-    }
-    const receivedBeforeMs = Date.now() - retentionMs;
-    const signal = stopSignal();
-    const task = { action: 'prune', receivedBeforeMs, signal } as const;
-    const { events: pruned } = await performTask(task, 'pruned');
-    printData({ pruned, receivedBefore: shownTime(receivedBeforeMs) }, output);
-    if (signal.aborted) printMessage('stopped early: run the command again to prune the rest');
   });
 }
 

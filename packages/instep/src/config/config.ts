@@ -215,11 +215,6 @@ export function readAccessPolicy(environment: Environment): AccessPolicy {
   return toAccessPolicy(readSome(environment, 'TEAM_PLAN', 'PAST_DUE_GRACE', 'PAUSED_ACCESS'));
 }
 
-/** In milliseconds; `null` keeps events forever. */
-export function readEventRetention(environment: Environment): number | null {
-  return readSome(environment, 'EVENT_RETENTION').EVENT_RETENTION;
-}
-
 export function readApiConfig(environment: Environment) {
   return toApiConfig(readSome(environment, 'STRIPE_SECRET_KEY', 'STRIPE_API_BASE'));
 }

@@ -1,5 +1,5 @@
 // Deletes old events that the ordering rule no longer needs, and knows which can be missing since. The job
-// `retention` and `instep events prune` call it; catch-up and the explanations ask it.
+// `retention` calls it; catch-up and the explanations ask it.
 
 import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
 import type { SubscriptionState } from '../core/subscription-event.ts';
@@ -11,7 +11,6 @@ type PruneOptions = {
   query: Query;
   /** Events received before then are pruned, in milliseconds since 1970. */
   cutoffMs: number;
-  onProgress?: (pruned: number) => void;
 };
 
 /** Steps take at most this share of the time, so that other work comes first. */
@@ -22,7 +21,7 @@ const SHARE = 0.05;
  * It changes no team (docs/decisions/0012). Returns how many events it deleted.
  */
 export async function pruneLog(
-  { query, cutoffMs, onProgress }: PruneOptions,
+  { query, cutoffMs }: PruneOptions,
   signal: AbortSignal = new AbortController().signal,
 ): Promise<number> {
   let pruned = 0;
@@ -31,7 +30,6 @@ export async function pruneLog(
     const startedAtMs = performance.now();
     const { count, lastPosition } = await pruneEvents(query, step);
     pruned += count;
-    onProgress?.(pruned);
     if (lastPosition === null) break;
     step = { ...step, afterPosition: lastPosition };
     await throttle({ startedAtMs, share: SHARE }, signal);

@@ -1,5 +1,5 @@
-// Searches the event log, which has an index for customers only: whole, by page, or as it grows. It examines ranges
-// of positions, so that no statement takes long. operate/events.ts calls it.
+// Searches the event log, which has an index for customers only: whole or by page. It examines ranges of
+// positions, so that no statement takes long. operate/events.ts calls it.
 
 import type { Query } from '../postgres/database.ts';
 import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
@@ -26,19 +26,18 @@ const END = Number.MAX_SAFE_INTEGER;
 const WHOLE_LOG: PositionRange = { after: 0, upTo: END };
 
 /** The position of the newest event; 0 when there is none. */
-export async function readNewestPosition(query: Query): Promise<number> {
+async function readNewestPosition(query: Query): Promise<number> {
   const newest = { order: 'newest first', limit: 1 } as const;
   return (await readPositionRange(query, WHOLE_LOG, newest))?.upTo ?? 0;
 }
 
-/** The matching events of the log up to a position, by default the newest one when the search begins. */
+/** The matching events of the log up to the newest one when the search begins. */
 export async function* searchLog(
   query: Query,
   filter: EventFilter,
   order: SortOrder,
-  upTo?: number,
 ): AsyncGenerator<EventRow> {
-  const within = { after: 0, upTo: upTo ?? (await readNewestPosition(query)) };
+  const within = { after: 0, upTo: await readNewestPosition(query) };
   const bounds = await boundsOf(query, filter, within);
   for await (const range of rangesOf(query, filter, bounds, order)) {
     yield* eventsWithin(query, filter, range, order);

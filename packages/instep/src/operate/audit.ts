@@ -112,7 +112,6 @@ export type ActionResult =
   | ({ readonly code: 'reconciled' } & Counts)
   /** `kept`: rows that the application wrote; `failed`: customers whose teams could not be rebuilt. */
   | ({ readonly code: 'rebuilt' } & Readonly<Record<'repaired' | 'kept' | 'failed', number>>)
-  | { readonly code: 'pruned'; readonly events: number; readonly receivedBeforeMs: number }
   | { readonly code: 'redacted'; readonly events: number }
   /** The team has what Stripe has. */
   | { readonly code: 'synced'; readonly teamId: ApplicationId }
@@ -168,7 +167,6 @@ export type OperatorAction = {
     | 'complete-checkout'
     | 'sync'
     | 'rebuild'
-    | 'prune'
     | 'redact'
     | 'replay-change'
     | 'remove-consumer'

@@ -10,7 +10,6 @@ import {
 import type { ApplicationId } from '../core/application.ts';
 import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
-import { pruneLog } from '../event-log/prune.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
@@ -86,12 +85,8 @@ export type Task =
       readonly action: 'dismiss';
       /** Only those of this customer; all by default. */
       readonly customerId?: string | undefined;
-      /** Only those that were received before this time, in milliseconds since 1970. */
-      readonly receivedBeforeMs?: number | undefined;
       readonly signal?: AbortSignal;
     }
-  /** Deletes events that were received before a time and that are no longer needed, until the signal is aborted. */
-  | { readonly action: 'prune'; readonly receivedBeforeMs: number; readonly signal?: AbortSignal }
   /** Replaces personal data in a customer's logged events with pseudonyms that nobody can resolve. */
   | { readonly action: 'redact'; readonly customerId: string }
   /** Forgets a consumer of changes of plans, and what waits for it. Error: `CONSUMER_UNKNOWN`. */
@@ -133,12 +128,11 @@ export type Performed = {
  * const context = await openContext();
  * const operator = { name: 'user:7', how: 'application' } as const;
  * const subject = { kind: 'customer', id: 'cus_123' } as const;
- * const receivedBeforeMs = Date.parse('2026-01-01T00:00:00Z');
  * const { results } = await perform(context, operator, [
  *   { action: 'link', subject, linkTo: '9' },
- *   { action: 'prune', receivedBeforeMs },
+ *   { action: 'dismiss', subject },
  * ]);
- * console.log(results.map(({ result }) => result.code).join()); // no-such-team,pruned
+ * console.log(results.map(({ result }) => result.code).join()); // no-such-team,does-not-apply
  * await context.close();
  * ```
  */
@@ -227,16 +221,9 @@ async function runTask(task: Task, context: ActionContext): Promise<Outcome> {
       return { isDone: outcomes.failed === undefined, result: { code: 'replayed', outcomes } };
     }
     case 'dismiss': {
-      const { customerId, receivedBeforeMs, signal } = task;
-      const filter = { customerId, receivedBeforeMs };
-      const parkedEvents = await dismissParkedEvents(query, filter, signal);
+      const { customerId, signal } = task;
+      const parkedEvents = await dismissParkedEvents(query, { customerId }, signal);
       return done({ code: 'dismissed', parkedEvents });
-    }
-    case 'prune': {
-      const { receivedBeforeMs, signal } = task;
-      const events = await pruneLog({ query, cutoffMs: receivedBeforeMs }, signal);
-      const result = { code: 'pruned', events, receivedBeforeMs } as const;
-      return { isDone: signal?.aborted !== true, result };
     }
     case 'redact': {
       // The key is discarded afterward.
