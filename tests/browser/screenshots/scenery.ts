@@ -1,14 +1,13 @@
 import {
   createActivity,
-  createCases,
   inTrueOrder,
   PRODUCT_NAMES,
   walkthrough,
 } from 'instep/src/cli/demo/scenes.ts';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { addTeam, readTeam, writePlans } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import {
@@ -16,6 +15,11 @@ import {
   type FakeStripeApi,
   startFakeStripeApi,
 } from 'instep/src/testing/fake-stripe-api.ts';
+import {
+  createSubscriptionEvent,
+  type SubscriptionEvent,
+  type SubscriptionEventFields,
+} from 'instep/src/testing/stripe-objects.ts';
 import { createRandom } from '../../../simulation/random.ts';
 import { API_KEY } from '../../support/secrets/test-secrets.ts';
 import { recordComparison } from '../../support/service/comparison.ts';
@@ -56,7 +60,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     suffix: SUFFIX,
     startMs: NOW_MS - 100 * SECOND_MS,
   };
-  await createCases(activity);
+  await createCases(query, ingest, subscriptions, activity.startMs);
   await createActivity(activity);
   const scenes = walkthrough(SUFFIX, NOW_MS / SECOND_MS - 80);
   for (const event of inTrueOrder(scenes)) subscriptions.set(event.data.object);
@@ -101,4 +105,46 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   );
   await recordComparison(query, NOW_MS - 12 * 60_000);
   return stripe;
+}
+
+const MINUTE_MS = 60_000;
+
+/** Adds companies with a problem: one without its customer, one whose cancellation is missing, one changed by hand. */
+async function createCases(
+  query: Query,
+  ingest: Ingest,
+  subscriptions: ApiCollection,
+  startMs: number,
+): Promise<void> {
+  /** An event of a company, which Stripe knows too. */
+  function eventOf(
+    name: string,
+    minutesAgo: number,
+    fields: Partial<SubscriptionEventFields>,
+  ): SubscriptionEvent {
+    const createdSeconds = Math.floor((startMs - minutesAgo * MINUTE_MS) / 1_000);
+    const ids = { customerId: `cus_${SUFFIX}_${name}`, subscriptionId: `sub_${SUFFIX}_${name}` };
+    const event = createSubscriptionEvent({ ...ids, createdSeconds, ...fields });
+    subscriptions.set(event.data.object);
+    return event;
+  }
+  const deliver = async (event: SubscriptionEvent) =>
+    void (await ingest([received(JSON.stringify(event), event.created * SECOND_MS)]));
+
+  // The app has not stored the customer.
+  await addTeam(query, { name: 'Driftwood Couriers', customerId: null });
+  await deliver(eventOf('driftwood', 40, { productId: 'prod_pro' }));
+
+  // The cancellation event has not arrived.
+  await addTeam(query, { name: 'Foxglove Legal', customerId: `cus_${SUFFIX}_foxglove` });
+  await deliver(eventOf('foxglove', 170, { productId: 'prod_pro' }));
+  eventOf('foxglove', 50, { productId: 'prod_pro', status: 'canceled' });
+
+  const customerId = `cus_${SUFFIX}_moonraker`;
+  const teamId = await addTeam(query, { name: 'Moonraker Sails', customerId });
+  await deliver(eventOf('moonraker', 160, { productId: 'prod_starter' }));
+  const team = await readTeam(query, teamId);
+  if (team === null) throw new RangeError(`team ${teamId} is gone`);
+  const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
+  await writePlans(query, [{ team, shouldBe: byHand, changedBy: { cause: 'app' } }]);
 }

@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
-import * as v from 'valibot';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
 import type { ApplicationId } from '../../core/application.ts';
 import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
@@ -18,10 +17,8 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import type { Handler } from '../../server/http-message.ts';
 import { isPortTaken, ListenFailed, listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
-import { HANDLED_TYPES } from '../../stripe/parse-event.ts';
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
 import { createCommand } from '../arguments.ts';
@@ -35,15 +32,7 @@ import {
   tableHead,
   tableLine,
 } from '../output.ts';
-import {
-  createActivity,
-  createCases,
-  GUIDED_CASES,
-  inTrueOrder,
-  PRODUCT_NAMES,
-  starterPlan,
-  walkthrough,
-} from './scenes.ts';
+import { createActivity, inTrueOrder, PRODUCT_NAMES, starterPlan, walkthrough } from './scenes.ts';
 
 const POST_DEADLINE_MS = 15_000;
 
@@ -79,11 +68,10 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     }
     const instep = await openService({ config, logger });
     closers.push(() => instep.close());
-    const { query, ingestEvents: ingest } = instep;
-    let { handle } = instep;
+    const { query, ingestEvents: ingest, handle } = instep;
     const signal = stopSignal();
     const server = await atNextFreePort(config.port, (port) =>
-      listen({ host: config.host, port, handle: (request) => handle(request), logger }),
+      listen({ host: config.host, port, handle, logger }),
     );
     closers.push(() => server.close(config.shutdownDeadlineMs));
 
@@ -98,11 +86,8 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
       print(stepsWithoutServer(running));
       return;
     }
-    const activity = { ...running, startMs: Date.now() };
-    await createCases(activity);
-    const deliverActivity = await createActivity(activity);
+    const deliverActivity = await createActivity({ ...running, startMs: Date.now() });
     await showEvents(running);
-    handle = tellingStripe(subscriptions, instep.handle);
     const { operations } = config;
     const console =
       operations &&
@@ -187,32 +172,6 @@ async function showEvents(demo: RunningDemo): Promise<void> {
   }
 }
 
-/** With this, the stand-in for Stripe knows the events of `instep trigger`, so that they are no drift. */
-function tellingStripe(subscriptions: ApiCollection, handle: Handler): Handler {
-  return async (request) => {
-    let body = new Uint8Array();
-    const response = await handle({
-      ...request,
-      body: async (limitBytes) => {
-        body = new Uint8Array(await request.body(limitBytes));
-        return body;
-      },
-    });
-    const posted = v.safeParse(postedShape, Buffer.from(body).toString());
-    if (response.status === 200 && posted.success) subscriptions.set(posted.output.data.object);
-    return response;
-  };
-}
-
-const postedShape = v.pipe(
-  v.string(),
-  v.parseJson(),
-  v.object({
-    type: v.picklist(HANDLED_TYPES),
-    data: v.object({ object: v.looseObject({ id: v.string(), created: v.number() }) }),
-  }),
-);
-
 function besidePlan(starter: TeamPlan, plan: TeamPlan): string {
   if (isSamePlan(starter, plan)) return '=';
   const { planName, providerProductId, subscriptionStatus } = starter;
@@ -248,9 +207,7 @@ ${bold('What to try next')}, from this folder in another terminal
   ${secret} PORT=${port} \\
     INSTEP_DATA=${shorten(config.database.dataFolder)} npx instep trigger customer.subscription.updated --customer ${customerId} --product prod_pro
 ${stepsWithoutServer(demo)}`);
-  if (consoleUrl === undefined) return;
-  const cases = GUIDED_CASES.map((text, index) => `  ${index + 1}. ${text}`);
-  print(`\n${bold('Console')}: ${consoleUrl}/\n\n${cases.join('\n')}`);
+  if (consoleUrl !== undefined) print(`\n${bold('Console')}: ${consoleUrl}/`);
 }
 
 /** The steps that also work when the demo has ended. */

@@ -4,7 +4,7 @@ import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
-import { addTeam, readTeam, writePlans } from '../../postgres/statements/teams.ts';
+import { addTeam } from '../../postgres/statements/teams.ts';
 import { pause } from '../../runtime/retry.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
 import type { ApiCollection } from '../../testing/fake-stripe-api.ts';
@@ -120,51 +120,6 @@ function received(event: SubscriptionEvent): ReceivedEvent {
   const parsed = parseEvent(body, { receivedAtMs, nonce: () => '' });
   if (parsed.kind !== 'readable') throw new RangeError(`an event of the history is ${parsed.kind}`);
   return { ...parsed, body: Buffer.from(body), receivedAtMs, source: 'delivery' };
-}
-
-/** The guided cases: each is a company with a problem, and how to solve it in the console. */
-export const GUIDED_CASES = [
-  'Paid but no plan: Driftwood Couriers. Click Attention, and link the parked customer to it.',
-  'Late cancellation: Foxglove Legal has left, but still has Pro. Click Reconcile, then start a dry run.',
-  'Changed by hand: Moonraker Sails has Pro, but pays for Starter. Click Attention, then Repair.',
-] as const;
-
-const MINUTE_MS = 60_000;
-
-/** Adds the companies of the guided cases. */
-export async function createCases(options: ActivityOptions): Promise<void> {
-  const { query, ingest, subscriptions, suffix, startMs } = options;
-
-  /** An event of a company, which Stripe knows too. */
-  function eventOf(
-    name: string,
-    minutesAgo: number,
-    fields: Partial<SubscriptionEventFields>,
-  ): SubscriptionEvent {
-    const createdSeconds = Math.floor((startMs - minutesAgo * MINUTE_MS) / 1_000);
-    const ids = { customerId: `cus_${suffix}_${name}`, subscriptionId: `sub_${suffix}_${name}` };
-    const event = createSubscriptionEvent({ ...ids, createdSeconds, ...fields });
-    subscriptions.set(event.data.object);
-    return event;
-  }
-  const deliver = async (event: SubscriptionEvent) => void (await ingest([received(event)]));
-
-  // The app has not stored the customer.
-  await addTeam(query, { name: 'Driftwood Couriers', customerId: null });
-  await deliver(eventOf('driftwood', 40, { productId: 'prod_pro' }));
-
-  // The cancellation event has not arrived.
-  await addTeam(query, { name: 'Foxglove Legal', customerId: `cus_${suffix}_foxglove` });
-  await deliver(eventOf('foxglove', 170, { productId: 'prod_pro' }));
-  eventOf('foxglove', 50, { productId: 'prod_pro', status: 'canceled' });
-
-  const customerId = `cus_${suffix}_moonraker`;
-  const teamId = await addTeam(query, { name: 'Moonraker Sails', customerId });
-  await deliver(eventOf('moonraker', 160, { productId: 'prod_starter' }));
-  const team = await readTeam(query, teamId);
-  if (team === null) throw new RangeError(`team ${teamId} is gone`);
-  const byHand = { ...team.plan, providerProductId: 'prod_pro', planName: 'Pro' };
-  await writePlans(query, [{ team, shouldBe: byHand, changedBy: { cause: 'app' } }]);
 }
 
 /** One event of the walkthrough, with a title that says what to look for. */
