@@ -2,7 +2,6 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from '
 import { join } from 'node:path';
 import { NEXT_CODE } from 'create-instep/src/nextjs.ts';
 import { MOUNTS } from 'create-instep/src/node-app.ts';
-import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   createStarterApp,
@@ -50,7 +49,6 @@ describe.each(someOf(1, ['inside', 'beside']))('--%s an app like the starter', (
     expect(first.stdout).not.toContain(url.href);
     expect(first.stdout).not.toContain(AUTH_SECRET);
     expect(first.stdout).toMatch(/^ok +users and teams +usable: public.users and public.teams/m);
-    expect(first.stdout).toContain('parked: no team has a customer yet');
     expect(first.stdout).toContain('`npx instep init --undo` reverses all this.');
   });
 
@@ -469,27 +467,5 @@ test('an app without a known framework gets what its proxy has to do, and asks b
   expect(await init(folder)).toMatchObject({ code: 0 });
   expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
   expect(Object.keys(filesOf(folder))).toEqual(['.env']);
-  await database.close();
-});
-
-test('the signed event is applied to a linked team, and leaves nothing', async () => {
-  const { database, url } = await createDatabase();
-  const teamId = await addTeam(database.query, { name: 'Acme', customerId: 'cus_acme' });
-  const folder = createStarterApp(
-    VARIABLES.replaceAll(/^POSTGRES_URL=.*/gm, `POSTGRES_URL=${url.href}`),
-  );
-  const { stdout } = await init(folder, '--beside', '--yes');
-  expect(stdout).toContain(`applied, for cus_acme of team ${teamId}`);
-  expect(await database.query('select from instep.events')).toEqual([]);
-  expect(await database.query('select from teams where subscription_status is not null')).toEqual(
-    [],
-  );
-
-  await database.query(`
-    create function refuse() returns trigger language plpgsql as $$
-    begin raise 'plans are frozen'; end $$;
-    create trigger refuse before update on teams for each row execute function refuse()`);
-  const refused = await init(folder);
-  expect(refused).toMatchObject({ code: 0, stderr: expect.stringContaining('plans are frozen') });
   await database.close();
 });
