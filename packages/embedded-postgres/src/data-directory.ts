@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmod,
-  lstat,
-  mkdir,
-  realpath,
-  rm,
-  stat,
-  statfs,
-  symlink,
-  writeFile,
-} from 'node:fs/promises';
+import { chmod, lstat, mkdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { canOwnFolderIn, checkAccess, findInaccessible } from './access-check.ts';
 import { ifExists, PostgresFolderUnfit, systemErrorCode } from './errors.ts';
@@ -59,12 +49,6 @@ export async function hasDataDirectory(dataFolder: string): Promise<boolean> {
     // Opening it explains what is wrong.
     return true;
   }
-}
-
-/** The free space for PostgreSQL's user, in bytes. */
-export async function freeBytesOf(dataFolder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(join(dataFolder, 'postgres'));
-  return bavail * bsize;
 }
 
 /** Creates the data folder if there is none. @returns its path without symbolic links */

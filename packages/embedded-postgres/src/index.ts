@@ -1,4 +1,4 @@
-export { freeBytesOf, hasDataDirectory } from './data-directory.ts';
+export { hasDataDirectory } from './data-directory.ts';
 export { EmbeddedPostgresError } from './errors.ts';
 
 import { PostgresFolderUnfit, PostgresReleased, systemErrorCode } from './errors.ts';

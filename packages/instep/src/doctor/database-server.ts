@@ -3,7 +3,6 @@
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { type ClockReading, checkDatabaseClock } from './clock.ts';
 
 const OLDEST_VERSION = 140_000;
 
@@ -12,33 +11,15 @@ const SAMPLES = 5;
 /** An event takes several round trips, a profile one. */
 const SLOW_MS = 50;
 
-const MINIMUM_FREE_BYTES = 256e6;
-const LOW_FREE_BYTES = 1e9;
-
-type DatabaseServerOptions = {
-  query: Query;
-  now: () => number;
-  /** The free space on the disk of the embedded database; `null` for any other database. */
-  freeBytes: number | null;
-  /** `null` when Stripe's API gave no answer. */
-  stripeClock: ClockReading | null;
-};
-
-/** How fast the server answers, its version, its durability and its disk. */
-export async function checkDatabaseServer(options: DatabaseServerOptions): Promise<Check[]> {
-  const { query, now, freeBytes, stripeClock } = options;
+/** How fast the server answers, its version, its durability and its encoding. */
+export async function checkDatabaseServer(query: Query, now: () => number): Promise<Check[]> {
   // The first statement has to connect.
-  await touchServer(query);
-  const sentAtMs = now();
   const state = await readServerState(query);
-  const clock = { sentAtMs, receivedAtMs: now(), answeredAtMs: state.clockMs };
   return [
     checkLatency(await fastestRoundTrip(query, now)),
     checkVersion(state),
     checkDurability(state),
     ...checkEncoding(state),
-    checkDatabaseClock(clock, stripeClock),
-    checkSpace(state.databaseBytes, freeBytes),
   ];
 }
 
@@ -85,33 +66,12 @@ export function checkEncoding({ encoding }: Pick<ServerState, 'encoding'>): Chec
   return [warning('encoding', result, 'move to a database with the encoding UTF8')];
 }
 
-export function checkSpace(databaseBytes: number, freeBytes: number | null): Check {
-  const used = `the database takes up ${sizeOf(databaseBytes)}`;
-  if (freeBytes === null) return ok('disk space', used);
-  const result = `${used}; ${sizeOf(freeBytes)} is free`;
-  const advice = 'free some space: while the disk is full, events get a 503';
-  if (freeBytes < MINIMUM_FREE_BYTES) return failure('disk space', result, advice);
-  if (freeBytes < LOW_FREE_BYTES) return warning('disk space', result, advice);
-  return ok('disk space', result);
-}
-
-const UNITS = ['bytes', 'kB', 'MB', 'GB', 'TB'];
-
-/** `12 MB` */
-export function sizeOf(bytes: number): string {
-  const exponent = Math.min(Math.floor(Math.log10(Math.max(1, bytes)) / 3), UNITS.length - 1);
-  const count = bytes / 1_000 ** exponent;
-  return `${count.toFixed(count < 10 && exponent > 0 ? 1 : 0)} ${UNITS[exponent]}`;
-}
-
 type ServerState = {
   /** Such as 140012 for 14.12. */
   readonly versionNumber: number;
   readonly version: string;
   readonly fsync: string;
   readonly encoding: string;
-  readonly databaseBytes: number;
-  readonly clockMs: number;
 };
 
 async function readServerState(query: Query): Promise<ServerState> {
@@ -121,9 +81,7 @@ async function readServerState(query: Query): Promise<ServerState> {
       select current_setting('server_version_num')::integer as "versionNumber",
              current_setting('server_version') as version,
              current_setting('fsync') as fsync,
-             current_setting('server_encoding') as encoding,
-             pg_database_size(current_database()) as "databaseBytes",
-             (extract(epoch from clock_timestamp()) * 1000)::bigint as "clockMs"`,
+             current_setting('server_encoding') as encoding`,
   });
 }
 

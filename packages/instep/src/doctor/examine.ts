@@ -159,7 +159,7 @@ async function* checkDatabase(
 ): AsyncGenerator<Check> {
   const isEmbedded = database.databaseUrl === null;
   try {
-    yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, null, options);
+    yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, options);
   } catch (error) {
     if (!(error instanceof InstepError)) throw error;
     const readLog = 'read postgres.log in the data directory (INSTEP_DATA)';
@@ -173,9 +173,9 @@ async function* checkEmbedded(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { dataFolder } = database;
-  const { hasDataDirectory, freeBytesOf } = await importEmbeddedPostgres();
+  const { hasDataDirectory } = await importEmbeddedPostgres();
   if (await hasDataDirectory(dataFolder)) {
-    yield* checkServer(database, () => freeBytesOf(dataFolder), options);
+    yield* checkServer(database, options);
     return;
   }
   const result = `the embedded database in ${dataFolder} does not exist yet`;
@@ -184,10 +184,9 @@ async function* checkEmbedded(
 
 async function* checkServer(
   database: DatabaseConfig,
-  readFreeBytes: (() => Promise<number>) | null,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const { notice, now, stripe } = options;
+  const { notice, now } = options;
   const server = await connectToServer({ ...database, notice });
   const opened = server.open({
     maxConnections: 1,
@@ -197,9 +196,7 @@ async function* checkServer(
   });
   const { query } = opened;
   try {
-    const freeBytes = (await readFreeBytes?.()) ?? null;
-    const stripeClock = stripe?.clock ?? null;
-    yield* await checkDatabaseServer({ query, now, freeBytes, stripeClock });
+    yield* await checkDatabaseServer(query, now);
     yield* checkContents(opened, server.tables, options);
   } finally {
     await opened.close();

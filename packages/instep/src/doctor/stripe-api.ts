@@ -84,7 +84,6 @@ type StripeApiChecks = {
   checks: readonly Check[];
   /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
   newestEventSeconds: number | null;
-  clock: ClockReading | null;
 };
 
 /**
@@ -102,7 +101,6 @@ export async function checkStripeApi(options: CheckOptions): Promise<StripeApiCh
       ...checkEndpoints(answers, options.expected),
     ],
     newestEventSeconds: newestEventOf(answers.get('events')),
-    clock,
   };
 }
 

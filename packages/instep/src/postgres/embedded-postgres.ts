@@ -30,8 +30,6 @@ type EmbeddedPostgresPackage = {
   }): Promise<EmbeddedPostgres>;
   /** Whether a database was ever created in this data folder. */
   hasDataDirectory(dataFolder: string): Promise<boolean>;
-  /** The free space of a database's file system. */
-  freeBytesOf(dataFolder: string): Promise<number>;
 };
 
 /** @throws EmbeddedPostgresFailed when the package is not installed */
