@@ -12,6 +12,7 @@ import {
 } from '../support/init/starter-app.ts';
 import { connect, createDatabase, createEmptyDatabase } from '../support/postgres/test-database.ts';
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
+import { ROOT } from '../support/repository.ts';
 import { AUTH_SECRET, WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 import { someOf } from '../support/test-length.ts';
 
@@ -33,6 +34,8 @@ function filesOf(folder: string): Record<string, string> {
     paths.map((path) => [path.slice(folder.length + 1), readFileSync(path, 'utf8')]),
   );
 }
+
+const page = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
 describe.each(someOf(1, ['inside', 'beside']))('--%s an app like the starter', (way) => {
   const folder = createStarterApp(VARIABLES);
@@ -469,3 +472,27 @@ test('an app without a known framework gets what its proxy has to do, and asks b
   expect(Object.keys(filesOf(folder))).toEqual(['.env']);
   await database.close();
 });
+
+test.each([
+  [
+    'docs/connect/nextjs.md',
+    ['imports', 'handlers', 'user', 'webhook', 'external', 'fetcher'] as const,
+  ],
+  ['docs/connect/nextjs-saas-starter.md', ['rewrites', 'fetcher'] as const],
+  [
+    'docs/connect/serverless.md',
+    ['imports', 'serverlessHandlers', 'maintenance', 'schedule'] as const,
+  ],
+  ['docs/checkout.md', ['checkout'] as const],
+])('%s shows the same code', (path, names) => {
+  for (const name of names) expect(page(path)).toContain(NEXT_CODE[name]);
+});
+
+test.each(['Express', 'Fastify', 'Hono'] as const)(
+  'the guide for %s shows the same lines',
+  (framework) => {
+    const { importLine, lines } = MOUNTS[framework];
+    const guide = page(`docs/connect/${framework.toLowerCase()}.md`);
+    for (const line of [importLine, ...lines.split('\n')]) expect(guide).toContain(`\n${line}\n`);
+  },
+);

@@ -70,6 +70,20 @@ describe('a list', () => {
     expect(await ids(stripe.subscriptions.list(ofCustomer))).toEqual(['sub_2', 'sub_1']);
   });
 
+  test('that changes while it is read contains each earlier object once', async () => {
+    const events = new ApiCollection(range(6).map((number) => event(number)));
+    const stripe = await sdk({
+      events,
+      onCall(path) {
+        if (path.includes('starting_after=evt_4')) events.set(event(6));
+        return undefined;
+      },
+    });
+    const ids: string[] = [];
+    for await (const { id } of stripe.events.list({ limit: 2 })) ids.push(id);
+    expect(ids).toEqual(['evt_5', 'evt_4', 'evt_3', 'evt_2', 'evt_1', 'evt_0']);
+  });
+
   test.each([
     ['a page that is too large', { limit: 101 }, 'limit'],
     ['an unknown cursor', { starting_after: 'evt_9' }, 'starting_after'],
