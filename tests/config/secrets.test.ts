@@ -15,7 +15,6 @@ const mentioning = (names: RegExp) =>
 test('signing secrets are read only where webhooks are verified, signed or checked', () => {
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
-    'cli/setup.ts',
     'cli/trigger.ts',
     'doctor/examine.ts',
     'instep.ts',
