@@ -16,6 +16,7 @@ export default {
   intentionallyNotExported: [
     'AccessPolicy',
     'CODE_OF_CAUSE',
+    'Database',
     'DatabaseContext',
     'Decided',
     'Effect',
