@@ -10,9 +10,6 @@ const MAX_UNANSWERED = 8;
 /** More than a request without a body, and than most of Stripe's events, and room for 400 requests of a flood. */
 const LARGE_BYTES = 16_384;
 
-/** The time for the first bytes of a connection. Node measures that of a head from its own first byte. */
-const SILENT_MS = 5_000;
-
 /** Closes a connection with more than eight unanswered requests. Node still parses all that arrived with them. */
 export function limitUnanswered(onRequest: RequestListener): RequestListener {
   const unanswered = new WeakMap<Socket, number>();
@@ -51,7 +48,8 @@ export function admitInTurn(server: Server): ReadonlySet<Socket> {
     silent.add(connection);
     const end = () => connection.destroy();
     connection.once('close', () => silent.delete(connection));
-    connection.setTimeout(SILENT_MS).once('timeout', end).on('error', end);
+    // Node measures the time for a head only from when it has the connection.
+    connection.setTimeout(server.headersTimeout).once('timeout', end).on('error', end);
     connection.once('readable', () => {
       connection.off('timeout', end).setTimeout(0);
       const bytes: Buffer | null = connection.read();
