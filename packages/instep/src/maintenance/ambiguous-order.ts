@@ -6,7 +6,7 @@ import type { Query } from '../postgres/database.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import { readAmbiguousSecond } from '../postgres/statements/subscriptions.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { isRefusedByStripe } from '../stripe/api-failure.ts';
+import { unlessRefused } from '../stripe/api-failure.ts';
 import { tieGroupRangeAt } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
 import { lastShownSecond } from './stripe-calls.ts';
@@ -36,10 +36,7 @@ export async function askForOrder(
   const seen = await readEventIds(query, [tieGroupRangeAt(createdSeconds, subscriptionId)]);
   const seenKeys = new Set(seen.map(({ key }) => key));
   const takenAtMs = now();
-  const answer = await retrieveSubscription(subscriptionId, signal).catch((error: unknown) => {
-    if (isRefusedByStripe(error)) return null;
-    throw error;
-  });
+  const answer = await unlessRefused(retrieveSubscription(subscriptionId, signal));
   if (answer === null) return 'unknown';
   if (lastShownSecond(answer, now()) < createdSeconds) return 'too early';
   const dated = { createdSeconds, seenKeys, takenAtMs, nonce };

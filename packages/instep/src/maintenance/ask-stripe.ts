@@ -8,7 +8,7 @@ import { DeadlineExceeded } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { Stopped } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
-import { isRefusedByStripe, StripeApiFailed } from '../stripe/api-failure.ts';
+import { StripeApiFailed, unlessRefused } from '../stripe/api-failure.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import {
   isCustomerOpen,
@@ -41,7 +41,7 @@ type AskOptions = {
   readonly firstPauseMs?: number;
 };
 
-/** After so many questions, new ones are raised, so that an ambiguous order is asked about within seconds. */
+/** The number of questions after which new ones are raised, so that an ambiguous order is asked about within seconds. */
 const ROUND = 10;
 
 /**
@@ -104,10 +104,7 @@ export function askForName(
   retrieveProductName: StripeApi['retrieveProductName'],
 ): Ask {
   return async (productId, signal) => {
-    const name = await retrieveProductName(productId, signal).catch((error: unknown) => {
-      if (isRefusedByStripe(error)) return null;
-      throw error;
-    });
+    const name = await unlessRefused(retrieveProductName(productId, signal));
     await writeProductName(query, productId, name);
   };
 }

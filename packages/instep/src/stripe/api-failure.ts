@@ -35,6 +35,16 @@ export function isRefusedByStripe(error: unknown): error is StripeApiFailed {
   return error instanceof StripeApiFailed && error.isRefused;
 }
 
+/** The answer of a call; `null` if Stripe can't process this one request. */
+export async function unlessRefused<Answer>(call: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await call;
+  } catch (error) {
+    if (isRefusedByStripe(error)) return null;
+    throw error;
+  }
+}
+
 const PROXY = 'a proxy between Instep and Stripe may have answered';
 
 /** The failure for an unexpected response; `body` is `null` if it is not a JSON object. */
