@@ -28,7 +28,7 @@ type Flooded = {
 /** PostgreSQL's processes report their statistics once a second. */
 const REPORTED_AFTER_MS = 1_200;
 const REOPEN_AFTER_MS = 10;
-/** Beside so many requests, the transactions of maintenance don't count. */
+/** With this many requests, the transactions of maintenance are negligible. */
 const MIN_ALONE = 1_000;
 
 /** Runs a flood of requests, first alone and then beside regular requests. */

@@ -148,7 +148,7 @@ type TeamList = {
   readonly limit: number;
 };
 
-/** The application has no index for names, plans or statuses, so one statement examines so many teams by their ids. */
+/** How many teams one statement examines by their ids: the application has no index for names, plans or statuses. */
 const EXAMINED = 5_000;
 
 async function listTeams(

@@ -1,4 +1,4 @@
-// Counts the teams when somebody asks: by status, and those that are compared with Stripe. For health.ts, whose evidence
+// Counts the teams on request: by status, and those that are compared with Stripe. For health.ts, whose evidence
 // it is.
 
 import { STATUSES } from '../core/status.ts';
