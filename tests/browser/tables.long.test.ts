@@ -93,17 +93,3 @@ test.each([
   }
   expect(await overhang(page)).toBe(0);
 });
-
-test('on a phone the teams are sorted, without scripts', async () => {
-  const page = await browser.newPage({ viewport: PHONE, javaScriptEnabled: false });
-  await page.goto(`${pages.url}/teams`);
-  const firstTeam = page.getByRole('row').nth(1).getByRole('link');
-  expect(await firstTeam.innerText()).toBe('Tables');
-  await page.getByRole('link', { name: 'Team', exact: true }).click();
-  expect(await firstTeam.innerText()).toBe('Another team');
-  await page.getByRole('link', { name: 'Team', exact: true }).click();
-  expect(await firstTeam.innerText()).toBe('Tables');
-  expect(await page.getByRole('columnheader', { name: 'Team' }).getAttribute('aria-sort')).toBe(
-    'descending',
-  );
-});

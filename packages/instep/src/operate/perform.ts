@@ -132,7 +132,7 @@ export type Performed = {
  *   { action: 'link', subject, linkTo: '9' },
  *   { action: 'dismiss', subject },
  * ]);
- * console.log(results.map(({ result }) => result.code).join()); // no-such-team,does-not-apply
+ * console.log(results.map(({ result }) => result.code).join()); // no-such-team,dismissed
  * await context.close();
  * ```
  */

@@ -51,7 +51,7 @@ const TIMEOUT_MS = 500;
  * @example
  * ```ts
  * const counts = await countTeams(context);
- * console.log(counts?.statuses); // [ { status: 'active', teams: 2 } ]
+ * console.log(counts?.statuses); // […]
  * ```
  */
 export async function countTeams({
