@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, expect, test } from 'vitest';
 import { axeViolations, useBrowser } from '../support/browser/browser.ts';
 import { type ConsoleService, openConsole } from '../support/browser/console-pages.ts';
+import { layoutProblems } from '../support/browser/layout.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -12,6 +13,7 @@ const SLOTS = 60;
 
 const browser = useBrowser();
 let pages: ConsoleService;
+let nowMs = NOW_MS;
 
 beforeAll(async () => {
   const { database } = await createDatabase();
@@ -20,7 +22,7 @@ beforeAll(async () => {
   const createdSeconds = NOW_MS / 1_000 - 20 * 60;
   const event = receivedEvent({ customerId: 'cus_charts', createdSeconds });
   await ingest([{ ...event, receivedAtMs: createdSeconds * 1_000 + 400 }]);
-  pages = await openConsole(database, { now: () => NOW_MS });
+  pages = await openConsole(database, { now: () => nowMs });
 });
 
 async function openOverview(options = {}, path = '/?live=off'): Promise<Page> {
@@ -51,3 +53,9 @@ test.each([true, false])(
     await page.waitForURL(/\/events\?from=2026-10-14T15%3A10&until=2026-10-14T15%3A11$/);
   },
 );
+
+test.each([29, 30])('the times below the chart stay within it at %d minutes', async (minute) => {
+  nowMs = Date.UTC(2026, 9, 14, 15, minute, 20);
+  const page = await openOverview({ viewport: { width: 1_440, height: 900 } });
+  expect(await layoutProblems(page)).toEqual([]);
+});

@@ -1,4 +1,3 @@
-import type { PropsWithChildren } from 'hono/jsx';
 import { durationText } from 'instep/operate';
 import { currentRequest } from '../request-context.ts';
 
@@ -100,43 +99,30 @@ function ageOf(ms: number): string | null {
 type TimeLabelProps = {
   readonly ms: number;
   readonly format: TimeFormat;
+  /** The position in the drawing: 0 is the left edge, 1 the right one, where nothing can begin. */
   readonly share: number;
 };
-
-/** A time below a drawing. */
-export function TimeLabel({ ms, format, share }: TimeLabelProps) {
-  const exact = new Date(ms).toISOString();
-  return (
-    <TextAt share={share} class={format} data-at={exact}>
-      {inUtc(exact, format)}
-    </TextAt>
-  );
-}
-
-type TextAtProps = PropsWithChildren<{
-  /** The position in the drawing: 0 is the left edge, 1 the right one. */
-  readonly share: number;
-  readonly class?: string;
-  readonly 'data-at'?: string;
-}>;
 
 /** An empty box would not be drawn. */
 const LEAST_SHARE = 0.001;
 
 /**
- * A label in a drawing, in the middle of a box that ends at the nearer edge of the drawing. If it is wider
- * than its box, it begins at that edge.
+ * A time below a drawing, in the middle of a box that ends at the nearer edge of the drawing. If it is wider than its
+ * box, it begins at that edge.
  */
-export function TextAt({ share, children, ...rest }: TextAtProps) {
-  const half = Math.max(LEAST_SHARE, Math.min(share, 1 - share));
+export function TimeLabel({ ms, format, share }: TimeLabelProps) {
+  const exact = new Date(ms).toISOString();
+  const half = Math.min(share, 1 - share);
   return (
     <foreignObject
       x={percent(share - half)}
-      width={percent(2 * half)}
+      width={percent(Math.max(LEAST_SHARE, 2 * half))}
       height="100%"
       class={share > 0.5 ? 'from-end' : undefined}
     >
-      <span {...rest}>{children}</span>
+      <span class={format} data-at={exact}>
+        {inUtc(exact, format)}
+      </span>
     </foreignObject>
   );
 }
