@@ -7,6 +7,7 @@ import {
   type DatabaseServer,
   prepareDatabase,
 } from 'instep/src/postgres/connect.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 
 type SimulatedDatabase = {
   readonly server: DatabaseServer;
@@ -23,11 +24,11 @@ export async function withSimulatedDatabase<Result>(
   work: (database: SimulatedDatabase) => Promise<Result>,
 ): Promise<Result> {
   const dataFolder = mkdtempSync(join(tmpdir(), 'instep-simulation-'));
-  const databaseUrl = url === undefined ? null : new URL(url);
+  const address = url === undefined ? null : parseDatabaseUrl(url);
   const environment: Readonly<Record<string, string>> =
     url === undefined ? { INSTEP_DATA: dataFolder } : { DATABASE_URL: url };
   try {
-    const server = await connectToServer({ databaseUrl, dataFolder, notice: () => undefined });
+    const server = await connectToServer({ address, dataFolder, notice: () => undefined });
     try {
       await prepareDatabase(server, {
         createsTables: true,

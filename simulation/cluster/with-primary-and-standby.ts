@@ -1,5 +1,6 @@
 import type { PoolOptions } from 'instep/src/postgres/connect.ts';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { startProxy, type TcpProxy } from '../../tests/support/network/tcp-proxy.ts';
 import type { PostgresCluster } from '../../tests/support/postgres/postgres-cluster.ts';
 import { startPair } from '../../tests/support/postgres/primary-and-standby.ts';
@@ -18,7 +19,7 @@ export async function withPrimaryAndStandby<Result>(
 ): Promise<Result> {
   const servers = await startPair();
   const proxy = await startProxy(servers[0].url);
-  const connection = { connectionString: proxy.url.href };
+  const connection = parseDatabaseUrl(proxy.url.href).connection;
   const remove = async () => {
     await proxy.close();
     await Promise.all(servers.map((server) => server.remove()));

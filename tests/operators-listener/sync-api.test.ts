@@ -1,6 +1,7 @@
 import type { NamedToken } from 'instep/src/config/config.ts';
 import { openOperations } from 'instep/src/operators-listener/open-operations.ts';
 import { connectToServer } from 'instep/src/postgres/connect.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
@@ -22,7 +23,7 @@ const { query } = account.database;
 async function listen(tokens: readonly NamedToken[]): Promise<string> {
   const { DATABASE_URL, STRIPE_API_BASE } = account.environment;
   const server = await connectToServer({
-    databaseUrl: new URL(DATABASE_URL ?? ''),
+    address: parseDatabaseUrl(DATABASE_URL ?? ''),
     dataFolder: '',
     notice: () => undefined,
   });

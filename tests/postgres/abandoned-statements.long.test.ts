@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
@@ -13,7 +14,7 @@ const STATEMENT_TIMEOUT_MS = 400;
 
 function openPool(url: URL): Database {
   return openDatabase({
-    connection: { connectionString: url.href },
+    connection: parseDatabaseUrl(url.href).connection,
     maxConnections: CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     onConnectionError: () => undefined,

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseRefused, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
@@ -34,7 +35,7 @@ describe.each(postgresServers)('$name', (server) => {
     await operator.query('truncate notes');
     lost = [];
     database = openDatabase({
-      connection: { connectionString: proxy.url.href },
+      connection: parseDatabaseUrl(proxy.url.href).connection,
       maxConnections: 1,
       statementTimeoutMs: STATEMENT_TIMEOUT_MS,
       onConnectionError: (error) => lost.push(error),

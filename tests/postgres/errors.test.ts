@@ -178,3 +178,11 @@ test('the error of a host name whose addresses all refuse lists each address', (
   expect(error).toBeInstanceOf(DatabaseUnavailable);
   expect(error.message).toBe(refusals.join('; '));
 });
+
+test('a server that lets in only other connections may require TLS', () => {
+  const refusal = { code: '28000', routine: 'ClientAuthentication' };
+  const { message } = databaseError(Object.assign(new Error('no entry, no encryption'), refusal));
+  expect(message).toBe(
+    'no entry, no encryption: if the server requires TLS, add sslmode=verify-full to DATABASE_URL',
+  );
+});

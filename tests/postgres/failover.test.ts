@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { startProxy } from '../support/network/tcp-proxy.ts';
@@ -18,9 +19,9 @@ afterAll(async () => {
   await cluster?.remove();
 });
 
-function connectTo(connectionString: string): Database {
+function connectTo(url: string): Database {
   const database = openDatabase({
-    connection: { connectionString },
+    connection: parseDatabaseUrl(url).connection,
     maxConnections: 5,
     statementTimeoutMs: 1_000,
     onConnectionError: () => undefined,

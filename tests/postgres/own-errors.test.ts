@@ -1,4 +1,5 @@
 import { type Database, openDatabase, unlessRefused } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { SchemaInUse } from 'instep/src/postgres/migrate.ts';
 import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
@@ -33,7 +34,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     const connectionString = proxy.url.href;
     pool = options ? new pg.Pool({ connectionString, max: CONNECTIONS, ...options }) : undefined;
     database = openDatabase({
-      connection: pool ?? { connectionString },
+      connection: pool ?? parseDatabaseUrl(connectionString).connection,
       maxConnections: CONNECTIONS,
       statementTimeoutMs: 1_000,
       onConnectionError: () => undefined,

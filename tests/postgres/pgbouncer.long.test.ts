@@ -4,6 +4,7 @@ import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -76,7 +77,7 @@ describe.skipIf(!existsSync(PGBOUNCER)).each(MODES)('PgBouncer that %s', (_, ign
 
   test('statements also end on the server', async () => {
     const database = openDatabase({
-      connection: { connectionString: urlOf(folder).href },
+      connection: parseDatabaseUrl(urlOf(folder).href).connection,
       maxConnections: POOL_SIZE,
       statementTimeoutMs: 300,
       onConnectionError: () => undefined,

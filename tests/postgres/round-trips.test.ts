@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -24,7 +25,7 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     const url = await createEmptyDatabase(server);
     pool = options ? new pg.Pool({ connectionString: url.href, max: 1, ...options }) : undefined;
     database = openDatabase({
-      connection: pool ?? { connectionString: url.href },
+      connection: pool ?? parseDatabaseUrl(url.href).connection,
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

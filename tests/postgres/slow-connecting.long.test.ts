@@ -1,4 +1,5 @@
 import { openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { expect, test, vi } from 'vitest';
 import { startProxy } from '../support/network/tcp-proxy.ts';
 import { createEmptyDatabase } from '../support/postgres/test-database.ts';
@@ -11,7 +12,7 @@ const SLOW_MS = 600;
 test('slow connecting loses no connection of the pool', async () => {
   const proxy = await startProxy(await createEmptyDatabase(), { slowMs: SLOW_MS });
   const database = openDatabase({
-    connection: { connectionString: proxy.url.href },
+    connection: parseDatabaseUrl(proxy.url.href).connection,
     maxConnections: CONNECTIONS,
     statementTimeoutMs: 5_000,
     onConnectionError: () => undefined,

@@ -1,4 +1,5 @@
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createEmptyDatabase, postgresServers } from '../support/postgres/test-database.ts';
 
@@ -11,7 +12,7 @@ describe.each(postgresServers)('$name', (server) => {
   beforeEach(async () => {
     const url = await createEmptyDatabase(server);
     database = openDatabase({
-      connection: { connectionString: url.href },
+      connection: parseDatabaseUrl(url.href).connection,
       maxConnections: 1,
       statementTimeoutMs: 10_000,
       onConnectionError: () => undefined,

@@ -1,4 +1,3 @@
-import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { afterAll, describe, expect, test } from 'vitest';
 import { startSelfSignedServer } from '../support/network/self-signed-server.ts';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
@@ -6,11 +5,11 @@ import { runInstep, SETTINGS } from '../support/process/instep-process.ts';
 const server = await startSelfSignedServer();
 afterAll(() => server.close());
 
-describe.each(['require', 'verify-full'])(
-  'with sslmode=%s, a self-signed certificate',
-  (sslmode) => {
+describe.each(['sslmode=require', 'sslmode=verify-full', 'ssl=require'])(
+  'with %s, a self-signed certificate',
+  (parameters) => {
     test.each(['migrate', 'serve'])('ends %s at once, with what to set', async (command) => {
-      const DATABASE_URL = `${server.url.href}?sslmode=${sslmode}`;
+      const DATABASE_URL = `${server.url.href}?${parameters}`;
       const { code, stderr } = await runInstep([command], { ...SETTINGS, DATABASE_URL });
       expect(code).toBe(1);
       expect(stderr).toMatch(
@@ -19,23 +18,3 @@ describe.each(['require', 'verify-full'])(
     });
   },
 );
-
-test.each(['prefer', 'require', 'verify-ca', 'verify-full'])(
-  'sslmode=%s verifies the certificate',
-  (sslmode) => {
-    const url = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`);
-    expect(url?.searchParams.get('sslmode')).toBe('verify-full');
-  },
-);
-
-test.each(['disable', 'no-verify', 'require&uselibpqcompat=true'])(
-  'sslmode=%s is kept',
-  (sslmode) => {
-    const url = parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`);
-    expect(url?.search).toBe(`?sslmode=${sslmode}`);
-  },
-);
-
-test.each(['allow', 'Require', 'yes'])('sslmode=%s is refused', (sslmode) => {
-  expect(parseDatabaseUrl(`postgres://db/app?sslmode=${sslmode}`)).toBeNull();
-});

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 import { PostgresCluster } from './postgres-cluster.ts';
@@ -14,7 +15,7 @@ export async function startPair(): Promise<[primary: PostgresCluster, standby: P
   const standby = await PostgresCluster.create();
   await primary.start();
   const database = openDatabase({
-    connection: { connectionString: primary.url.href },
+    connection: parseDatabaseUrl(primary.url.href).connection,
     maxConnections: 1,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,

@@ -1,5 +1,6 @@
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import { openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
 
@@ -22,7 +23,7 @@ export async function createTemplate(url: string): Promise<void> {
 
 function connectOnce(connectionString: string) {
   return openDatabase({
-    connection: { connectionString },
+    connection: parseDatabaseUrl(connectionString).connection,
     maxConnections: 1,
     statementTimeoutMs: 30_000,
     onConnectionError: () => undefined,

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
+import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { MIGRATIONS, newestVersion } from 'instep/src/postgres/migrations.ts';
 import pg from 'pg';
@@ -35,7 +36,7 @@ async function copyDatabase(server: TestServer, template: string): Promise<URL> 
 /** A connection to the database of this URL. */
 export function connect(url: URL): Database {
   return openDatabase({
-    connection: { connectionString: url.href },
+    connection: parseDatabaseUrl(url.href).connection,
     maxConnections: 10,
     statementTimeoutMs: 10_000,
     onConnectionError: () => undefined,

@@ -33,8 +33,8 @@ export async function withServer<Result>(
 
 /** Whether there is a database: an embedded one is in the folder once a server or a command has created it. */
 export async function hasDatabase(): Promise<boolean> {
-  const { databaseUrl, dataFolder } = readDatabaseConfig(process.env);
-  if (databaseUrl !== null) return true;
+  const { address, dataFolder } = readDatabaseConfig(process.env);
+  if (address !== null) return true;
   return existsSync(dataFolder) && (await importEmbeddedPostgres()).hasDataDirectory(dataFolder);
 }
 

@@ -4,7 +4,12 @@ import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { parseEnv } from 'node:util';
 import * as v from 'valibot';
-import { hasSeveralHosts, hostOf, parseDatabaseUrl } from '../postgres/database-url.ts';
+import {
+  type DatabaseAddress,
+  describeAddress,
+  parseDatabaseUrl,
+  UnfitUrl,
+} from '../postgres/database-url.ts';
 import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
 import {
   type Environment,
@@ -16,7 +21,7 @@ import {
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
-  readonly databaseUrl: URL | null;
+  readonly address: DatabaseAddress | null;
   /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
   /** The application's tables and columns whose names Instep can't recognize. */
@@ -48,20 +53,18 @@ export function databaseVariables(environment: Environment) {
           'set it to the URL itself',
         ),
       ),
-      v.check(
-        (text) => !hasSeveralHosts(text),
-        withRemedy(
-          `${subject}names several hosts, but Instep does not look for the primary`,
-          'set it to one address that leads there, such as that of HAProxy, a virtual address, or the endpoint of a managed database',
-        ),
+      v.rawTransform<string, DatabaseAddress | null>(
+        ({ dataset: { value: text }, addIssue, NEVER }) => {
+          if (text === 'embedded') return null;
+          try {
+            return parseDatabaseUrl(text);
+          } catch (error) {
+            if (!(error instanceof UnfitUrl)) throw error;
+            addIssue({ message: withRemedy(`${subject}${error.problem}`, error.remedy) });
+            return NEVER;
+          }
+        },
       ),
-      v.check(
-        (text) => text === 'embedded' || parseDatabaseUrl(text) !== null,
-        `${subject}must be embedded, or a URL such as postgres://user:password@host:5432/name (in a password, ` +
-          'write @ as %40, : as %3A, / as %2F, # as %23 and ? as %3F; ' +
-          'sslmode is disable, no-verify or verify-full, or left out)',
-      ),
-      v.transform(parseDatabaseUrl),
     ),
     INSTEP_DATA: v.optional(v.string(), './data'),
     INSTEP_TABLES: declaredTables,
@@ -72,17 +75,15 @@ export function toDatabaseConfig(
   value: Values<ReturnType<typeof databaseVariables>>,
 ): DatabaseConfig {
   return {
-    databaseUrl: value.DATABASE_URL,
+    address: value.DATABASE_URL,
     dataFolder: resolve(value.INSTEP_DATA),
     tables: value.INSTEP_TABLES,
   };
 }
 
 /** Describes the database for people, without the secret parts of a URL. */
-export function describeDatabase({ databaseUrl, dataFolder }: DatabaseConfig): string {
-  if (databaseUrl === null) return `embedded PostgreSQL in ${dataFolder}`;
-  const name = databaseUrl.pathname.slice(1);
-  return `PostgreSQL at ${hostOf(databaseUrl)}${name === '' ? '' : `, database ${name}`}`;
+export function describeDatabase({ address, dataFolder }: DatabaseConfig): string {
+  return address === null ? `embedded PostgreSQL in ${dataFolder}` : describeAddress(address);
 }
 
 function reasonAgainstEmbedded(environment: Environment): string | null {

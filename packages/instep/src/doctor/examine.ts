@@ -157,7 +157,7 @@ async function* checkDatabase(
   database: DatabaseConfig,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const isEmbedded = database.databaseUrl === null;
+  const isEmbedded = database.address === null;
   try {
     yield* isEmbedded ? checkEmbedded(database, options) : checkServer(database, options);
   } catch (error) {

@@ -5,7 +5,7 @@ import { InstepError } from '../runtime/errors.ts';
 import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';
-import { takeSearchPath } from './database-url.ts';
+import type { DatabaseAddress } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import { checkOwnSchema } from './own-schema.ts';
@@ -32,18 +32,19 @@ export type PoolOptions = Pick<
 >;
 
 type ConnectOptions = {
-  /** Used instead of the database of this URL or in this folder. */
+  /** Used instead of the database at this address or in this folder. */
   pool?: DatabasePool | undefined;
-  databaseUrl: URL | null;
+  /** `null` for the embedded database. */
+  address: DatabaseAddress | null;
   dataFolder: string;
   tables?: DeclaredTables;
   /** Shows a message to the user, such as the location of the files. */
   notice: (message: string) => void;
 };
 
-/** Finds the database: yours by its URL, or the embedded one, which starts when it isn't running. */
+/** Finds the database: yours by its address, or the embedded one, which starts when it isn't running. */
 export async function connectToServer(options: ConnectOptions): Promise<DatabaseServer> {
-  const { pool: appPool, databaseUrl, dataFolder, tables = {}, notice } = options;
+  const { pool: appPool, address, dataFolder, tables = {}, notice } = options;
   const server = (
     place: Omit<DatabaseOptions, keyof PoolOptions | 'tables'>,
     embedded: EmbeddedPostgres | null = null,
@@ -54,10 +55,7 @@ export async function connectToServer(options: ConnectOptions): Promise<Database
     release: async () => await embedded?.release(),
   });
   if (appPool !== undefined) return server({ connection: appPool });
-  if (databaseUrl !== null) {
-    const { url, schemas } = takeSearchPath(databaseUrl);
-    return server({ connection: { connectionString: url.href }, searchPath: schemas });
-  }
+  if (address !== null) return server(address);
   const embedded = await openEmbeddedPostgres(dataFolder, notice);
   const ensureRunning = () => embedded.ensureRunning();
   return server({ connection: embedded.connection, ensureRunning }, embedded);

@@ -185,7 +185,7 @@ async function readSession(client: pg.PoolClient, timeouts: ServerTimeouts): Pro
 const ignore = () => undefined;
 
 function isServer(connection: ServerConnection | DatabasePool): connection is ServerConnection {
-  return 'connectionString' in connection || 'host' in connection;
+  return 'host' in connection;
 }
 
 /** @throws DatabaseUnusable for the pool of another library */

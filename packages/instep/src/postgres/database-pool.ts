@@ -8,17 +8,26 @@ export type DatabasePool = {
   readonly waitingCount: number;
 };
 
-/** The address of a server, for `pg`. */
-export type ServerConnection =
-  | { readonly connectionString: string }
-  | {
-      /** A name, an address, or the directory of a socket. */
-      readonly host: string;
-      readonly port: number;
-      readonly user: string;
-      readonly database: string;
-      readonly ssl?: false;
-    };
+/** The address of a server, for `pg`. What is `undefined` comes from PostgreSQL's own variables, such as PGUSER. */
+export type ServerConnection = {
+  /** A name, an address, or the directory of a socket. */
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  readonly user: string | undefined;
+  readonly password?: string | undefined;
+  readonly database: string | undefined;
+  readonly ssl?: false | TlsOptions | undefined;
+  readonly options?: string | undefined;
+};
+
+/** How to verify the server, and the client's own certificate: the contents of PEM files. */
+type TlsOptions = {
+  readonly ca: string | undefined;
+  readonly cert: string | undefined;
+  readonly key: string | undefined;
+  readonly rejectUnauthorized?: boolean;
+  readonly checkServerIdentity?: () => undefined;
+};
 
 /** The number of connections, of those that are idle, and of callers waiting for one. */
 export type PoolUse = {

@@ -61,7 +61,7 @@ type NextStep = 'repeat' | 'unprepare' | 'find tables' | 'give up' | 'blame the 
 
 type ErrorClass = new (message: string, options: ErrorOptions) => InstepError;
 
-type Policy = { kind: ErrorClass; nextStep: NextStep };
+type Policy = { kind: ErrorClass; nextStep: NextStep; remedy?: string };
 
 type RetryPolicyEntry = Policy & {
   /** SQLSTATEs, or the characters that they begin with. */
@@ -91,6 +91,14 @@ const RETRY_POLICY: readonly RetryPolicyEntry[] = [
     states: ['08', '53', '57P', '58', 'XX', '25006', '25P03', '25P04'],
     kind: DatabaseUnavailable,
     nextStep: 'give up',
+  },
+  // No line of pg_hba.conf lets us in. Most often, the one that would is for connections with TLS.
+  {
+    states: ['28000'],
+    routine: 'ClientAuthentication',
+    kind: DatabaseUnusable,
+    nextStep: 'give up',
+    remedy: 'if the server requires TLS, add sslmode=verify-full to DATABASE_URL',
   },
   // The role can't log in, or the database does not exist.
   { states: ['28', '3D'], kind: DatabaseUnusable, nextStep: 'give up' },
@@ -134,7 +142,8 @@ export function databaseError(cause: unknown): InstepError {
   if (cause instanceof InstepError) return cause;
   const message = messageOf(cause);
   if (isUnknownIssuer(cause)) return new DatabaseUnusable(`${message}: ${TRUST_IT}`, { cause });
-  return new (policyFor(cause).kind)(message, { cause });
+  const { kind, remedy } = policyFor(cause);
+  return new kind(remedy === undefined ? message : `${message}: ${remedy}`, { cause });
 }
 
 /** What is done after an error, which `databaseError` has converted if it is one of the database. */
