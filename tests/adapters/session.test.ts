@@ -11,6 +11,13 @@ test('returns the user of a valid session', async () => {
   expect(await readSession(request, { environment })).toMatchObject({ userId: 7 });
 });
 
+test("white space at the ends of a secret is a part of it, as in the app's", async () => {
+  const padded = `${AUTH_SECRET}\n`;
+  const request = headersWith(await sessionCookie(7, padded));
+  expect(await readSession(request, { environment: { AUTH_SECRET: padded } })).not.toBeNull();
+  expect(await readSession(request, { environment })).toBeNull();
+});
+
 test('returns null for an expired session, a forged one and none', async () => {
   const valid = headersWith(await sessionCookie(7));
   const inTwoDays = () => Date.now() + 2 * 86_400_000;

@@ -7,6 +7,7 @@ import {
   type ConfigProblem,
   durationOrOff,
   type Environment,
+  isPlaceholder,
   oneOf,
   problemText,
   readVariables,
@@ -68,19 +69,23 @@ const noPort = v.pipe(
   v.transform(() => null),
 );
 
+const SET_AUTH_SECRET =
+  'set the secret that your app signs its session tokens with, for example from `openssl rand -base64 32`';
+
 /** The variables beside those of the database: for each, its parser and its default. */
 const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
   STRIPE_WEBHOOK_SECRET: secrets(
-    /^whsec_\S+$/,
+    /^whsec_[!-~]+$/,
     'set the signing secret of your webhook endpoint, which begins with whsec_ ' +
       '(Stripe dashboard, Developers, Webhooks)',
   ),
   AUTH_SECRET: v.pipe(
-    secrets(
-      /^\P{Cc}+$/u,
-      'set the secret that your app signs its session tokens with, for example from ' +
-        '`openssl rand -base64 32`',
-    ),
+    v.string(withRemedy('is missing', SET_AUTH_SECRET)),
+    v.check((text) => text.trim() !== '', withRemedy('is empty', SET_AUTH_SECRET)),
+    v.check((text) => !isPlaceholder(text), withRemedy('is a placeholder', SET_AUTH_SECRET)),
+    // White space beside a comma belongs to the list. Any other is a part of the key, as in the app (contract, section 5).
+    v.transform((text) => text.split(/\s*,\s*/)),
+    v.tupleWithRest([v.string()], v.string()),
     // A comma inside a secret would make its short parts valid secrets as well.
     v.check(
       (parts) => parts.length === 1 || parts.every(isLong),
@@ -93,7 +98,7 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
   PORT: wholeNumber(3_000, 0, 65_535),
   HOST: v.optional(v.string(), '127.0.0.1'),
   STRIPE_SECRET_KEY: secret(
-    /^(?:sk|rk)_\S+$/,
+    /^(?:sk|rk)_[!-~]+$/,
     'set a secret or restricted key of your account, which begins with sk_ or rk_ ' +
       '(Stripe dashboard, Developers, API keys)',
   ),
@@ -268,15 +273,21 @@ export function configWarnings({ authSecrets }: { authSecrets: readonly string[]
   return weakSecrets(authSecrets).map(problemText);
 }
 
-/** Session secrets that work, but should be replaced. */
+/** Session secrets that work, but should be replaced or looked at. */
 export function weakSecrets(authSecrets: readonly string[]): ConfigProblem[] {
-  if (authSecrets.every(isLong)) return [];
+  const isShort = {
+    variable: 'AUTH_SECRET',
+    problem: `is shorter than ${MIN_SECRET_BYTES} bytes, so session tokens can be forged by guessing it`,
+    remedy: 'replace it with the output of `openssl rand -base64 32`, in your app as well',
+  };
+  const isPadded = {
+    variable: 'AUTH_SECRET',
+    problem: 'begins or ends with white space, which is a part of the secret',
+    remedy: 'check that it is the same in your app',
+  };
   return [
-    {
-      variable: 'AUTH_SECRET',
-      problem: `is shorter than ${MIN_SECRET_BYTES} bytes, so session tokens can be forged by guessing it`,
-      remedy: 'replace it with the output of `openssl rand -base64 32`, in your app as well',
-    },
+    ...(authSecrets.every(isLong) ? [] : [isShort]),
+    ...(authSecrets.every((secret) => secret === secret.trim()) ? [] : [isPadded]),
   ];
 }
 

@@ -75,13 +75,16 @@ export function readVariables<Variables extends v.ObjectEntries>(
 
 const PLACEHOLDER = /\.\.\.|…|\*{3}|^<.*>$|^(?:change_?me|your[-_ ].*|x{3,})$/i;
 
+/** Whether a text stands where a secret should be, as in a guide. */
+export const isPlaceholder = (text: string) => PLACEHOLDER.test(text.trim());
+
 /** A secret. Its error message never quotes the value. */
 export function secret(form: RegExp, advice: string) {
   return v.pipe(
     v.string(withRemedy('is missing', advice)),
     v.trim(),
     v.minLength(1, withRemedy('is empty', advice)),
-    v.check((text) => !PLACEHOLDER.test(text), withRemedy('is a placeholder', advice)),
+    v.check((text) => !isPlaceholder(text), withRemedy('is a placeholder', advice)),
     v.regex(form, withRemedy('is malformed', advice)),
   );
 }
