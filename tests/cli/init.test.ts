@@ -212,7 +212,7 @@ test.each(someOf(1, VARIABLE_FILES))(
     const added = filesOf(folder)['.env'] ?? '';
     expect(added).toBe(`PORT=3010${/(?<!\r)\n/.test(variables) ? '\n' : '\r\n'}${variables}`);
     expect(filesOf(folder)['.instep-init.json']).not.toMatch(/postgres:|canary/);
-    const shown = await runInstep(['tables', '--json'], {}, folder);
+    const shown = await runInstep(['tables'], {}, folder);
     expect(shown).toMatchObject({ code: 0 });
     await init(folder, '--undo', '--yes');
     expect(filesOf(folder)['.env']).toBe(variables);

@@ -71,8 +71,8 @@ test('shows the columns and the grants, with which a role that owns nothing can 
       expect(stdout).toContain(`-- or: alter role ${role} bypassrls;`);
     }
     await database.query(asked[0]?.stdout.match(/^create policy .*;$/gm)?.join('\n') ?? '');
-    const again = await runInstep(['tables', '--json'], environment);
-    expect(JSON.parse(again.stdout)).toMatchObject({ policies: [] });
+    const again = await runInstep(['tables'], environment);
+    expect(again.stdout).not.toContain('create policy');
   } finally {
     await database.query(`drop owned by ${role}; drop role ${role}`);
     await database.close();
@@ -98,11 +98,6 @@ test('exits with 1 and says what is missing', async () => {
     'grant select (id, stripe_customer_id, plan_name) on public.teams to "Our role";',
   ]);
   expect(stderr).toContain('teams.plan_name is integer, not text');
-  const json = await runInstep(['tables', '--json'], { DATABASE_URL: url.href });
-  expect(JSON.parse(json.stdout)).toMatchObject({
-    teams: { table: 'public.teams' },
-    problems: expect.arrayContaining(['teams.stripe_product_id (text) is missing']),
-  });
   await database.close();
 });
 

@@ -9,7 +9,6 @@ import {
   neededPrivileges,
 } from '../postgres/tables/privileges.ts';
 import {
-  type Recognition,
   type RecognizedColumn,
   type RecognizedTable,
   recognizeTables,
@@ -26,8 +25,6 @@ import {
 } from './output.ts';
 import { migrateOn, withDatabase, withServer } from './with-database.ts';
 
-type Options = { role?: string } & Json;
-
 export function tablesCommand(): Command {
   return createCommand(
     'tables',
@@ -38,12 +35,11 @@ export function tablesCommand(): Command {
       '--role <name>',
       'role to print the grants for (default: the one that Instep connects as)',
     )
-    .option('--json', 'print JSON')
     .action(tables);
 }
 
 /** Reads only PostgreSQL's catalog, so that any role can run it. */
-export async function tables({ role, json = false }: Options): Promise<void> {
+export async function tables({ role }: { role?: string }): Promise<void> {
   const { recognition, roleName, hidden } = await withDatabase(async ({ query }, server) => {
     const recognition = await recognizeTables(query, server.tables);
     const roleName = await quoteRole(query, role ?? null);
@@ -57,29 +53,8 @@ export async function tables({ role, json = false }: Options): Promise<void> {
   const use = { linksTeams: readLinkByMetadata(process.env) !== null };
   const needed = found.flatMap((table) => neededPrivileges(table, use, 'all'));
   const grants = [...new Set(needed)].map((privilege) => `grant ${privilege} to ${roleName};`);
-  process.stdout.write(json ? jsonOf(recognition, grants, hidden) : textOf(found, grants, hidden));
+  process.stdout.write(textOf(found, grants, hidden));
   if (recognition.unfit !== null) throw recognition.unfit;
-}
-
-function jsonOf(
-  { users, teams, unfit }: Recognition,
-  grants: readonly string[],
-  hidden: readonly HiddenRows[],
-): string {
-  const columnsOf = (recognized: RecognizedTable | null) =>
-    recognized && {
-      table: recognized.table.sql,
-      columns: recognized.columns.map(({ field, name, column, problem }) => ({
-        field,
-        column: column && name,
-        type: column?.type ?? null,
-        problem,
-      })),
-    };
-  const problems = unfit?.problems ?? [];
-  const policies = hidden.map(({ policy }) => policy);
-  const tables = { users: columnsOf(users), teams: columnsOf(teams) };
-  return `${JSON.stringify({ ...tables, problems, grants, policies })}\n`;
 }
 
 function textOf(

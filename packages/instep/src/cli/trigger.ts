@@ -3,19 +3,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Command } from 'commander';
 import { readWebhookTarget } from '../config/config.ts';
-import { eventsNamed } from '../operate/events.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { HANDLED_TYPES, isHandledType } from '../stripe/parse-event.ts';
-import {
-  createSubscriptionEvent,
-  type SubscriptionEvent,
-  signedRequest,
-} from '../testing/stripe-objects.ts';
+import { createSubscriptionEvent, signedRequest } from '../testing/stripe-objects.ts';
 import { createCommand, positiveInteger } from './arguments.ts';
 import { CommandFailed, type Json, printData, printMessage } from './output.ts';
-import { withContext } from './with-context.ts';
-import { hasDatabase } from './with-database.ts';
 
 type TriggerOptions = {
   customer: string;
@@ -67,40 +59,17 @@ async function trigger(type: string, options: TriggerOptions): Promise<void> {
     eventId: options.id ?? `evt_${randomBytes(12).toString('hex')}`,
   });
   const { status, response } = await post(url, signedRequest(event, webhookSecrets[0]));
-  const outcome = status === 200 ? await outcomeOf(event.id) : null;
-  printData({ eventId: event.id, status, response, ...(outcome && { outcome }) }, options);
+  printData({ eventId: event.id, status, response }, options);
   if (status !== 200) {
     const remedy =
       status === 400 ? ': give this command the STRIPE_WEBHOOK_SECRET of the server' : '';
     throw new CommandFailed('TRIGGER_FAILED', `the server responded with ${status}${remedy}`);
   }
   if (options.json) return;
-  printMessage(`→ ${nextStep(event, outcome, options.customer)}`);
-}
-
-function nextStep({ id, type }: SubscriptionEvent, outcome: string | null, customerId: string) {
-  const { INSTEP_DATA: folder } = process.env;
-  const instep = folder ? `INSTEP_DATA=${folder} npx instep` : 'npx instep';
-  if (outcome === 'parked') {
-    return `no team has this customer yet: ${instep} team link ID --customer ${customerId}`;
-  }
-  if (outcome !== null) return `${instep} events show ${id} explains it`;
-  return isHandledType(type)
-    ? `npx instep events show ${id} explains it, with the DATABASE_URL or INSTEP_DATA of the server`
+  const next = isHandledType(type)
+    ? `npx instep events show ${event.id} explains it`
     : `the server stores only events of the types ${HANDLED_TYPES.join(' and ')}`;
-}
-
-/** The outcome in the log; `null` if it has no such event, or if the server's database is elsewhere. */
-async function outcomeOf(eventId: string): Promise<string | null> {
-  try {
-    if (!(await hasDatabase())) return null;
-    const [event] = await withContext((context) => eventsNamed(context, eventId));
-    return event?.outcome ?? null;
-  } catch (error) {
-    if (!(error instanceof InstepError)) throw error;
-    printMessage(`the outcome can't be read: ${error.message}`);
-    return null;
-  }
+  printMessage(`→ ${next}`);
 }
 
 async function post(url: string, request: RequestInit) {

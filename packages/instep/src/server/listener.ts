@@ -16,7 +16,7 @@ export class ListenFailed extends InstepError {
 }
 
 /** Whether another port could work. */
-export const isPortTaken = (cause: unknown) => codeOf(cause) === 'EADDRINUSE';
+const isPortTaken = (cause: unknown) => codeOf(cause) === 'EADDRINUSE';
 
 export type RunningServer = {
   readonly url: string;

@@ -17,7 +17,7 @@ import type { Query } from '../../postgres/database.ts';
 import { addTeam, readTeam } from '../../postgres/statements/teams.ts';
 import { addUser } from '../../postgres/statements/users.ts';
 import { createLogger } from '../../runtime/logging.ts';
-import { isPortTaken, ListenFailed, listen } from '../../server/listener.ts';
+import { listen } from '../../server/listener.ts';
 import { issueSession, SESSION_COOKIE } from '../../sessions/token.ts';
 import { type ApiCollection, startFakeStripeApi } from '../../testing/fake-stripe-api.ts';
 import { type SubscriptionEvent, signedRequest } from '../../testing/stripe-objects.ts';
@@ -70,9 +70,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     closers.push(() => instep.close());
     const { query, ingestEvents: ingest, handle } = instep;
     const signal = stopSignal();
-    const server = await atNextFreePort(config.port, (port) =>
-      listen({ host: config.host, port, handle, logger }),
-    );
+    const server = await listen({ host: config.host, port: config.port, handle, logger });
     closers.push(() => server.close(config.shutdownDeadlineMs));
 
     print(`\n${bold('Instep')} at ${server.url}, with its own database in ${shorten(dataFolder)}`);
@@ -88,13 +86,7 @@ async function demo({ once = false }: { once?: boolean }): Promise<void> {
     }
     const deliverActivity = await createActivity({ ...running, startMs: Date.now() });
     await showEvents(running);
-    const { operations } = config;
-    const console =
-      operations &&
-      (await atNextFreePort(operations.port, (port) => {
-        const own = { ...config, operations: { ...operations, port } };
-        return openOperations({ config: own, logger, now: Date.now });
-      }));
+    const console = await openOperations({ config, logger, now: Date.now });
     if (console) {
       closers.push(() => console.close(OPERATIONS_DEADLINE_MS));
       await console.show(instep.databaseServer, await instep.startMetrics());
@@ -248,22 +240,4 @@ async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<S
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
   const token = await issueSession(userId, authSecrets[0], lifetime);
   return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
-}
-
-const PORTS_TO_TRY = 100;
-
-/** Listens at this port or at the next free one, and reports taken ports. @throws ListenFailed */
-async function atNextFreePort<Listener>(
-  first: number,
-  listenAt: (port: number) => Promise<Listener>,
-): Promise<Listener> {
-  for (let port = first; ; port += 1) {
-    try {
-      return await listenAt(port);
-    } catch (error) {
-      const isTaken = error instanceof ListenFailed && isPortTaken(error.cause);
-      if (!isTaken || port === first + PORTS_TO_TRY) throw error;
-      print(`Port ${port} is taken. Trying ${port + 1}.`);
-    }
-  }
 }
