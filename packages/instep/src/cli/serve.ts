@@ -44,6 +44,8 @@ async function serve(): Promise<void> {
   // Handled from the start: an unhandled signal does not end the first process of a container.
   await serveUntil(nextSignal(), config, logger);
   logger.info('stopped');
+  // Whether or not the log is read: Node would wait for a reader that stalls.
+  process.exit(0);
 }
 
 /** Loading the console and the metrics keeps the process busy for a moment. The requests that waited for the start come first. */

@@ -1,7 +1,6 @@
-// Log lines: their format, a standard output that never blocks, and a limit for lines that outsiders can cause.
+// Log lines: their format, how they reach standard output, and a limit for lines that outsiders can cause.
 
-import { writeSync } from 'node:fs';
-import { codeOf, InstepError } from './errors.ts';
+import { InstepError } from './errors.ts';
 import { activeSpan, outsideSpans } from './tracing.ts';
 
 /** The lowest level that is written. */
@@ -69,15 +68,37 @@ function traceOfLine(): object | undefined {
   return { traceId, spanId };
 }
 
-let logOutput: LogDestination | undefined;
+/** A reader that stalls loses the lines beyond this. */
+const MAX_WAITING_BYTES = 1_048_576;
 
-/** Created with the first line, so that a process that logs elsewhere keeps its standard output unchanged. */
+let waitingLines = '';
+let isOpened = false;
+
+/**
+ * Never blocks the process, because Node writes to a pipe that is full when there is room again. Lines that arrive together
+ * are written together: a write costs more than its lines.
+ */
 const standardOutput: LogDestination = {
   write(line) {
-    logOutput ??= createLogOutput(Date.now);
-    logOutput.write(line);
+    if (!isOpened) openStandardOutput();
+    if (waitingLines === '') setImmediate(writeWaitingLines);
+    waitingLines += line;
   },
 };
+
+/** With the first line, so that a process that logs elsewhere keeps its standard output unchanged. */
+function openStandardOutput(): void {
+  isOpened = true;
+  // The reader is gone, or the disk is full.
+  process.stdout.on('error', () => undefined);
+  process.once('exit', writeWaitingLines);
+}
+
+function writeWaitingLines(): void {
+  const { stdout } = process;
+  if (stdout.writableLength < MAX_WAITING_BYTES) stdout.write(waitingLines);
+  waitingLines = '';
+}
 
 /**
  * Escapes characters that JSON allows, but at which some readers end a line, or that control a terminal. In
@@ -114,74 +135,6 @@ function describe(error: unknown, withStack: boolean): unknown {
 
 /** The destination of log lines, each of which ends with a line feed. */
 export type LogDestination = { write(line: string): void };
-
-const MAX_WAITING_BYTES = 1_048_576;
-const RETRY_AFTER_MS = 50;
-const FINAL_DEADLINE_MS = 1_000;
-const FINAL_PAUSE_MS = 5;
-
-/**
- * Standard output for log lines, which never blocks the process: if its reader stalls, about 1 MiB waits
- * here, and further lines are dropped and counted. Lines that arrive together are written together, because a
- * write costs more than its lines. At exit, the reader gets one more second.
- */
-function createLogOutput(now: () => number): LogDestination {
-  let lines = '';
-  let chunk = Buffer.alloc(0);
-  let dropped = 0;
-  let isScheduled = false;
-
-  // Node makes a pipe or a socket non-blocking when it creates this stream. A file never stalls.
-  const { fd } = process.stdout;
-
-  /** Writes as much as the reader accepts. @returns whether nothing is left */
-  function flush(): boolean {
-    for (;;) {
-      if (chunk.length === 0) {
-        // There is room again: report the dropped lines before the lines that followed them.
-        if (dropped > 0) lines += droppedLine(dropped, now());
-        dropped = 0;
-        chunk = Buffer.from(lines);
-        lines = '';
-      }
-      if (chunk.length === 0) return true;
-      try {
-        chunk = chunk.subarray(writeSync(fd, chunk));
-      } catch (error) {
-        if (codeOf(error) === 'EAGAIN') return false;
-        // The reader is gone, or the disk is full.
-        chunk = Buffer.alloc(0);
-        return true;
-      }
-    }
-  }
-
-  function flushLater(): void {
-    isScheduled = !flush();
-    if (isScheduled) setTimeout(flushLater, RETRY_AFTER_MS).unref();
-  }
-
-  process.once('exit', () => {
-    const giveUpAtMs = performance.now() + FINAL_DEADLINE_MS;
-    const nothing = new Int32Array(new SharedArrayBuffer(4));
-    // Blocks the process, which has only the reader to wait for.
-    while (!flush() && performance.now() < giveUpAtMs) Atomics.wait(nothing, 0, 0, FINAL_PAUSE_MS);
-  });
-
-  return {
-    write(line) {
-      if (chunk.length + lines.length > MAX_WAITING_BYTES) dropped += 1;
-      else lines += line;
-      if (!isScheduled) setImmediate(flushLater);
-      isScheduled = true;
-    },
-  };
-}
-
-function droppedLine(dropped: number, nowMs: number): string {
-  const time = new Date(nowMs).toISOString();
-  return `${JSON.stringify({ level: 'warn', time, dropped, msg: 'log lines dropped' })}\n`;
-}
 
 const FIRST_LINES = 10;
 const INTERVAL_MS = 1_000;
