@@ -82,7 +82,6 @@ function teamPages({ newest }: Row, teams: number): ConsolePage[] {
     { name: '… with an unknown customer', path: `/teams/${teams - (teams % 3)}` },
     { name: '… with 10,000 events', path: `/teams/${BUSY_TEAM}` },
     { name: '… older ones', path: older },
-    { name: '… for support', path: `/teams/${BUSY_TEAM}/export`, isFile: true },
   ];
 }
 

@@ -1,22 +1,20 @@
 import type { Context } from 'hono';
 import type { Logger, OperateContext } from 'instep/operate';
 
-export const EXPORT_FORMATS = ['csv', 'json'] as const;
-
 type Value = string | number | boolean | null;
 
 /** What a file has of each row, by the names of its columns. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => Value>>;
 
 type ExportedList<Row, Services> = {
-  /** The file's name without its extension. */
+  /** The file's name without `.csv`. */
   readonly name: string;
   readonly columns: Columns<Row>;
   readonly rows: (services: Services) => AsyncIterable<Row>;
 };
 
 /**
- * A whole list as a file, if the address asks for one; `null`: a page. Once the download is cancelled, its search
+ * A whole list as CSV, if the address asks for one; `null`: a page. Once the download is cancelled, its search
  * sends no more statements.
  */
 export function exportList<Row, Services extends Pick<OperateContext, 'database' | 'logger'>>(
@@ -24,25 +22,15 @@ export function exportList<Row, Services extends Pick<OperateContext, 'database'
   services: Services,
   { name, columns, rows }: ExportedList<Row, Services>,
 ): Response | null {
-  const format = EXPORT_FORMATS.find((one) => one === context.req.query('format'));
-  if (format === undefined) return null;
+  if (context.req.query('format') !== 'csv') return null;
   const { database, logger } = services;
   const query: OperateContext['database']['query'] = async (statement, values) => {
     context.req.raw.signal.throwIfAborted();
     return await database.query(statement, values);
   };
-  const found = rows({ ...services, database: { ...database, query } });
-  const isCsv = format === 'csv';
-  const parts = isCsv ? csvOf(columns, found) : jsonOf(columns, found);
-  const contentType = isCsv ? 'text/csv; charset=utf-8' : 'application/json';
-  return sendFile(context, { name: `${name}.${format}`, contentType, parts }, logger);
+  const parts = csvOf(columns, rows({ ...services, database: { ...database, query } }));
+  return sendFile(context, `${name}.csv`, parts, logger);
 }
-
-type SentFile = {
-  readonly name: string;
-  readonly contentType: string;
-  readonly parts: AsyncIterable<string>;
-};
 
 /**
  * Sends a file part by part, no faster than it is received, so that only one part is in memory. After
@@ -50,7 +38,8 @@ type SentFile = {
  */
 export function sendFile(
   context: Context,
-  { name, contentType, parts }: SentFile,
+  name: string,
+  parts: AsyncIterable<string>,
   logger: Logger,
 ): Response {
   const encoder = new TextEncoder();
@@ -75,7 +64,7 @@ export function sendFile(
     { highWaterMark: 1 },
   );
   return context.body(stream, 200, {
-    'Content-Type': contentType,
+    'Content-Type': 'text/csv; charset=utf-8',
     'Content-Disposition': `attachment; filename="${name}"`,
   });
 }
@@ -108,17 +97,6 @@ function csvCell(value: Value): string {
   if (typeof value !== 'string') return String(value);
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-async function* jsonOf<Row>(columns: Columns<Row>, rows: AsyncIterable<Row>) {
-  yield '[';
-  let separator = '\n';
-  for await (const row of rows) {
-    const values = Object.entries(columns).map(([name, of]) => [name, of(row)]);
-    yield separator + JSON.stringify(Object.fromEntries(values));
-    separator = ',\n';
-  }
-  yield '\n]\n';
 }
 
 /** A time in the format of exported files. */

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { findActions, type OperateContext, type RecordedAction } from 'instep/operate';
-import { ExportLinks } from '../components/export-links.tsx';
+import { ExportLink } from '../components/export-link.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -53,7 +53,7 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
         </p>
         {actions.length > 0 ? (
           <>
-            <ExportLinks url={actionsUrl(operator)} />
+            <ExportLink url={actionsUrl(operator)} />
             <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
           </>
         ) : (

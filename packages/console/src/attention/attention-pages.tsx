@@ -12,7 +12,7 @@ import {
 } from 'instep/operate';
 import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
-import { ExportLinks } from '../components/export-links.tsx';
+import { ExportLink } from '../components/export-link.tsx';
 import { Button, PostForm } from '../components/form.tsx';
 import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
@@ -62,7 +62,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
           <NoIssues isFiltered={code !== null || cursor !== null} {...{ page, code }} />
         ) : (
           <>
-            <ExportLinks url={issuesUrl(code)} />
+            <ExportLink url={issuesUrl(code)} />
             <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
           </>
         )}

@@ -10,7 +10,7 @@ import {
   subscriptionOf,
 } from 'instep/operate';
 import { outcomeText } from '../components/badges.tsx';
-import { ExportLinks } from '../components/export-links.tsx';
+import { ExportLink } from '../components/export-link.tsx';
 import { Button, Field, Select, TimeField } from '../components/form.tsx';
 import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
@@ -67,7 +67,7 @@ export function eventPages(options: OperateContext): Hono {
         <div id="results">
           {page.events.length > 0 && (
             <>
-              <ExportLinks url={filterUrl('/events', fields)} />
+              <ExportLink url={filterUrl('/events', fields)} />
               <EventTable events={page.events} />
             </>
           )}

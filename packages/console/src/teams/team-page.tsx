@@ -22,14 +22,12 @@ import { Badge, StatusBadge } from '../components/badges.tsx';
 import { Panel } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
-import { sendFile } from '../export.ts';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
-import { notFound, operatorsOnly } from '../problems.tsx';
+import { notFound } from '../problems.tsx';
 import { queryText } from '../query-parameters.ts';
-import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
+import { type ConsoleEnv, operatorOf } from '../request-context.ts';
 import { ComparePanel } from './compare-panel.tsx';
-import { exportTeam } from './export-team.ts';
 import {
   CustomerPanel,
   DismissalNotice,
@@ -48,7 +46,6 @@ const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const
 
 /** `/teams/:id`: why a team has its plan or none, its history, and a comparison with Stripe. */
 export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
-  const { nonce, logger } = options;
   const app = new Hono<ConsoleEnv>();
 
   const idOf = (context: Context) => queryText(context.req.param('id'));
@@ -88,16 +85,6 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   app.post('/:id/compare', async (context) =>
     showTeam(context, await compareTeam(options, idOf(context))),
   );
-
-  app.get('/:id/export', async (context) => {
-    const explained = (await explainTeam(options, idOf(context))) ?? noTeam();
-    const isOriginal = context.req.query('bodies') === 'original';
-    if (isOriginal && !canAct(context.var)) throw operatorsOnly();
-    // The key is discarded afterward.
-    const parts = exportTeam(options, { explained, redactionKey: isOriginal ? null : nonce() });
-    const name = `team-${encodeURIComponent(explained.team.id)}.json`;
-    return sendFile(context, { name, contentType: 'application/json', parts }, logger);
-  });
 
   app.get('/:id/unlink', async (context) =>
     context.render(<UnlinkQuestion team={await findTeam(context)} />),
@@ -170,22 +157,6 @@ function TeamPage(props: TeamPageProps) {
     >
       {comparison === null && <ActionSummary actions={acted} teamId={id} />}
       {dismissal !== null && <DismissalNotice team={team} dismissal={dismissal} />}
-      <p>
-        <a href={`${teamUrl(id)}/export`} download>
-          Export for support
-        </a>{' '}
-        <span class="quiet">
-          without personal data
-          {canAct() && (
-            <>
-              , or{' '}
-              <a href={`${teamUrl(id)}/export?bodies=original`} download>
-                with original events
-              </a>
-            </>
-          )}
-        </span>
-      </p>
       <TeamStatusPanel
         {...{ team, issue, planSelection, status, notes }}
         isLinkable={waiting !== null}

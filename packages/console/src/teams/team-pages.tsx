@@ -6,7 +6,7 @@ import {
   type OperateContext,
   type PageStart,
 } from 'instep/operate';
-import { ExportLinks } from '../components/export-links.tsx';
+import { ExportLink } from '../components/export-link.tsx';
 import { Button, Field } from '../components/form.tsx';
 import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
@@ -45,7 +45,7 @@ export function teamPages(options: OperateContext): Hono {
         <div id="results">
           {page.teams.length > 0 && (
             <>
-              <ExportLinks url={teamsUrl(fields)} />
+              <ExportLink url={teamsUrl(fields)} />
               <TeamTable teams={page.teams} fields={fields} />
             </>
           )}
