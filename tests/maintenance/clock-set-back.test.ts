@@ -1,4 +1,4 @@
-import { READS_ALL_TEAMS, withLease } from 'instep/src/maintenance/lease.ts';
+import { withLease } from 'instep/src/maintenance/lease.ts';
 import { createNameLookup } from 'instep/src/stripe/product-names.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -33,16 +33,6 @@ const setBackServerClock = () =>
             ended_at   = ended_at + interval '1 hour',
             held_until = held_until + interval '1 hour'`,
   );
-
-test('teams are read in turn, even if the clock of the database server is set back', async () => {
-  const { query } = store.database;
-  const lease = { name: 'empty-teams', holder: 'one', ...READS_ALL_TEAMS };
-  const takeTurn = () => withLease(query, lease, async () => 'done');
-  expect(await takeTurn()).toBe('done');
-  expect(await takeTurn()).toBeNull();
-  await setBackServerClock();
-  expect(await takeTurn()).toBe('done');
-});
 
 test('a lease is taken again, even if the clock of the database server is set back', async () => {
   const { query } = store.database;

@@ -1,3 +1,4 @@
+import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
@@ -56,6 +57,7 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => 'holder',
+      failedJobs: new FailedJobs(database.query, createLogger('silent')),
     },
     {
       catchUpIntervalMs: 3_600_000,

@@ -224,13 +224,14 @@ export async function openService(options: InstepOptions): Promise<Service> {
   };
 
   const isOnDemand = mode === 'on-demand';
+  const failedJobs = new FailedJobs(query, logger);
   const consumers = new PlanChangeConsumers({ database, logger, holder: randomUUID(), isOnDemand });
   const loadJobs = async () => {
     const refusalsJob = createRefusalsJob(query, refusals);
     // What this process refuses is counted nowhere else.
     if (mode === 'off') return [refusalsJob];
     const { createJobs } = await import('./maintenance/jobs.ts');
-    const jobs = [...createJobs(context, config), refusalsJob];
+    const jobs = [...createJobs({ ...context, failedJobs }, config), refusalsJob];
     // On demand, nothing tells when the app stops.
     if (mode === 'background') {
       const run = () => reportOtherPolicy(query, config.accessPolicy);
@@ -247,7 +248,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const maintenance = openMaintenance(isOnDemand, loadJobs, {
     logger,
     instrumentation,
-    failedJobs: new FailedJobs(query, logger),
+    failedJobs,
     otherJobs: () => (isOnDemand ? consumers.jobs() : []),
   });
 

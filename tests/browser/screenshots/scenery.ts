@@ -5,6 +5,7 @@ import {
   walkthrough,
 } from 'instep/src/cli/demo/scenes.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam, writePlans } from 'instep/src/postgres/statements/teams.ts';
@@ -77,6 +78,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
     {
       ...{ database, ingest, api, nameOf, planSelection, logger, now },
       nonce: () => String(random.next()),
+      failedJobs: new FailedJobs(query, logger),
     },
     {
       catchUpIntervalMs: 3_600_000,

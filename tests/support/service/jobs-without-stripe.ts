@@ -1,3 +1,4 @@
+import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripeApi } from 'instep/src/stripe/api.ts';
@@ -30,6 +31,7 @@ export function createJobsWithoutStripe(
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => 'holder',
+      failedJobs: new FailedJobs(services.database.query, createLogger('silent')),
       ...services,
     },
     {

@@ -15,7 +15,7 @@ import { askForOrder } from './ambiguous-order.ts';
 import { ASK_STRIPE_JOB, askForName, askForSubscriptions, createAskJob } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import { findChangedTeams } from './changed-teams.ts';
-import { FailedJobs } from './failed-jobs.ts';
+import type { FailedJobs } from './failed-jobs.ts';
 import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
 import { applyProductNames } from './plan-names.ts';
@@ -31,14 +31,14 @@ type Settings = Pick<
   'catchUpIntervalMs' | 'reconcileIntervalMs' | 'eventRetentionMs' | 'planHistoryRetentionMs'
 >;
 
-/** As in a lease: when a job is due, and for which share of the time it may run. */
-type Due = { dueAfterMs: number; share?: number; leaseMs?: number };
+/** As in a lease. */
+type Due = { dueAfterMs: number; leaseMs?: number };
 
 const HOUR_MS = 60 * 60 * 1_000;
 
 /** The jobs that find and repair everything that can be out of sync. */
 export function createJobs(
-  services: ReconcileServices & { readonly api: StripeApi },
+  services: ReconcileServices & { readonly api: StripeApi; readonly failedJobs: FailedJobs },
   { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs, planHistoryRetentionMs }: Settings,
 ): Job[] {
   const { database, ingest, planSelection, logger, now, nonce } = services;
@@ -89,7 +89,7 @@ export function createJobs(
       intervalMs: 1_000,
       run: createParkedEventsJob({
         ...{ query, ingest, logger },
-        inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 1_000 }),
+        inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 2_000 }),
       }),
     },
     {
@@ -111,7 +111,7 @@ export function createJobs(
       run: createAskJob({
         query,
         logger,
-        failedJobs: new FailedJobs(query, logger),
+        failedJobs: services.failedJobs,
         asks: {
           'ambiguous-order': (id, signal) => askForOrder(id, ordering, signal),
           'product-names': askForName(query, retrieveProductName),

@@ -12,8 +12,6 @@ type Lease = {
   holder: string;
   /** The job is due when its last run started longer ago than this, or was not completed. */
   dueAfterMs: number;
-  /** All instances together spend at most this share of the time on it. A run that fails counts as completed. */
-  share?: number;
   /** After this time without a renewal, another instance takes over: the process has ended or is frozen. */
   leaseMs?: number;
 };
@@ -37,7 +35,7 @@ export type LeasedRun = {
  * For a job that reads the application's table, which can be large and without an index. The lease covers the reads only,
  * so it can be short: if its process is killed meanwhile, the others search again soon.
  */
-export const READS_ALL_TEAMS = { dueAfterMs: 3_000, share: 0.05, leaseMs: 10_000 };
+export const READS_ALL_TEAMS = { dueAfterMs: 3_000, leaseMs: 10_000 };
 
 const LEASE_MS = 120_000;
 
@@ -87,7 +85,7 @@ export async function withLease<Result>(
 /** Times that the server's clock can't have reached are ignored, because it has been set back since. */
 async function acquire(
   query: Query,
-  { name, holder, dueAfterMs, share, leaseMs = LEASE_MS }: Lease,
+  { name, holder, dueAfterMs, leaseMs = LEASE_MS }: Lease,
 ): Promise<{ progress: unknown } | null> {
   const [row] = await query<{ progress: unknown }>({
     name: 'acquire_lease',
@@ -108,10 +106,9 @@ async function acquire(
          and (started_at is null
               or ended_at is null
               or started_at > now() + interval '1 minute'
-              or started_at < now() - $4 * interval '1 millisecond'
-                 and ended_at < now() - (ended_at - started_at) * $5::float8)
+              or started_at < now() - $4 * interval '1 millisecond')
       returning progress`,
-    values: [name, holder, leaseMs, dueAfterMs, share === undefined ? 0 : 1 / share - 1],
+    values: [name, holder, leaseMs, dueAfterMs],
   });
   return row ?? null;
 }
@@ -141,17 +138,16 @@ async function save(
 }
 
 /** Releases the lease, whether the job is complete or not. */
-async function release(query: Query, { name, holder, share }: Lease): Promise<void> {
+async function release(query: Query, { name, holder }: Lease): Promise<void> {
   await query({
     name: 'release_lease',
     text: `
       update instep.leased_jobs
          set holder     = null,
-             held_until = null,
-             ended_at   = case when $3 then clock_timestamp() else ended_at end
+             held_until = null
        where name = $1
          and holder = $2`,
-    values: [name, holder, share !== undefined],
+    values: [name, holder],
   });
 }
 
