@@ -34,8 +34,8 @@ const FRAMEWORKS = {
 } as const;
 
 const ORMS = {
-  'drizzle-orm': { orm: 'Drizzle', migrationCommand: 'npx drizzle-kit migrate' },
-  '@prisma/client': { orm: 'Prisma', migrationCommand: 'npx prisma migrate deploy' },
+  'drizzle-orm': 'Drizzle',
+  '@prisma/client': 'Prisma',
 };
 
 /** Looks at the files of a folder. @throws InitRefused if it is not the folder of one app */
@@ -53,24 +53,13 @@ export function readApp(folder: string) {
     throw new InitRefused('this is the root of a workspace: run it in the folder of the app');
   }
   const packageManager = manifest === null ? null : findManager(folder);
-  const script = Object.keys(scripts).find((name) => isMigration(name, scripts[name] ?? ''));
-  const { orm = null, migrationCommand = null } =
-    Object.entries(ORMS).find(([name]) => name in dependencies)?.[1] ?? {};
+  const [, orm = null] = Object.entries(ORMS).find(([name]) => name in dependencies) ?? [];
   return {
     ...{ folder, scripts, dependencies, framework, packageManager, orm, read },
     /** As package.json gives it, such as `^15.1.0`. */
     frameworkVersion: dependencies[name] ?? '',
-    /** Runs the app's migrations; `null` if unknown. */
-    migrationCommand: script ? `${packageManager} run ${script}` : migrationCommand,
     sources: readSources(folder),
   };
-}
-
-function isMigration(name: string, command: string): boolean {
-  return (
-    /^(?:db:)?migrat(?:e|ions?)(?::(?:up|deploy|run|latest))?$/.test(name) ||
-    /\b(?:drizzle-kit|prisma|knex|typeorm)\b.*\b(?:migrate|push)\b/.test(command)
-  );
 }
 
 const names = v.optional(v.record(v.string(), v.string()), {});

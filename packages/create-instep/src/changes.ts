@@ -10,13 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import {
-  applyPatch,
-  createTwoFilesPatch,
-  parsePatch,
-  reversePatch,
-  type StructuredPatch,
-} from 'diff';
+import { applyPatch, createTwoFilesPatch, parsePatch, reversePatch } from 'diff';
 import { paint, printable } from 'instep/setup';
 import * as v from 'valibot';
 import { type App, InitRefused } from './app.ts';
@@ -174,19 +168,5 @@ function formerText(text: string | null, patch: string, isNew: boolean): string 
   const former = applyPatch(text ?? '', reversePatch(parsed));
   if (former !== false) return isNew && former === '' ? null : former;
   // It was restored already.
-  if (applyPatch(text ?? '', parsed) !== false) return text;
-  return text === null ? undefined : withoutAdded(text, parsed);
-}
-
-/** The text without the blocks that the patch has added, whatever is beside them now; `undefined` if one is not whole. */
-function withoutAdded(text: string, { hunks }: StructuredPatch): string | undefined {
-  const lines = hunks.flatMap((hunk) => [...hunk.lines, '']).join('\n');
-  if (/^[-\\]/m.test(lines)) return undefined;
-  let rest = text;
-  for (const block of lines.match(/(?:^\+.*\n)+/gm) ?? []) {
-    const [before, after, ...more] = rest.split(block.replace(/^\+/gm, ''));
-    if (before === undefined || after === undefined || more.length > 0) return undefined;
-    rest = before + after;
-  }
-  return rest;
+  return applyPatch(text ?? '', parsed) === false ? undefined : text;
 }

@@ -48,7 +48,7 @@ async function init(options: InitOptions): Promise<void> {
   const facts = {
     app: [name, orm, packageManager].filter((part) => part !== null).join(', '),
     database: setup.database,
-    tables: await describeTables(app),
+    tables: await describeTables(),
     sessions: signing ? `signed in ${signing}` : 'no code was found that signs the cookie session',
   };
   printData(facts, {});
@@ -70,12 +70,11 @@ async function init(options: InitOptions): Promise<void> {
   printSteps(app, way, plan, setup.consoleUrl);
 }
 
-async function describeTables({ migrationCommand }: App): Promise<string> {
+async function describeTables(): Promise<string> {
   const tables = await findTables();
   if (tables !== null) return `${tables.users} and ${tables.teams}`;
-  const command = migrationCommand === null ? '' : `: \`${migrationCommand}\``;
   throw new InitRefused(
-    `the database has no tables users and teams: run your app's migrations first${command}`,
+    "the database has no tables users and teams: run your app's migrations first",
   );
 }
 
@@ -188,9 +187,4 @@ async function undoInit(options: InitOptions): Promise<void> {
   print(
     'Undone. `drop schema instep cascade;` deletes what Instep stored in the database, and all other tables in that schema.',
   );
-  if (removes && app.packageManager === 'pnpm') {
-    print(
-      'pnpm keeps pg in pnpm-lock.yaml, for packages that can use it. git can restore the file.',
-    );
-  }
 }

@@ -26,7 +26,6 @@ export const NEXT_CODE = {
   };
 },
 `,
-  external: "serverExternalPackages: ['instep'],\n",
   fetcher:
     'fetch(url).then((res) => (res.ok ? res.json() : Promise.reject(new Error(res.statusText))))',
   checkout: `import { eq } from 'drizzle-orm';
@@ -120,15 +119,6 @@ export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
   }
   for (const [path, text] of app.sources) {
     if (text.includes(USER_PATH)) change(path, text.replace(FETCHER, checkedFetcher));
-  }
-  const isExternal = [...app.sources.values()].some((text) =>
-    text.includes('serverExternalPackages'),
-  );
-  if (app.packageManager === 'pnpm' && !isExternal) {
-    const text =
-      "Turbopack will warn that pg can't be external, because pnpm keeps it from your own code. It bundles pg instead, " +
-      'which works. To end the warning, add this to next.config';
-    remarks.push({ text, lines: NEXT_CODE.external });
   }
   return { files, remarks };
 
