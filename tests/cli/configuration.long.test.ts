@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { secretKeys, verifySession } from 'instep/src/sessions/token.ts';
 import { expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
@@ -89,18 +87,6 @@ test.each([
     expect(existsSync(join(folder, 'data'))).toBe(false);
   },
 );
-
-test('the library refuses to start beside a .env file that names another database', async () => {
-  const folder = folderWith('POSTGRES_URL=postgres://canary@127.0.0.1:1/app');
-  const library = new URL('../../packages/instep/dist/index.js', import.meta.url).href;
-  const script = `import { readConfig } from '${library}'; readConfig(process.env);`;
-  const args = ['--input-type=module', '-e', script];
-  const { stderr } = await promisify(execFile)(process.execPath, args, {
-    cwd: folder,
-    env: SETTINGS,
-  }).catch((error: { stderr: string }) => error);
-  expect(stderr).toContain('DATABASE_URL is missing, and POSTGRES_URL is set in .env');
-});
 
 test('the first log line names the database, without its password', async () => {
   const { url, database } = await createDatabase();

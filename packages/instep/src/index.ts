@@ -12,7 +12,6 @@ export {
   type Config,
   ConfigInvalid,
   type ConfigProblem,
-  configWarnings,
   type DatabaseConfig,
   type Environment,
   type OperationsConfig,

@@ -13,8 +13,9 @@ import {
   completeCheckout,
   syncCustomer,
 } from './checkout/checkout.ts';
-import { type Config, configWarnings, describeDatabase } from './config/config.ts';
+import { type Config, describeDatabase, weakSecrets } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
+import { problemText } from './config/environment.ts';
 import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
@@ -168,7 +169,7 @@ export function logSettings({ config, logger, pool }: InstepOptions): void {
   const database =
     pool === undefined ? describeDatabase(config.database) : 'that of the given pool';
   logger.info({ database }, 'using database');
-  for (const warning of configWarnings(config)) logger.warn(warning);
+  for (const problem of weakSecrets(config.authSecrets)) logger.warn(problemText(problem));
 }
 
 /** Opens a service from the bottom up: the database, the ingest pipeline, maintenance, the endpoints. */

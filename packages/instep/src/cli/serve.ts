@@ -37,7 +37,6 @@ export function serveCommand(): Command {
 
 async function serve(): Promise<void> {
   const config = readConfig(process.env);
-  requireTwoPorts(config);
   const logger = createLogger(config.logLevel);
   exitOnDefect(logger);
   logSettings({ config, logger });
@@ -50,18 +49,6 @@ async function serve(): Promise<void> {
 
 /** Loading the console and the metrics keeps the process busy for a moment. The requests that waited for the start come first. */
 const CONSOLE_DELAY_MS = 100;
-
-const ALL_ADDRESSES = ['0.0.0.0', '::'];
-
-/** Only the server needs both: an app with Instep inside has a `PORT` of its own. @throws ConfigInvalid */
-function requireTwoPorts({ host, port, operations }: Config): void {
-  if (port === 0 || operations?.port !== port) return;
-  const hosts = [host, operations.host];
-  if (host !== operations.host && !hosts.some((address) => ALL_ADDRESSES.includes(address))) return;
-  const problem = `and PORT are both ${port}`;
-  const remedy = 'set OPS_PORT to another port, or to off';
-  throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy }]);
-}
 
 /**
  * After an uncaught error the process can't be trusted: it ends at once, and its supervisor starts

@@ -9,7 +9,6 @@ import {
   type Environment,
   isPlaceholder,
   oneOf,
-  problemText,
   readVariables,
   secret,
   secrets,
@@ -257,20 +256,6 @@ function readSome<Name extends keyof Variables>(
 ): Values<Pick<ReturnType<typeof variables>, Name>> {
   const all = variables(environment);
   return readVariables(v.pick(v.object(all), names).entries, environment);
-}
-
-/**
- * Returns warnings about valid but unwise settings, each with its remedy.
- *
- * @example
- * ```ts
- * import { configWarnings } from 'instep';
- *
- * for (const warning of configWarnings({ authSecrets: ['short'] })) console.warn(warning);
- * ```
- */
-export function configWarnings({ authSecrets }: { authSecrets: readonly string[] }): string[] {
-  return weakSecrets(authSecrets).map(problemText);
 }
 
 /** Session secrets that work, but should be replaced or looked at. */

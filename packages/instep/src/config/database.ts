@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { parseEnv } from 'node:util';
 import * as v from 'valibot';
 import {
   type DatabaseAddress,
@@ -11,13 +10,7 @@ import {
   UnfitUrl,
 } from '../postgres/database-url.ts';
 import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
-import {
-  type Environment,
-  readVariables,
-  VARIABLE_FILES,
-  type Values,
-  withRemedy,
-} from './environment.ts';
+import { type Environment, readVariables, type Values, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
@@ -90,23 +83,7 @@ function reasonAgainstEmbedded(environment: Environment): string | null {
   if (environment.NODE_ENV === 'production') return 'NODE_ENV is production';
   // Of PostgreSQL's own programs.
   if (environment.PGHOST) return 'PGHOST is set';
-  // Any other environment, such as a test's, is complete without a file.
-  const files = environment === process.env ? VARIABLE_FILES : [];
-  for (const file of files) {
-    const inFile = readVariableFile(file);
-    const listed = ['DATABASE_URL', 'POSTGRES_URL', 'PGHOST'].find((name) => inFile[name]);
-    if (listed !== undefined) return `${listed} is set in ${file}`;
-  }
   return null;
-}
-
-/** The command line has loaded these files already, but an app that mounts the library might not have. */
-function readVariableFile(file: string): Environment {
-  try {
-    return parseEnv(readFileSync(file, 'utf8'));
-  } catch {
-    return {};
-  }
 }
 
 /** Statements quote these names, and PostgreSQL truncates longer ones. */
