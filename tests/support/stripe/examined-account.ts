@@ -25,8 +25,6 @@ type ExaminedAccount = {
   /** Paths of the API with another response. */
   fault: ((path: string) => ApiFault | undefined) | undefined;
   delayMs: number;
-  /** The time by which Stripe's clock is ahead of ours. */
-  clockAheadMs: number;
   readonly environment: Readonly<Record<string, string>>;
   /** Ingests an event, received now or at the given time. */
   deliver(body: string, receivedAtMs?: number): Promise<void>;
@@ -65,7 +63,6 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
     get delayMs() {
       return account.delayMs;
     },
-    clockMs: () => Date.now() + account.clockAheadMs,
     onCall: (path) => account.fault?.(path),
   });
   const environment = {
@@ -83,7 +80,6 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
     eventDestinations,
     fault: undefined,
     delayMs: 0,
-    clockAheadMs: 0,
     environment,
     async deliver(body, receivedAtMs = Date.now()) {
       await ingest([received(body, receivedAtMs)]);
@@ -107,7 +103,7 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
 }
 
 /**
- * The checks that are not ok, such as `failure clock: 300 s behind Stripe's`, without the one that the tests' server
+ * The checks that are not ok, such as `failure schema: the database lacks 0001`, without the one that the tests' server
  * never passes: it does not sync.
  */
 export function issuesOf({ checks }: Pick<Examined, 'checks'>): string[] {

@@ -6,39 +6,10 @@ import { type Check, failure, ok, warning } from './check.ts';
 
 const OLDEST_VERSION = 140_000;
 
-const SAMPLES = 5;
-
-/** An event takes several round trips, a profile one. */
-const SLOW_MS = 50;
-
-/** How fast the server answers, its version, its durability and its encoding. */
-export async function checkDatabaseServer(query: Query, now: () => number): Promise<Check[]> {
-  // The first statement has to connect.
+/** The server's version, its durability and its encoding. */
+export async function checkDatabaseServer(query: Query): Promise<Check[]> {
   const state = await readServerState(query);
-  return [
-    checkLatency(await fastestRoundTrip(query, now)),
-    checkVersion(state),
-    checkDurability(state),
-    ...checkEncoding(state),
-  ];
-}
-
-/** The fastest round trip shows the distance; anything more is momentary load. */
-async function fastestRoundTrip(query: Query, now: () => number): Promise<number> {
-  let fastestMs = Number.POSITIVE_INFINITY;
-  for (let count = 0; count < SAMPLES; count += 1) {
-    const sentAtMs = now();
-    await touchServer(query);
-    fastestMs = Math.min(fastestMs, now() - sentAtMs);
-  }
-  return fastestMs;
-}
-
-function checkLatency(roundTripMs: number): Check {
-  const result = `answered in ${roundTripMs.toFixed(1)} ms`;
-  if (roundTripMs < SLOW_MS) return ok('database', result);
-  const slow = `${result}, and each event takes several round trips`;
-  return warning('database', slow, 'run Instep closer to it');
+  return [checkVersion(state), checkDurability(state), ...checkEncoding(state)];
 }
 
 export function checkVersion({
@@ -83,8 +54,4 @@ async function readServerState(query: Query): Promise<ServerState> {
              current_setting('fsync') as fsync,
              current_setting('server_encoding') as encoding`,
   });
-}
-
-async function touchServer(query: Query): Promise<void> {
-  await query({ name: 'touch_server', text: 'select' });
 }

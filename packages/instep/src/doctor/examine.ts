@@ -11,7 +11,6 @@ import {
   readConfig,
   readDatabaseConfig,
   readLinkByMetadata,
-  readOperationsConfig,
   readWebhookSecrets,
   weakSecrets,
 } from '../config/config.ts';
@@ -51,14 +50,14 @@ const CONFIGURE_FIRST = 'correct the configuration first';
 
 /** Checks everything that Instep needs, and changes nothing. Every wait has a deadline. */
 export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
-  const { environment, url, now } = options;
+  const { environment, url } = options;
   const settings = readSettings(environment);
   const { api } = settings;
   yield* checkConfiguration(settings);
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
   const stripe =
-    api === null ? null : await checkStripeApi({ api, expected: { url, mode: keyMode }, now });
+    api === null ? null : await checkStripeApi({ api, expected: { url, mode: keyMode } });
   yield* stripe?.checks ?? [warning("Stripe's API", 'not checked', CONFIGURE_FIRST)];
 
   if (settings.database === null) yield warning('database', 'not checked', CONFIGURE_FIRST);
@@ -88,14 +87,13 @@ function readSettings(environment: Environment) {
     authSecrets: attempt(readAuthSecrets),
     webhookSecrets: attempt(readWebhookSecrets),
     accessPolicy: attempt(readAccessPolicy),
-    operations: attempt(readOperationsConfig),
     problems: [...problems.values()],
   };
 }
 
 /** Checks the configuration and the kind of the secrets. Shows none of them. */
 function checkConfiguration(settings: Settings): Check[] {
-  const { problems, api, authSecrets, webhookSecrets, operations } = settings;
+  const { problems, api, authSecrets, webhookSecrets } = settings;
   return [
     ...(problems.length === 0
       ? [ok('configuration', 'complete')]
@@ -105,7 +103,6 @@ function checkConfiguration(settings: Settings): Check[] {
       ? []
       : [ok('signing secret', counted(webhookSecrets.length, 'secret'))]),
     ...(authSecrets === null ? [] : checkAuthSecrets(authSecrets)),
-    ...(operations === null ? [] : [checkOperations(operations)]),
   ];
 }
 
@@ -133,13 +130,6 @@ function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
     return warnings.map((problem) => warning('session secret', ...resultAndAdvice(problem)));
   }
   return [ok('session secret', `${counted(authSecrets.length, 'secret')} of 32 bytes or more`)];
-}
-
-function checkOperations({ host, port, tokens }: NonNullable<Settings['operations']>): Check {
-  const count = tokens.length > 1 ? ` (${tokens.length} tokens)` : '';
-  const access =
-    tokens.length === 0 ? 'open to every user of this machine' : `protected by OPS_TOKEN${count}`;
-  return ok('operators', `at ${host}:${port}, ${access}`);
 }
 
 type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
@@ -186,7 +176,7 @@ async function* checkServer(
   database: DatabaseConfig,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
-  const { notice, now } = options;
+  const { notice } = options;
   const server = await connectToServer({ ...database, notice });
   const opened = server.open({
     maxConnections: 1,
@@ -196,7 +186,7 @@ async function* checkServer(
   });
   const { query } = opened;
   try {
-    yield* await checkDatabaseServer(query, now);
+    yield* await checkDatabaseServer(query);
     yield* checkContents(opened, server.tables, options);
   } finally {
     await opened.close();

@@ -1,21 +1,14 @@
-// The checks that ask Stripe: the key's permissions, the clock and the webhook endpoints. examine.ts calls them.
+// The checks that ask Stripe: the key's permissions and the webhook endpoints. examine.ts calls them.
 
 import * as v from 'valibot';
 import { counted } from '../runtime/amounts.ts';
 import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { getPage, type StripePage, TYPES_QUERY } from '../stripe/api.ts';
-import {
-  createGet,
-  type Get,
-  isKnownVersion,
-  NEWEST_KNOWN_VERSION,
-  type StripeApiOptions,
-} from '../stripe/api-call.ts';
+import { createGet, type Get, type StripeApiOptions } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { HANDLED_TYPES, NOTIFICATION_TYPES } from '../stripe/parse-event.ts';
 import { type Check, failure, ok, warning } from './check.ts';
-import { type ClockReading, checkClock } from './clock.ts';
 
 /** What the key needs permission to read, and the cost without it: a failure if Instep can't do without. */
 const RESOURCES = {
@@ -67,7 +60,7 @@ type Resource = keyof typeof RESOURCES;
 const TIMEOUT_MS = 5_000;
 
 type Answer =
-  | { kind: 'granted'; page: StripePage; clock: ClockReading | null }
+  | { kind: 'granted'; page: StripePage }
   /** The key is unknown (401) or lacks the permission (403), or the API lacks the resource (404). */
   | { kind: 'refused'; status: 401 | 403 | 404 }
   | { kind: 'failed'; reason: string };
@@ -77,7 +70,6 @@ type Answers = ReadonlyMap<Resource, Answer>;
 type CheckOptions = {
   api: StripeApiOptions;
   expected: Expected;
-  now: () => number;
 };
 
 type StripeApiChecks = {
@@ -89,43 +81,28 @@ type StripeApiChecks = {
 /**
  * Runs all checks that need Stripe's API. No other check depends on them, because the API can be unreachable.
  */
-export async function checkStripeApi(options: CheckOptions): Promise<StripeApiChecks> {
-  const answers = await askAll(options);
-  const [clock = null] = [...answers.values()].flatMap((one) =>
-    one.kind === 'granted' ? (one.clock ?? []) : [],
-  );
+export async function checkStripeApi({ api, expected }: CheckOptions): Promise<StripeApiChecks> {
+  const answers = await askAll(api);
   return {
-    checks: [
-      ...checkAccess(answers),
-      checkClock(clock),
-      ...checkEndpoints(answers, options.expected),
-    ],
+    checks: [...checkAccess(answers), ...checkEndpoints(answers, expected)],
     newestEventSeconds: newestEventOf(answers.get('events')),
   };
 }
 
 /** If the first call gets no response, the others are left out, because they would not get one either. */
-async function askAll({ api, now }: CheckOptions): Promise<Answers> {
+async function askAll(api: StripeApiOptions): Promise<Answers> {
   const get = createGet(api);
-  const answers = new Map([['events' as Resource, await ask('events', get, now)]]);
+  const answers = new Map([['events' as Resource, await ask('events', get)]]);
   if (answers.get('events')?.kind === 'failed') return answers;
   const others = Object.keys(RESOURCES).filter((name) => name !== 'events') as Resource[];
-  const asked = others.map(async (one) => [one, await ask(one, get, now)] as const);
+  const asked = others.map(async (one) => [one, await ask(one, get)] as const);
   return new Map([...answers, ...(await Promise.all(asked))]);
 }
 
-async function ask(resource: Resource, get: Get, now: () => number): Promise<Answer> {
-  const sentAtMs = now();
+async function ask(resource: Resource, get: Get): Promise<Answer> {
   const { path, query } = RESOURCES[resource];
   try {
-    const page = await getPage(get, { path, query, timeoutMs: TIMEOUT_MS });
-    const { answeredSeconds } = page;
-    const receivedAtMs = now();
-    const clock =
-      answeredSeconds === null
-        ? null
-        : { sentAtMs, receivedAtMs, answeredAtMs: answeredSeconds * 1_000 };
-    return { kind: 'granted', page, clock };
+    return { kind: 'granted', page: await getPage(get, { path, query, timeoutMs: TIMEOUT_MS }) };
   } catch (error) {
     if (error instanceof DeadlineExceeded) return { kind: 'failed', reason: error.message };
     if (!(error instanceof StripeApiFailed)) throw error;
@@ -318,12 +295,6 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
       : `${counted(others, 'other type')}, which Instep ignores`;
     const advice = `leave only ${needed.join(' and ')} (${WEBHOOKS})`;
     checks.push(warning(ENDPOINT, `${at} receives events of ${ignored}`, advice));
-  }
-  if (apiVersion !== null && !isKnownVersion(apiVersion)) {
-    const result = `${at} has the API version ${JSON.stringify(apiVersion)}, newer than ${NEWEST_KNOWN_VERSION}, the newest that this version of Instep knows`;
-    checks.push(
-      warning(ENDPOINT, result, 'upgrade Instep, and watch for unreadable events until then'),
-    );
   }
   if (checks.length > 0) return checks;
   const version =
