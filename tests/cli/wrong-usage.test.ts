@@ -9,6 +9,7 @@ const WRONG = [
   ['a missing option', 'user add', /required option '--email <email>'/],
   ['an unknown outcome', 'events list --outcome lost', /Allowed choices are applied, unchanged/],
   ['an invalid time', 'events list --since yesterday', /must be a duration ago, such as 2h/],
+  ['a day that is not in the calendar', 'events list --since 2026-02-30', /must be a duration ago/],
   ['two customers', 'events list --team 1 --customer cus_1', /cannot be used with/],
   ['replay without an event', 'events replay', /give one event, or --outcome/],
   [

@@ -446,6 +446,11 @@ describe('a dismissal until a date', () => {
       ['action', 'dismiss'],
     ]);
 
+  test('is refused for a day that is not in the calendar', async () => {
+    const teamId = await arrange('Partner');
+    expect((await dismissUntil(teamId, '2099-02-30')).status).toBe(400);
+  });
+
   test('is respected by every repair, until it is restored', async () => {
     const teamId = await arrange('Partner', { isMissed: true });
     await compareAll();

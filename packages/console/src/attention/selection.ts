@@ -1,5 +1,12 @@
-import { ACTIONS, type Action, type ActionRequest, parseSubject } from 'instep/operate';
+import {
+  ACTIONS,
+  type Action,
+  type ActionRequest,
+  parseSubject,
+  parseTimeSince,
+} from 'instep/operate';
 import { CHOOSE_FIELD, EXPECTED_FIELD, LINK_FIELD } from '../links/issue-links.tsx';
+import { badRequest } from '../problems.tsx';
 import { queryNumber, queryText } from '../query-parameters.ts';
 
 /** The rows that a form of the list selects, and what to do about them. */
@@ -56,9 +63,12 @@ export function expecting(action: Action, given: unknown) {
     : { expectedCustomerId: text || null };
 }
 
-/** The end of a day; `null` for anything else. */
+/** The end of a day; `null` for an empty text. @throws PageProblem for anything else */
 export function readUntil(text: string): Date | null {
-  return /^\d{4}-\d\d-\d\d$/.test(text) ? new Date(`${text}T23:59:59Z`) : null;
+  if (text === '') return null;
+  const at = /^\d{4}-\d\d-\d\d$/.test(text) ? parseTimeSince(`${text}T23:59:59Z`, 0) : null;
+  if (at === null) throw badRequest('The day was not understood. Nothing was changed.');
+  return new Date(at);
 }
 
 /** The texts that were entered in the rows, by subject: in a form, or in the address of the list. */

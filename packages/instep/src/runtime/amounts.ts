@@ -77,6 +77,11 @@ const TIME = /^\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\
 export function parseTimeSince(text: string, nowMs: number): number | null {
   const agoMs = parseDuration(text);
   if (agoMs !== null) return nowMs - agoMs;
-  const atMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const atMs = TIME.test(text) && isDayOfMonth(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(atMs) ? null : atMs;
+}
+
+/** Whether a text begins with a day of the calendar: `Date.parse` reads the 30th of February as a day in March. */
+export function isDayOfMonth(text: string): boolean {
+  return new Date(text.slice(0, 10)).getUTCDate() === Number(text.slice(8, 10));
 }
