@@ -76,9 +76,12 @@ test('names the cause when the body was parsed before', async () => {
   expect(await response.json()).toEqual({ error: expect.stringContaining('express.json()') });
 });
 
-test('accepts the raw body that express.raw() has read', async () => {
+test.each([
+  ['express.raw()', (bytes: Buffer) => ({ body: bytes })],
+  ['NestJS', (bytes: Buffer) => ({ body: JSON.parse(String(bytes)), rawBody: bytes })],
+])('accepts the exact bytes that %s has read', async (_, members) => {
   const url = await serve(async (request, response) => {
-    Object.assign(request, { body: Buffer.from(await text(request)) });
+    Object.assign(request, members(Buffer.from(await text(request))));
     instep(request, response);
   });
   expect((await post(url)).status).toBe(200);

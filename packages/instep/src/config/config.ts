@@ -118,7 +118,7 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
   PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
-  MAX_BODY_BYTES: wholeNumber(1_048_576, 1_024, 67_108_864),
+  MAX_BODY_BYTES: wholeNumber(2_097_152, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 0, 600_000),

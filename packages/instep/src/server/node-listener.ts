@@ -95,10 +95,10 @@ function toHttpRequest(
     query: () => /\?([^#]*)/.exec(request.url ?? '')?.[1] ?? '',
     header,
     async body(limitBytes) {
-      if ('body' in request && request.body instanceof Uint8Array) {
-        // The form in which `express.raw()` leaves the body.
-        if (request.body.byteLength > limitBytes) throw bodyTooLarge(limitBytes);
-        return request.body;
+      const given = exactBody(request);
+      if (given !== null) {
+        if (given.byteLength > limitBytes) throw bodyTooLarge(limitBytes);
+        return given;
       }
       if (request.readableDidRead) throw new BodyAlreadyRead();
       const declaredLength = header('content-length');
@@ -107,6 +107,15 @@ function toHttpRequest(
       return await readBody({ declaredLength, unfinished, read, abort }, limitBytes);
     },
   };
+}
+
+/**
+ * The exact bytes of a body that the app has read: `express.raw()` leaves them in `body`, and NestJS, Firebase and Cloud
+ * Functions in `rawBody`, beside a parsed `body`.
+ */
+function exactBody(request: IncomingMessage): Uint8Array | null {
+  if ('rawBody' in request && request.rawBody instanceof Uint8Array) return request.rawBody;
+  return 'body' in request && request.body instanceof Uint8Array ? request.body : null;
 }
 
 /** Sets the same deadline as `instep serve`, because an app's own server can allow much more time. */
