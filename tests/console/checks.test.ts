@@ -8,7 +8,7 @@ let runs = 0;
 
 async function* examine(): AsyncGenerator<Check> {
   runs += 1;
-  yield { name: 'clock', state: 'ok', result: "agrees with Stripe's", advice: null };
+  yield { name: 'schema', state: 'ok', result: 'up to date', advice: null };
   yield { name: 'API key', state: 'warning', result: 'names no mode', advice: 'copy all of it' };
   yield { name: 'endpoint', state: 'failure', result: 'is <disabled>', advice: 'enable it' };
 }
@@ -17,7 +17,7 @@ test('the overview loads what the doctor finds, failures first, and asks Stripe 
   const pages = await openConsole(database, { examine });
   expect((await pages.get('/')).html).toContain('hx-get="/checks"');
   const { text, html } = await pages.get('/checks');
-  expect(text).toMatch(/endpoint failure is <disabled> → enable it API key warning .* clock ok/);
+  expect(text).toMatch(/endpoint failure is <disabled> → enable it API key warning .* schema ok/);
   expect(html).not.toContain('<disabled>');
   await pages.get('/checks');
   expect(runs).toBe(1);
