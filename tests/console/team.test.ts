@@ -144,7 +144,7 @@ describe('the timeline', () => {
     expect(first).toMatch(/applied evt_first .* no plan yet → Pro \(trialing\)/);
   });
 
-  test('has what operators and the app did to the plan, each part on request', async () => {
+  test('has what operators and the app did to the plan', async () => {
     const { deliver, teamId } = await arrange();
     const path = `/teams/${teamId}`;
     await deliver(0);
@@ -155,12 +155,6 @@ describe('the timeline', () => {
     expect(rows[0]).toMatch(/dismiss by localhost .*until 2999-12-31.* “ launch partner ”/);
     expect(rows[1]).toMatch(/unlink by localhost Pro → no plan yet /);
     expect(rows[2]).toContain('no plan yet → Pro');
-    const operators = await pages.get(`${path}?show=operators`);
-    const withoutAges = (texts: readonly string[]) =>
-      texts.map((text) => text.replace(/\d+ s ago/g, ''));
-    expect(withoutAges(rowsOf(operators.html))).toEqual(withoutAges(rows.slice(0, 2)));
-    expect(operators.html).toContain(`href="${path}?show=operators#timeline" aria-current="true"`);
-    expect(rowsOf((await pages.get(`${path}?show=changes`)).html)).toHaveLength(2);
   });
 
   test('continues on further pages, with everything once', async () => {

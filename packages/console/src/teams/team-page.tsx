@@ -14,7 +14,6 @@ import {
   readTeam,
   readTimeline,
   type TeamSubscription,
-  type TimelinePart,
 } from 'instep/operate';
 import { ActionSummary, actionsOf, recordedText } from '../actions/action-summary.tsx';
 import { expecting, readUntil } from '../attention/selection.ts';
@@ -39,7 +38,7 @@ import {
   type WaitingCustomers,
 } from './link-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
-import { OlderPage, PAGE_ITEMS, partNamed, TimelinePanel } from './timeline.tsx';
+import { OlderPage, PAGE_ITEMS, TimelinePanel } from './timeline.tsx';
 
 /** What a form of the page can do. */
 const TEAM_ACTIONS = ['link', 'unlink', 'repair', 'dismiss', 'restore'] as const;
@@ -57,12 +56,11 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   app.get('/:id', async (context) => {
     const { req, render } = context;
     const before = req.query('before');
-    const part = partNamed(req.query('show'));
     if (before !== undefined) {
       const team = await findTeam(context);
-      const page = { teamId: team.id, before, part, limit: PAGE_ITEMS };
+      const page = { teamId: team.id, before, limit: PAGE_ITEMS };
       const timeline = (await readTimeline(options, page)) ?? noTeam();
-      return render(<OlderPage {...{ team, timeline, part }} isNewest={false} />);
+      return render(<OlderPage {...{ team, timeline }} isNewest={false} />);
     }
     return await showTeam(context, null);
   });
@@ -70,15 +68,14 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
   /** @param comparison made for this page */
   async function showTeam(context: Context<ConsoleEnv>, comparison: Comparison | null) {
     const { req, render } = context;
-    const part = partNamed(req.query('show'));
-    const page = { part, limit: PAGE_ITEMS };
+    const page = { limit: PAGE_ITEMS };
     const explained = (await explainTeam(options, idOf(context), page)) ?? noTeam();
     const { team, issue } = explained;
     const acted = await actionsOf(options, req.query('done'));
     const isLinkable = team.customerId === null || issue?.code === 'unknown-customer';
     const waiting = isLinkable ? await readWaitingCustomers(options) : null;
     const entered = queryText(req.query('customer'));
-    return await render(<TeamPage {...{ explained, waiting, entered, comparison, acted, part }} />);
+    return await render(<TeamPage {...{ explained, waiting, entered, comparison, acted }} />);
   }
 
   // It stores what it finds, and makes calls to Stripe that all share.
@@ -133,12 +130,10 @@ type TeamPageProps = {
   readonly entered: string;
   readonly comparison: Comparison | null;
   readonly acted: readonly RecordedAction[];
-  /** The part of the timeline to show. */
-  readonly part: TimelinePart | null;
 };
 
 function TeamPage(props: TeamPageProps) {
-  const { explained, waiting, entered, comparison, acted, part } = props;
+  const { explained, waiting, entered, comparison, acted } = props;
   const { team, issue, planSelection, status, notes, subscriptions, timeline, dismissal } =
     explained;
   const { id, customerId } = team;
@@ -169,7 +164,7 @@ function TeamPage(props: TeamPageProps) {
           wasCompared={explained.isCompared}
         />
       )}
-      <TimelinePanel {...{ team, timeline, part }} isNewest />
+      <TimelinePanel {...{ team, timeline }} isNewest />
       {subscriptions.length > 0 && (
         <Panel title="Known subscriptions" id="subscriptions">
           <SubscriptionTable subscriptions={subscriptions} />

@@ -6,7 +6,6 @@ import {
   type RecordedAction,
   type Timeline,
   type TimelineItem,
-  type TimelinePart,
 } from 'instep/operate';
 import { stateWord } from '../actions/action-summary.tsx';
 import { SubjectLink } from '../actions/subject-link.tsx';
@@ -26,47 +25,26 @@ import { urlWith } from '../query-parameters.ts';
 /** How many items a page has. */
 export const PAGE_ITEMS = 30;
 
-const PARTS = {
-  events: "Stripe's events",
-  changes: 'Changes of the plan',
-  operators: 'What operators did',
-} as const satisfies Record<TimelinePart, string>;
-
-const NAMES = ['events', 'changes', 'operators'] as const;
-
-/** The requested part of the timeline; `null`: all. */
-export const partNamed = (text: string | undefined): TimelinePart | null =>
-  NAMES.find((part) => part === text) ?? null;
-
 export type TimelineProps = {
   readonly team: NamedTeam;
   readonly timeline: Timeline;
-  readonly part: TimelinePart | null;
   readonly isNewest: boolean;
 };
 
 /** All that happened to a team, with the plans that it had meanwhile. */
-export function TimelinePanel({ team, timeline, part, isNewest }: TimelineProps) {
+export function TimelinePanel({ team, timeline, isNewest }: TimelineProps) {
   const { items, next, prunedBeforeMs } = timeline;
-  const urlOf = (show: TimelinePart | null, before: string | null = null) =>
-    `${urlWith(teamUrl(team.id), { show, before })}#timeline`;
+  const urlOf = (before: string | null) => `${urlWith(teamUrl(team.id), { before })}#timeline`;
   return (
     <Panel title="Timeline" id="timeline">
-      <nav class="pager" aria-label="Part of the timeline">
-        {[null, ...NAMES].map((one) => (
-          <a href={urlOf(one)} aria-current={one === part ? 'true' : undefined}>
-            {one === null ? 'Everything' : PARTS[one]}
-          </a>
-        ))}
-      </nav>
       {items.length === 0 ? (
         <Notice kind="empty" title={isNewest ? 'Nothing yet' : 'Nothing older'} />
       ) : (
         <ItemTable items={items} />
       )}
       <Pager
-        first={!isNewest && { href: urlOf(part), text: 'Newest' }}
-        next={next !== null && { href: urlOf(part, next), text: 'Older' }}
+        first={!isNewest && { href: urlOf(null), text: 'Newest' }}
+        next={next !== null && { href: urlOf(next), text: 'Older' }}
       />
       {prunedBeforeMs !== null && (
         <p class="quiet">

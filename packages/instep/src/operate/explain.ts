@@ -105,8 +105,8 @@ export type TeamNote =
   /** Events arrived before the team had this customer, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
 
-/** Which part of the timeline to read. */
-export type ExplainTeamRequest = Pick<TimelineRequest, 'part' | 'limit'>;
+/** How much of the timeline to read. */
+export type ExplainTeamRequest = Pick<TimelineRequest, 'limit'>;
 
 /**
  * Explains why a team has its plan or none; `null` when there is no such team.

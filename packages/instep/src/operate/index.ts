@@ -154,6 +154,5 @@ export {
   readTimeline,
   type Timeline,
   type TimelineItem,
-  type TimelinePart,
   type TimelineRequest,
 } from './timeline.ts';

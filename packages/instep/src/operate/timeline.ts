@@ -42,15 +42,10 @@ export type Timeline = {
   readonly prunedBeforeMs: number | null;
 };
 
-/** A part of the timeline: Stripe's events, the changes of the plan, or what operators did. */
-export type TimelinePart = 'events' | 'changes' | 'operators';
-
 export type TimelineRequest = {
   readonly teamId: ApplicationId;
   /** The `next` of a page; `null`: the newest items. */
   readonly before?: string | null;
-  /** All parts by default. */
-  readonly part?: TimelinePart | null;
   /** 50 by default. */
   readonly limit?: number;
 };
@@ -82,7 +77,7 @@ type TimelinePage = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: 
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
-  { planSelection, before = null, part = null, limit = 50 }: TimelinePage,
+  { planSelection, before = null, limit = 50 }: TimelinePage,
 ) {
   const { id: teamId, customerId } = team;
   const cursor = parseCursor(before);
@@ -94,27 +89,23 @@ export async function readTimelineOf(
   const issue = stored && comparisonIssueOf(stored, [team]);
   const page = { planSelection, before: cursor.event, limit };
   const { entries, older, ...history } = await readHistory(query, team, page);
-  const hasEvents = part === null || part === 'events';
-  const hasOperators = part === null || part === 'operators';
-  const eventIds = hasEvents ? entries.flatMap(({ event }) => event.eventId ?? []) : [];
+  const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
   const [changesOfEvents, actions] = await Promise.all([
     readTeamChanges(query, { teamId, limit: MAX_PLAN_CHANGES }, eventIds),
-    hasOperators
-      ? readActionsOn(query, {
-          teamId,
-          customerId,
-          otherSubjects: entries.flatMap(({ event, subscription }) => [
-            `event:${event.position}`,
-            `subscription:${subscription.subscriptionId}`,
-          ]),
-          before: cursor.action,
-          limit: limit + 1,
-        })
-      : [],
+    readActionsOn(query, {
+      teamId,
+      customerId,
+      otherSubjects: entries.flatMap(({ event, subscription }) => [
+        `event:${event.position}`,
+        `subscription:${subscription.subscriptionId}`,
+      ]),
+      before: cursor.action,
+      limit: limit + 1,
+    }),
   ]);
-  const isRefused = hasOperators && cursor.refused > 0 && issue?.code === 'plan-refused';
+  const isRefused = cursor.refused > 0 && issue?.code === 'plan-refused';
   const waiting: Waiting = {
-    event: hasEvents ? entries.map(entryOfEvent).reverse() : [],
+    event: entries.map(entryOfEvent).reverse(),
     action: actions.map(entryOfAction),
     refused: isRefused ? [entryOfRefusal(issue)] : [],
     change: [],
@@ -123,15 +114,13 @@ export async function readTimelineOf(
     [...changesOfEvents, ...changes].map((change) => [change.id, change]),
   );
   for (const change of [...changesById.values()].sort((a, b) => b.id - a.id)) {
-    const isShown = part === null || part === 'changes' || change.operator !== null;
-    const isOfPage = part !== 'events' && change.id < cursor.change;
-    const isExplained = addToCause(change, waiting, hasEvents ? older : new Set());
-    if (!isExplained && isShown && isOfPage) waiting.change.push(entryOfChange(change));
+    const isExplained = addToCause(change, waiting, older);
+    if (!isExplained && change.id < cursor.change) waiting.change.push(entryOfChange(change));
   }
   const { items, next, isLast } = takeNewest(waiting, cursor, limit);
   // None of the changes that were read is shown by itself.
   if (isLast) next.change = Math.min(next.change, changes.at(-1)?.id ?? 0);
-  const hasMore = changes.length === MAX_PLAN_CHANGES || (hasEvents && history.before !== null);
+  const hasMore = changes.length === MAX_PLAN_CHANGES || history.before !== null;
   const timeline: Timeline = {
     items,
     next: isLast && !hasMore ? null : cursorText(next),
