@@ -25,7 +25,6 @@ export default {
     'IngestResult',
     'IssueOf',
     'IssueSearch',
-    'Neighbors',
     'OpenIssueOf',
     'OutOfSync',
     'SUBJECT_KINDS',

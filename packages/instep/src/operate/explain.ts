@@ -34,13 +34,7 @@ import type { OperateContext } from './context.ts';
 import { readLinkedMs } from './find-actions.ts';
 import type { ComparisonIssue } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
-import {
-  EVENTS_AROUND,
-  type HistoryEntry,
-  type Neighbors,
-  readEventsBeside,
-  readNames,
-} from './team-history.ts';
+import { EVENTS_AROUND, type HistoryEntry, readNames } from './team-history.ts';
 import { readTimelineOf, type Timeline, type TimelineRequest } from './timeline.ts';
 
 /** A team, why it has its plan, and the newest events of its customer. */
@@ -246,20 +240,22 @@ function isSameEntitlement(a: TeamPlan | null, b: TeamPlan): boolean {
   );
 }
 
-export type ExplainedEvent = Explanation &
-  Neighbors & {
-    /** The content of the event; `null` when it was unreadable. */
-    readonly parsed: ParsedEvent | null;
-    /** The teams that have the event's customer now. */
-    readonly teams: readonly NamedTeam[];
-    /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
-    readonly mode: EventOrigin['mode'];
-    readonly initiatedBy: EventOrigin['initiatedBy'];
-    /** Whether an operator has dismissed it while it is parked. */
-    readonly isDismissed: boolean;
-    /** The newest dismissal of the event itself; `null`: its customer was dismissed, or it was not. */
-    readonly dismissalId: number | null;
-  };
+export type ExplainedEvent = Explanation & {
+  /** The content of the event; `null` when it was unreadable. */
+  readonly parsed: ParsedEvent | null;
+  /** The positions of the customer's events before and after it; `null`: there is none. */
+  readonly previous: number | null;
+  readonly next: number | null;
+  /** The teams that have the event's customer now. */
+  readonly teams: readonly NamedTeam[];
+  /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
+  readonly mode: EventOrigin['mode'];
+  readonly initiatedBy: EventOrigin['initiatedBy'];
+  /** Whether an operator has dismissed it while it is parked. */
+  readonly isDismissed: boolean;
+  /** The newest dismissal of the event itself; `null`: its customer was dismissed, or it was not. */
+  readonly dismissalId: number | null;
+};
 
 /**
  * Explains why an event has its outcome, from the log around it: the reasons as codes, and the plans before
@@ -279,16 +275,18 @@ export async function explainEvent(
 ): Promise<ExplainedEvent> {
   const { customerId, position } = event;
   const teams = customerId === null ? [] : await readNamedTeamsOf(query, [customerId]);
-  const log = parseLog(customerId === null ? [] : await readAround(query, customerId, position));
+  const around = customerId === null ? [] : await readAround(query, customerId, position);
+  const log = parseLog(around);
   const names = await readNames(query, log);
   const prunedBeforeMs = await readPrunedBefore(query);
   const teamIds = teams.map(({ id }) => id);
   const explanation = explainLog(log, { planSelection, teamIds, names, prunedBeforeMs })(event);
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
+  const previous = around.findLast((one) => one.position < position)?.position ?? null;
+  const next = around.find((one) => one.position > position)?.position ?? null;
   const { mode, initiatedBy } = originOfBody(event.body);
   return {
-    ...{ ...explanation, parsed, teams, mode, initiatedBy },
-    ...(await readEventsBeside(query, event)),
+    ...{ ...explanation, parsed, previous, next, teams, mode, initiatedBy },
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
     dismissalId: await readNewestDismissal(query, `event:${position}`),
   };

@@ -70,26 +70,6 @@ export async function readHistory(
   };
 }
 
-/** The events of the same customer before and after one of them. */
-export async function readEventsBeside(
-  query: Query,
-  { customerId, position }: Pick<EventRow, 'customerId' | 'position'>,
-): Promise<Neighbors> {
-  if (customerId === null) return { previous: null, next: null };
-  const earlier = { after: 0, upTo: position - 1 };
-  const later = { after: position, upTo: Number.MAX_SAFE_INTEGER };
-  const ofCustomer = { customerId };
-  const [previous] = await readEvents(query, ofCustomer, earlier, {
-    order: 'newest first',
-    limit: 1,
-  });
-  const [next] = await readEvents(query, ofCustomer, later, { order: 'oldest first', limit: 1 });
-  return { previous: previous?.position ?? null, next: next?.position ?? null };
-}
-
-/** The events beside one of them, by their positions; `null`: there is none. */
-export type Neighbors = { readonly previous: number | null; readonly next: number | null };
-
 /** The names of the products of these events. */
 export async function readNames(
   query: Query,
