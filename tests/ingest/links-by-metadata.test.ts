@@ -26,6 +26,7 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
       logger: createLogger('info', { write: (line) => lines.push(line) }),
       planSelection: 'newest',
       linkByMetadata,
+      keyMode: 'test',
       maxQueued: 1_000,
     }).ingest;
   }
@@ -34,11 +35,17 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     addTeam(store.database.query, { name: 'Acme', customerId });
 
   /** An event of a subscription with this metadata. */
-  function eventWith(metadata: unknown, customerId: string, status = 'active', createdSeconds = 1) {
+  function eventWith(
+    metadata: unknown,
+    customerId: string,
+    status = 'active',
+    createdSeconds = 1,
+    origin = {},
+  ) {
     const subscription = { customerId, subscriptionId: `sub_${customerId}`, status };
     const event = JSON.parse(eventBody({ ...subscription, createdSeconds }));
     event.data.object.metadata = metadata;
-    return received(JSON.stringify(event));
+    return received(JSON.stringify({ ...event, ...origin }));
   }
 
   const rowOf = async (id: ApplicationId) => {
@@ -55,6 +62,17 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     expect(lines.join()).toContain('team linked by metadata');
     expect(await openPipeline()([event])).toMatchObject([{ outcome: 'duplicate' }]);
   });
+
+  test.each([{ livemode: true }, { account: 'acct_other' }])(
+    'an event of another mode or account links nothing: %j',
+    async (origin) => {
+      const teamId = await newTeam();
+      const metadata = { teamId: String(teamId) };
+      const event = eventWith(metadata, store.newCustomer(), 'active', 1, origin);
+      expect(await openPipeline()([event])).toMatchObject([{ outcome: 'parked' }]);
+      expect(await rowOf(teamId)).toEqual([null, null]);
+    },
+  );
 
   test('without the setting, the event waits for a team', async () => {
     const teamId = await newTeam();

@@ -208,7 +208,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const refusals = new RefusalCounts(now);
   const stripeApi = { ...config.stripeApi, instrumentation };
   const api = createStripeApi(stripeApi);
-  const ingesting = { database, api, logger, planSelection, linkByMetadata };
+  const ingesting = { database, api, logger, planSelection, linkByMetadata, keyMode };
   const pipeline = new IngestPipeline({
     ...ingesting,
     maxQueued: config.maxQueuedEvents,
@@ -218,7 +218,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const { ingest, nameOf } = pipeline;
   const clockMs = () => performance.now();
   const context: OperateContext = {
-    ...{ ...ingesting, ingest, nameOf, keyMode, now, clockMs, nonce: randomUUID },
+    ...{ ...ingesting, ingest, nameOf, now, clockMs, nonce: randomUUID },
     // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,

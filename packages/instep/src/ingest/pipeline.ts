@@ -14,6 +14,7 @@ import { readProductNames, writeProductName } from '../postgres/statements/produ
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import type { Mode } from '../stripe/key-kind.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
 import { type Attempt, EventQueues, type Queued, type Stored } from './event-queues.ts';
 import { type NamesWritten, type ProcessedBatch, processBatch } from './process-batch.ts';
@@ -29,6 +30,8 @@ export type IngestPipelineOptions = {
   readonly planSelection: PlanSelection;
   /** The key of a subscription's metadata by which a customer without a team is linked. None by default. */
   readonly linkByMetadata?: string | null | undefined;
+  /** The mode of the API key: the events of another one link no team. `null`: unknown. */
+  readonly keyMode?: Mode | null;
   readonly maxQueued: number;
   /** How long an event can wait for a batch, or for a team that another transaction has locked. */
   readonly timeoutMs?: number;
@@ -114,7 +117,13 @@ export class IngestPipeline {
     events: readonly ReceivedEvent[],
     { timeoutMs, isLast }: Attempt,
   ): Promise<Stored<IngestResult>> {
-    const { database, planSelection, linkByMetadata = null, logger } = this.#options;
+    const {
+      database,
+      planSelection,
+      linkByMetadata = null,
+      keyMode = null,
+      logger,
+    } = this.#options;
     const [event, ...others] = events;
     let batch: ProcessedBatch = { results: [], writes: [], linked: [], readMs: 0 };
     let startedAtMs = 0;
@@ -123,7 +132,7 @@ export class IngestPipeline {
         async (query, atCommit) => {
           // Without the wait for a connection.
           startedAtMs = performance.now();
-          const options = { planSelection, namesWritten, linkByMetadata };
+          const options = { planSelection, namesWritten, linkByMetadata, keyMode };
           batch = await processBatch({ query, atCommit }, events, options);
         },
         { timeoutMs },

@@ -28,6 +28,7 @@ import {
   writeSubscriptions,
 } from '../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, type PlanWrite, writePlans } from '../postgres/statements/teams.ts';
+import { type EventOrigin, type Mode, mismatchOf } from '../stripe/key-kind.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 import { type BatchDecision, decide, type ParsedRow } from './decide.ts';
@@ -41,6 +42,8 @@ type ProcessOptions = {
   namesWritten: NamesWritten;
   /** The key of a subscription's metadata that names the team of a customer without one; `null`: none does. */
   linkByMetadata?: string | null;
+  /** The mode of the API key; `null`: unknown. */
+  keyMode?: Mode | null;
 };
 
 /**
@@ -136,11 +139,11 @@ async function linkTeamsInMetadata(
   query: Query,
   events: readonly ReceivedEvent[],
   available: AvailableTeams,
-  { linkByMetadata: key }: ProcessOptions,
+  { linkByMetadata: key, keyMode = null }: ProcessOptions,
 ): Promise<AvailableTeams> {
   if (!key) return { teams: [], lockedElsewhere: new Set() };
   const withTeam = new Set(available.teams.map(({ customerId }) => customerId));
-  const namedTeams = [...teamsInMetadata(events, key)].filter(
+  const namedTeams = [...teamsInMetadata(events, key, keyMode)].filter(
     ([customerId]) => !withTeam.has(customerId) && !available.lockedElsewhere.has(customerId),
   );
   const linked: string[] = [];
@@ -160,14 +163,17 @@ async function linkTeamsInMetadata(
 
 /**
  * The team that each customer's newest event names, the newest first: of two customers that name one team, that one
- * gets it. Only an event that grants a plan counts, so that an ended subscription never takes the team of a later one.
+ * gets it. Only an event that grants a plan counts, so that an ended subscription never takes the team of a later one. The
+ * events of another account or mode name nobody's team: others can write metadata there.
  */
 function teamsInMetadata(
   events: readonly ReceivedEvent[],
   key: string,
+  keyMode: Mode | null,
 ): ReadonlyMap<string, string> {
   const granting = events
     .flatMap((event) => (event.kind === 'unreadable' ? [] : event))
+    .filter((event) => event.kind === 'snapshot' || isOfKey(event.origin, keyMode))
     .filter(({ subscription }) => effectOf(subscription.status) === 'grants')
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
   const namedTeams = new Map<string, string>();
@@ -179,6 +185,9 @@ function teamsInMetadata(
   }
   return namedTeams;
 }
+
+const isOfKey = (origin: EventOrigin | undefined, keyMode: Mode | null) =>
+  origin === undefined || mismatchOf(origin, keyMode) === null;
 
 /** These statements are sent right behind the lock, and run once it is held. */
 async function readStored(

@@ -140,9 +140,9 @@ async function link(
 }
 
 async function linkSuggested(customerId: string, context: ActionContext): Promise<Outcome> {
-  const { database, linkByMetadata } = context;
+  const { database, linkByMetadata, keyMode } = context;
   const [event] = await readEvents(database.query, { customerId, outcome: 'parked' }, ALL, NEWEST);
-  const named = event && teamNamedBy(event, linkByMetadata ?? TEAM_KEY);
+  const named = event && teamNamedBy(event, { teamKey: linkByMetadata ?? TEAM_KEY, keyMode });
   if (named == null) return failed({ code: 'no-suggestion' });
   const team = await readNamedTeam(database.query, named);
   if (team === null) return failed({ code: 'no-such-team', text: named });

@@ -223,9 +223,9 @@ const WITHOUT_STRIPE: StripeApi = {
 export function createContext({ stripeApi, ...given }: ContextOptions): OperateContext {
   const services = { now: Date.now, close: async () => undefined, ...given };
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
-  const pipeline = new IngestPipeline({ ...services, api, maxQueued: MAX_QUEUED });
-  const { ingest, nameOf } = pipeline;
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
+  const pipeline = new IngestPipeline({ ...services, api, keyMode, maxQueued: MAX_QUEUED });
+  const { ingest, nameOf } = pipeline;
   const clockMs = () => performance.now();
   const nonce = randomUUID;
   const formSecret = formSecretOf(stripeApi?.secretKey ?? nonce());

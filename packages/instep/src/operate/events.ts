@@ -92,17 +92,17 @@ export type SuggestedLink = {
  * Suggests which teams to link to the customers of parked events: those that the metadata of their subscriptions names.
  */
 export async function suggestLinks(
-  { database: { query }, linkByMetadata }: OperateContext,
+  { database: { query }, linkByMetadata, keyMode }: OperateContext,
   events: readonly EventRow[],
 ): Promise<SuggestedLink[]> {
-  const metadataKey = linkByMetadata ?? TEAM_KEY;
+  const teamKey = linkByMetadata ?? TEAM_KEY;
   const parked = events.filter(({ outcome }) => outcome === 'parked');
-  const teams = await readSuggestedTeams(query, parked, metadataKey);
+  const teams = await readSuggestedTeams(query, parked, { teamKey, keyMode });
   const links = new Map<string, SuggestedLink>();
   for (const { customerId, position } of parked) {
     const team = teams.get(position);
     if (customerId === null || team === undefined || team.customerId === customerId) continue;
-    if (!links.has(customerId)) links.set(customerId, { customerId, team, metadataKey });
+    if (!links.has(customerId)) links.set(customerId, { customerId, team, metadataKey: teamKey });
   }
   return [...links.values()];
 }

@@ -33,7 +33,12 @@ import {
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
-import { type NamedTeam, readNamedTeamsOf, readSuggestedTeams } from './named-teams.ts';
+import {
+  type NamedTeam,
+  readNamedTeamsOf,
+  readSuggestedTeams,
+  type TeamNaming,
+} from './named-teams.ts';
 import {
   type CustomerPage,
   countListedIssues,
@@ -132,8 +137,7 @@ export function comparisonIssueOf(
 }
 
 type SourcePage = {
-  /** The key of metadata that names a team. */
-  readonly teamKey: string;
+  readonly naming: TeamNaming;
   /** Only issues after this customer, or before this event. */
   readonly after: string;
   readonly limit: number;
@@ -165,7 +169,7 @@ const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
   ...byCode(COMPARISON_ISSUES, readCompared),
   async 'parked-events'(query, page) {
     const customers = await readParkedCustomers(query, { ...page, afterCustomerId: page.after });
-    return await parkedIssues(query, customers, page.teamKey);
+    return await parkedIssues(query, customers, page.naming);
   },
   'unknown-order': ofCustomers(readUnknownOrders, ({ subscriptionId, ...found }, [team = null]) => {
     const subject = subjectOf('subscription', subscriptionId);
@@ -197,11 +201,11 @@ const READERS: Readonly<Record<SubjectIssueCode, ReadIssues>> = {
 async function parkedIssues(
   query: Query,
   customers: readonly ParkedCustomer[],
-  teamKey: string,
+  naming: TeamNaming,
 ): Promise<OpenIssue[]> {
   const positions = customers.map(({ newestPosition }) => newestPosition);
   const newestEvents = await readEventsAt(query, {}, positions, ALL);
-  const suggested = await readSuggestedTeams(query, newestEvents, teamKey);
+  const suggested = await readSuggestedTeams(query, newestEvents, naming);
   return await withTeams(query, customers, (parked, [team = null]) => {
     const { customerId, events, newestPosition, sinceMs } = parked;
     const newest = newestEvents.find(({ position }) => position === newestPosition) ?? null;
@@ -248,12 +252,12 @@ type IssueSearch = Search<OpenIssue, PageOfIssues, IssueCursor> & {
  * ```
  */
 export function findIssues(
-  { database: { query }, linkByMetadata }: OperateContext,
+  { database: { query }, linkByMetadata, keyMode }: OperateContext,
   code: SubjectIssueCode | null = null,
 ): IssueSearch {
-  const teamKey = linkByMetadata ?? TEAM_KEY;
+  const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
   const page = ({ start = null, limit = 50 }: PageRequest<IssueCursor> = {}) =>
-    readPageOfIssues(query, { teamKey, code, start, limit });
+    readPageOfIssues(query, { naming, code, start, limit });
   return {
     page,
     count: async () => await countOpenIssues(query, await readFigures(query)),
@@ -271,14 +275,14 @@ export function findIssues(
 const EXPORT_PAGE = 200;
 
 type IssuesPage = Required<PageRequest<IssueCursor>> & {
-  readonly teamKey: string;
+  readonly naming: TeamNaming;
   readonly code: SubjectIssueCode | null;
 };
 
 /** The most severe issues first. Each kind has an index in which a page begins. */
 async function readPageOfIssues(
   query: Query,
-  { teamKey, code, start, limit }: IssuesPage,
+  { naming, code, start, limit }: IssuesPage,
 ): Promise<PageOfIssues> {
   const issues: OpenIssue[] = [];
   for (const [index, source] of SUBJECT_ISSUES.entries()) {
@@ -286,7 +290,7 @@ async function readPageOfIssues(
     if (code !== null && source !== code) continue;
     const after = index === start?.source ? start.after : '';
     const room = limit - issues.length;
-    const page = await READERS[source](query, { teamKey, after, limit: room });
+    const page = await READERS[source](query, { naming, after, limit: room });
     issues.push(...page);
     const last = page.at(-1);
     if (last !== undefined && page.length >= room) {

@@ -8,6 +8,7 @@ import { teamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import { TEAM_COLUMNS, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
+import { type Mode, mismatchOf, originOfBody } from '../stripe/key-kind.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { teamNamedIn } from '../stripe/subscription-facts.ts';
 
@@ -103,23 +104,30 @@ const READ_TEAMS_NAMED_BY = (tables: ApplicationTables) => `
         from unnest($1::text[]) as asked (text)
         join ${teamsWithLostPlans(tables)} on id = ${idFrom(tables.teams.idType, 'asked.text')}`;
 
-/** What the metadata of an event's subscription names under a key, if it can be the id of a team. */
-export function teamNamedBy(event: LoggedEvent, key: string): string | null {
+/** The key of metadata that names a team, and the mode of the API key. */
+export type TeamNaming = { readonly teamKey: string; readonly keyMode: Mode | null };
+
+/**
+ * What the metadata of an event's subscription names, if it can be the id of a team; `null` for an event of another
+ * account or mode, where others can write metadata.
+ */
+export function teamNamedBy(event: LoggedEvent, { teamKey, keyMode }: TeamNaming): string | null {
+  if (mismatchOf(originOfBody(event.body), keyMode) !== null) return null;
   const parsed = parseLogged(event);
-  return parsed && teamNamedIn(parsed.object, key);
+  return parsed && teamNamedIn(parsed.object, teamKey);
 }
 
 /**
- * The teams that the metadata of logged events names under a key, by the position of the event. That is probably
+ * The teams that the metadata of logged events names, by the position of the event. That is probably
  * the team of the event's customer.
  */
 export async function readSuggestedTeams(
   query: Query,
   events: readonly LoggedEvent[],
-  key: string,
+  naming: TeamNaming,
 ): Promise<ReadonlyMap<number, NamedTeam>> {
   const named = events.flatMap((event) => {
-    const text = teamNamedBy(event, key);
+    const text = teamNamedBy(event, naming);
     return text === null ? [] : [{ position: event.position, text }];
   });
   if (named.length === 0) return new Map();
