@@ -4,10 +4,11 @@ import type { LoggedEvent } from '../core/subscription-event.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examineTeams } from '../postgres/examine.ts';
+import { type Examined, examine } from '../postgres/examine.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { isAfter } from '../postgres/tables/id-from-text.ts';
 import type { Logger } from '../runtime/logging.ts';
 import { readableEventOf } from '../stripe/parse-event.ts';
 import type { InTurn } from './lease.ts';
@@ -41,7 +42,7 @@ export function createParkedEventsJob({
 
   return async (signal) => {
     let customerIds = await repairs.findDue((page) => readCustomersOfParkedEvents(query, page));
-    // Until none is left: the next search goes on with other teams.
+    // Until none is left: the next search goes on with other customers.
     while (customerIds.length > 0 && !signal.aborted) {
       const eventsOf = new Map<string, ReceivedEvent[]>();
       for (const row of await readParkedEvents(query, customerIds, BATCH)) {
@@ -64,56 +65,39 @@ export function createParkedEventsJob({
   };
 }
 
-/** With more parked events than this, a search starts from the teams. */
-const FEW_PARKED = 1_000;
+/** How many customers one statement examines. If several products share a Stripe account, nearly all events are parked. */
+const CUSTOMERS = 5_000;
 
-const FIRST_PARKED = `
-               select customer_id
-                 from instep.events
-                where outcome = 'parked'
-                order by customer_id
-                limit ${FEW_PARKED + 1}`;
+const EXAMINED_CUSTOMERS = `
+        select distinct customer_id
+          from instep.events
+         where outcome = 'parked'
+           and ${isAfter('text', '$1::text', 'customer_id')}
+         order by customer_id
+         limit ${CUSTOMERS}`;
 
-// If several products share a Stripe account, nearly all events are parked, and there can be far fewer teams.
-const FIND_CUSTOMERS_OF_PARKED_EVENTS = ({ teams }: ApplicationTables) => `
-      few_parked as (
-        select customer_id
-          from (${FIRST_PARKED}
-               ) as first_parked
-         where not exists (select from examined)
+const FIND_CUSTOMERS_WITH_TEAM = ({ teams }: ApplicationTables) => `found as (
+        select customer_id as "customerId"
+          from examined
+         where customer_id <> all ($2::text[])
            and exists (
                  select from ${teams.rows} as teams where provider_customer_id = customer_id
                )
-      ), found as (
-        select distinct customer_id as "customerId"
-          from (
-                 select customer_id
-                   from few_parked
-                  union all
-                 select provider_customer_id
-                   from examined
-                  where exists (
-                          select
-                            from instep.events
-                           where outcome = 'parked'
-                             and customer_id = provider_customer_id
-                        )
-               ) as due
-         where customer_id <> all ($2::text[])
          limit $3
       )`;
 
-/** Customers with parked events and a team: one of the next teams if many events are parked. Some are left out. */
+/** Those of the next customers with parked events who have a team. Some are left out. */
 export async function readCustomersOfParkedEvents(
   query: Query,
   { afterId, limit, exceptIds }: DuePage,
-): Promise<Examined<string>> {
-  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
+): Promise<Examined<string, string>> {
+  const { found, examinedTo } = await examine<{ customerId: string }, string>(query, {
     name: 'read_customers_of_parked_events',
-    isNeeded: `(select count(*) from (${FIRST_PARKED}) as first_parked) > ${FEW_PARKED}`,
-    found: FIND_CUSTOMERS_OF_PARKED_EVENTS,
-    values: [exceptIds, limit],
-    afterId,
+    examined: () => EXAMINED_CUSTOMERS,
+    key: 'customer_id',
+    limit: CUSTOMERS,
+    found: FIND_CUSTOMERS_WITH_TEAM,
+    values: [afterId, exceptIds, limit],
   });
   return { found: found.map(({ customerId }) => customerId), examinedTo };
 }

@@ -136,14 +136,12 @@ type TeamsExamination = Pick<Examination, 'name' | 'found'> & {
   /** The parameters of `found`, from `$2`. */
   readonly values?: readonly unknown[];
   readonly limit?: number | undefined;
-  /** SQL: whether to examine any. */
-  readonly isNeeded?: string;
 };
 
 /** Examines the teams after an id, in the order of their ids. */
 export async function examineTeams<Found extends object>(
   query: Query,
-  { afterId, values = [], limit = TEAMS, isNeeded = 'true', ...statement }: TeamsExamination,
+  { afterId, values = [], limit = TEAMS, ...statement }: TeamsExamination,
 ): Promise<Examined<Found>> {
   return await examine<Found, ApplicationId>(query, {
     ...statement,
@@ -151,7 +149,6 @@ export async function examineTeams<Found extends object>(
         select *
           from ${teams.rows} as teams
          where ${isAfter(teams.idType, '$1::text')}
-           and ${isNeeded}
          order by id
          limit ${limit}`,
     key: 'id',
