@@ -122,7 +122,9 @@ test('warns when the logger of the app throws', async () => {
   const broken = createNodeHandler({ environment: {}, logger: { ...logger, error } });
   const response = await fetch(`${await serve(broken)}/api/user`);
   expect(response.status).toBe(500);
-  expect(warnings).toEqual([expect.objectContaining({ message: 'the disk is full' })]);
+  expect(warnings).toEqual([
+    expect.objectContaining({ message: expect.stringContaining('the disk is full') }),
+  ]);
 });
 
 test('refuses an event that did not come through a socket', async () => {

@@ -208,6 +208,26 @@ test('a new consumer is not added while a transaction that changes plans stays o
   expect(await addConsumer(store.database.query, name, 'now')).toMatchObject({ position: row?.id });
 });
 
+test.each([
+  [
+    'a message that is an object',
+    () => Object.assign(new Error(), { message: Object.create(null) }),
+  ],
+  ['no prototype', () => Object.create(null)],
+])('a failure with %s is stored, and holds up no other team', async (_, failure) => {
+  await store.database.query('truncate instep.plan_changes cascade');
+  const passed: number[] = [];
+  const { run } = openConsumer(({ teamId, id }) => {
+    if (teamId === 5) throw failure();
+    passed.push(id);
+  });
+  const ids = (await write([5, 6])).map(({ id }) => id);
+  await run();
+  expect(passed).toEqual([ids[1]]);
+  const stored = await store.database.query('select error from instep.waiting_plan_changes');
+  expect(stored).toEqual([{ error: 'an error without a text' }]);
+});
+
 test('a change that fails holds up its team alone, in order, and is set aside after 20 failures', async () => {
   const { query } = store.database;
   await query('truncate instep.plan_changes cascade');

@@ -41,6 +41,19 @@ test("logs only an error's name, code, message and cause, and the stack of an un
   expect(odd).toEqual({ message: 'no error at all' });
 });
 
+test('writes a line for anything that can be thrown', () => {
+  const { written, logger } = openLogger();
+  const ownCause = new Error('its own cause');
+  ownCause.cause = ownCause;
+  const withObject = Object.assign(new Error(), { message: Object.create(null) });
+  for (const err of [ownCause, withObject, Object.create(null), Symbol('odd'), undefined]) {
+    logger.error({ err }, 'request failed');
+  }
+  const messages = written.map((line) => JSON.parse(line).err.message);
+  const none = 'an error without a text';
+  expect(messages).toEqual(['its own cause', none, none, 'Symbol(odd)', 'undefined']);
+});
+
 test('the level determines which lines are written', () => {
   const { written, logger } = openLogger('warn');
   logger.info('less');

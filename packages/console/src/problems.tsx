@@ -112,8 +112,10 @@ function problemOf(error: Error): PageProblem {
   if (isPageProblem(error)) return error;
   // Among the packages in use, only Hono's check of a form's origin throws it.
   if (error instanceof HTTPException) return fromOtherSite();
-  const reason = capitalized(error.message);
-  switch (codeOf(error)) {
+  const code = codeOf(error);
+  // Only Instep's own errors are quoted: those of the app can have any message.
+  const reason = code === null ? '' : capitalized(error.message);
+  switch (code) {
     case 'DATABASE_UNAVAILABLE': {
       const meanwhile = 'Events get a 503 until it is back, and Stripe sends them again.';
       return new PageProblem(503, 'PostgreSQL does not answer', `${reason}. ${meanwhile}`);

@@ -1,5 +1,6 @@
 // `instep/next`: the exports of Next.js route files.
 
+import { errorText } from '../runtime/errors.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { isSameSecret, USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';
@@ -61,7 +62,7 @@ export function createNextHandlers(options: NextOptions = {}): NextHandlers {
           after(() => methods.runMaintenance(MAINTENANCE_BUDGET_MS));
         } catch (cause) {
           // `after` is of Next.js 15.1, and throws outside of a request. The event is stored.
-          process.emitWarning(`Instep's maintenance was not scheduled: ${cause}`);
+          process.emitWarning(`Instep's maintenance was not scheduled: ${errorText(cause)}`);
         }
       }
       return response;

@@ -6,6 +6,7 @@ import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE_COLUMNS, type PlanChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { withDeadline } from '../runtime/deadline.ts';
+import { errorText } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import {
   addConsumer,
@@ -192,11 +193,10 @@ export class PlanChangeConsumers {
       await withDeadline((async () => handler(change))(), deadlineMs);
     } catch (err) {
       const line = { consumer: name, changeId: change.id, teamId: change.teamId, err };
-      logger.warn(line, 'change of a plan not handled');
-      const message = err instanceof Error ? err.message : String(err);
-      const error = message.replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH).toWellFormed();
+      const error = errorText(err).replaceAll('\0', '').slice(0, MAX_ERROR_LENGTH).toWellFormed();
       const storing = { name: 'store_failure', text: STORE_FAILURE, values: [...values, error] };
       const [failed] = await this.#commit<{ failures: number; isSetAside: boolean }>(run, storing);
+      logger.warn(line, 'change of a plan not handled');
       if (failed?.isSetAside) {
         logger.error({ ...line, failures: failed.failures }, 'change of a plan set aside');
       }

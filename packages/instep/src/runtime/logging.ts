@@ -1,6 +1,6 @@
 // Log lines: their format, how they reach standard output, and a limit for lines that outsiders can cause.
 
-import { InstepError } from './errors.ts';
+import { errorText, InstepError } from './errors.ts';
 import { activeSpan, outsideSpans } from './tracing.ts';
 
 /** The lowest level that is written. */
@@ -118,17 +118,27 @@ function escapeControls(json: string): string {
 function described(members: object): object {
   if (!('err' in members)) return members;
   const { err } = members;
-  return { ...members, err: describe(err, !(err instanceof InstepError)) };
+  try {
+    return { ...members, err: describe(err, !(err instanceof InstepError)) };
+  } catch {
+    // The app's code threw it, and reading its members throws again.
+    return { ...members, err: { message: errorText(err) } };
+  }
 }
 
+/** An error can be its own cause. */
+const MAX_CAUSES = 5;
+
 /** An expected error needs no stack in the log. Its code replaces its name, which a bundler can shorten. */
-function describe(error: unknown, withStack: boolean): unknown {
-  if (!(error instanceof Error)) return { message: String(error) };
+function describe(error: unknown, withStack: boolean, causes = MAX_CAUSES): unknown {
+  const message = errorText(error);
+  if (!(error instanceof Error)) return { message };
   return {
     ...(!(error instanceof InstepError) && { name: error.name }),
     ...('code' in error && typeof error.code === 'string' && { code: error.code }),
-    message: error.message,
-    ...(error.cause instanceof Error && { cause: describe(error.cause, withStack) }),
+    message,
+    ...(error.cause instanceof Error &&
+      causes > 0 && { cause: describe(error.cause, withStack, causes - 1) }),
     ...(withStack && { stack: error.stack }),
   };
 }

@@ -1,6 +1,7 @@
 // Between node:http and a `Handler`: on our own listeners, and on the server of an app (adapters/node.ts).
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { errorText } from '../runtime/errors.ts';
 import {
   bodyTooLarge,
   decodePath,
@@ -50,7 +51,7 @@ export function createNodeListener(
 }
 
 function warn({ err }: { err: unknown }): void {
-  process.emitWarning(err instanceof Error ? err : String(err));
+  process.emitWarning(`instep: ${errorText(err)}`);
 }
 
 /**
