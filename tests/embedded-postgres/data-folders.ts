@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from 'instep-embedded-postgres';
-import { findInaccessible } from 'instep-embedded-postgres/src/access-check.ts';
-import { chooseSocketDirectory } from 'instep-embedded-postgres/src/paths.ts';
+import { findInaccessible } from 'instep-embedded-postgres/src/data-directory.ts';
 import { afterAll, afterEach } from 'vitest';
 import { InstepProcess } from './instep-process.ts';
 
@@ -122,9 +121,7 @@ export async function deleteDatabase(dataFolder: string): Promise<void> {
   }
   const dataDirectory = await realpath(join(dataFolder, 'postgres')).catch(() => undefined);
   if (dataDirectory !== undefined) {
-    const socketDirectory = await chooseSocketDirectory(dataDirectory).catch(() => undefined);
     await rm(dataDirectory, { recursive: true, force: true });
-    if (socketDirectory !== undefined) await rm(socketDirectory, { recursive: true, force: true });
   }
   await rm(dataFolder, { recursive: true, force: true });
 }

@@ -3,7 +3,7 @@ import { chmod, lstat, mkdir, readlink, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { openEmbeddedPostgres } from 'instep-embedded-postgres';
-import { findInaccessible } from 'instep-embedded-postgres/src/access-check.ts';
+import { findInaccessible } from 'instep-embedded-postgres/src/data-directory.ts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ask, readNotes, writeNote } from './ask.ts';
 import { addPostgres, type CopiedTree, copyTree, removeLinks } from './copied-tree.ts';
@@ -98,7 +98,7 @@ describe.skipIf(!isRoot)('as root (skipped for other users)', () => {
     const both = [1, 2].map(() => new InstepProcess(dataFolder, tree));
     const opened = await Promise.all(both.map((each) => each.open()));
     const directory = await readlink(join(dataFolder, 'postgres'));
-    expect(directory).toMatch(/^\/var\/lib\/instep\/[0-9a-f]{16}$/);
+    expect(directory).toMatch(/^\/var\/lib\/instep\/data-[A-Za-z0-9]{6}$/);
     expect(opened.flatMap(({ notices }) => notices)).toEqual([
       expect.stringContaining(`can't enter ${shared}: its files are in ${directory}`),
     ]);

@@ -43,7 +43,7 @@ describe('several processes on one data folder', () => {
     expect(first && (await readNotes(first.connection))).toEqual(['from 0', 'from 1']);
     const left = (await readdir(join(dataFolder, 'postgres'))).sort();
     const copies = areProgramsOpen ? [] : ['binaries'];
-    expect(left).toEqual([...copies, 'cluster', 'id', 'socket']);
+    expect(left).toEqual([...copies, 'cluster', 'socket']);
     expect((await readdir(dataFolder)).sort()).toEqual(['postgres', 'postgres.log']);
 
     await Promise.all(processes.map((each) => each.release()));

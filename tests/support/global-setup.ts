@@ -1,6 +1,4 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { startEmbeddedPostgres, startInstalledPostgres } from './postgres/shared-postgres.ts';
 import { createTemplate } from './postgres/template.ts';
@@ -31,7 +29,8 @@ export async function setup(project: TestProject): Promise<(() => Promise<void>)
     project.provide('postgresServers', JSON.parse(shared) as Servers);
     return undefined;
   }
-  const directory = mkdtempSync(join(tmpdir(), 'instep-tests-'));
+  // Not in the temporary directory of macOS, whose path is too long for the sockets of databases.
+  const directory = mkdtempSync('/tmp/instep-tests-');
   // PostgreSQL runs as a different user if root runs the tests.
   chmodSync(directory, 0o755);
   process.env.TMPDIR = directory;

@@ -59,7 +59,6 @@ export async function createCluster(
   binaries: Binaries,
   user: ServerUser,
 ): Promise<void> {
-  refuseUnusablePath(binaries.initdb);
   const unfinished = join(cluster, '..', `cluster.new-${randomBytes(8).toString('hex')}`);
   await mkdir(unfinished, { mode: 0o700 });
   try {
@@ -95,14 +94,4 @@ async function initialize(folder: string, { initdb, postgres }: Binaries, user: 
   const rename = `alter database postgres rename to ${DATABASE}\n`;
   await run(postgres, ['--single', '-D', folder, '-c', 'fsync=off', 'template1'], rename);
   await run(initdb, ['-D', folder, '--sync-only']);
-}
-
-/** `initdb` runs `postgres` through a shell, with its path in double quotes. */
-function refuseUnusablePath(path: string): void {
-  const character = /["$`\\\n]/.exec(path)?.[0];
-  if (character === undefined) return;
-  throw new PostgresFolderUnfit(
-    `PostgreSQL's initdb can't run in a folder with ${JSON.stringify(character)} in its path ` +
-      `(${path}): move it, or set DATABASE_URL`,
-  );
 }

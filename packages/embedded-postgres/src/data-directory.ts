@@ -1,16 +1,11 @@
-import { randomBytes } from 'node:crypto';
-import { chmod, lstat, mkdir, realpath, rm, stat, symlink, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
-import { canOwnFolderIn, checkAccess, findInaccessible } from './access-check.ts';
+import { chmod, lstat, mkdir, mkdtemp, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { ifExists, PostgresFolderUnfit, systemErrorCode } from './errors.ts';
-import { publishDirectory, syncDirectory } from './publish-directory.ts';
+import { syncPath } from './publish-directory.ts';
 import { type ServerUser, userOfNewCluster } from './server-user.ts';
 
 /** Holds the data directories that PostgreSQL's user could not reach in the data folder. */
 const SYSTEM_DIRECTORY = '/var/lib/instep';
-
-/** A file in the data directory with random text, which only a copy of the directory shares. */
-export const ID_FILE = 'id';
 
 type OnNotice = (message: string) => void;
 
@@ -27,14 +22,14 @@ export async function openDataDirectory(dataFolder: string, onNotice: OnNotice):
   const path = join(folder, 'postgres');
   const found = await findDataDirectory(path);
   if (found !== undefined) return found;
-  const user = await userOfNewCluster();
-  const obstacle = await checkAccess(folder, user, onNotice);
-  if (obstacle === undefined) {
-    const created = join(folder, `postgres.new-${randomBytes(8).toString('hex')}`);
-    await createDataDirectory(created, user);
-    await publishDirectory(created, path);
-  } else {
-    await createElsewhere(path, user, obstacle, onNotice);
+  const user = userOfNewCluster();
+  const inaccessible = user.isSwitched ? await openToUser(folder, user, onNotice) : undefined;
+  try {
+    if (inaccessible === undefined) await createDataDirectory(path, user);
+    else await createElsewhere(path, user, inaccessible, onNotice);
+  } catch (error) {
+    // Another process was first, and its data directory is used.
+    if (systemErrorCode(error) !== 'EEXIST') throw error;
   }
   const opened = await findDataDirectory(path);
   if (opened !== undefined) return opened;
@@ -51,17 +46,31 @@ export async function hasDataDirectory(dataFolder: string): Promise<boolean> {
   }
 }
 
+/**
+ * The outermost directory on the way to `path`, itself included, that `user` can't enter, judged by
+ * owner and mode; `undefined` when there is none. `path` is absolute and has no symbolic links.
+ */
+export async function findInaccessible(
+  path: string,
+  user: ServerUser,
+): Promise<string | undefined> {
+  const parent = dirname(path);
+  const outer = parent === path ? undefined : await findInaccessible(parent, user);
+  if (outer !== undefined) return outer;
+  const { uid, gid, mode } = await stat(path);
+  const enter = uid === user.uid ? 0o100 : gid === user.gid ? 0o010 : 0o001;
+  return (mode & enter) === 0 ? path : undefined;
+}
+
 /** Creates the data folder if there is none. @returns its path without symbolic links */
 async function openDataFolder(path: string): Promise<string> {
   try {
-    const created = await mkdir(path, { recursive: true });
-    // With a strict umask of root, PostgreSQL's user could not enter it.
-    if (created !== undefined && process.getuid?.() === 0) await chmod(path, 0o711);
+    await mkdir(path, { recursive: true });
     return await realpath(path);
   } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
     throw new PostgresFolderUnfit(
-      `can't create the data folder (${messageOf(cause)}): set INSTEP_DATA to a folder that you ` +
-        'can write',
+      `can't create the data folder (${reason}): set INSTEP_DATA to a folder that you can write`,
       { cause },
     );
   }
@@ -70,61 +79,60 @@ async function openDataFolder(path: string): Promise<string> {
 async function findDataDirectory(path: string): Promise<string | undefined> {
   if ((await ifExists(lstat(path))) === undefined) return undefined;
   const target = await ifExists(realpath(path));
-  if (target === undefined) {
-    throw new PostgresFolderUnfit(
-      `the link ${path} leads to the database's folder, which is gone: restore that folder, or ` +
-        'delete the link to start with an empty database',
-    );
-  }
-  if ((await stat(target)).isDirectory()) return target;
-  throw new PostgresFolderUnfit(`${path} is not a folder: move it away, or set INSTEP_DATA`);
+  if (target !== undefined) return target;
+  throw new PostgresFolderUnfit(
+    `the link ${path} leads to the database's folder, which is gone: restore that folder, or ` +
+      'delete the link to start with an empty database',
+  );
 }
 
-async function createElsewhere(
-  path: string,
+/**
+ * Lets `user` enter the data folder if that folder is ours and the only obstacle, because a folder that was
+ * mounted there is meant to hold the database. Others can then enter it, but not list it.
+ * @returns the directory that the user still can't enter
+ */
+async function openToUser(
+  folder: string,
   user: ServerUser,
-  obstacle: string,
   onNotice: OnNotice,
-): Promise<void> {
-  const reason = `PostgreSQL runs as user id ${user.uid}, which ${obstacle}`;
-  // Random instead of derived from the path: deleting the data folder gives an empty database.
-  const directory = join(SYSTEM_DIRECTORY, randomBytes(8).toString('hex'));
-  try {
-    await mkdir(SYSTEM_DIRECTORY, { recursive: true });
-    await chmod(SYSTEM_DIRECTORY, 0o711);
-    await createDataDirectory(directory, user);
-    await writeFile(join(directory, 'made-for'), `${path}\n`);
-    const inaccessible = await findInaccessible(await realpath(directory), user);
-    if (inaccessible !== undefined) throw new Error(`it can't enter ${inaccessible} either`);
-    if (!(await canOwnFolderIn(directory, user))) throw new Error("it can't own a folder there");
-  } catch (cause) {
-    await rm(directory, { recursive: true, force: true });
-    throw new PostgresFolderUnfit(
-      `${reason}, and ${SYSTEM_DIRECTORY} can't hold its files (${messageOf(cause)}): set ` +
-        'INSTEP_DATA to a folder that it can enter, run as an ordinary user, or set DATABASE_URL',
-      { cause },
-    );
-  }
-  try {
-    await symlink(directory, path);
-  } catch (error) {
-    await rm(directory, { recursive: true, force: true });
-    // Another process was first, and its data directory is used.
-    if (systemErrorCode(error) === 'EEXIST') return;
-    throw error;
-  }
-  await syncDirectory(SYSTEM_DIRECTORY);
-  await syncDirectory(join(path, '..'));
-  onNotice(
-    `${reason}: its files are in ${directory}, and ${path} is a link to it. Keep both; to start ` +
-      'with an empty database, delete both.',
-  );
+): Promise<string | undefined> {
+  const inaccessible = await findInaccessible(folder, user);
+  if (inaccessible !== folder) return inaccessible;
+  const { uid, mode } = await stat(folder);
+  if (uid !== process.getuid?.()) return inaccessible;
+  await chmod(folder, (mode & 0o7777) | 0o001);
+  onNotice(`PostgreSQL runs as user id ${user.uid}: opened ${folder} for it (chmod o+x)`);
+  return undefined;
 }
 
 async function createDataDirectory(path: string, user: ServerUser): Promise<void> {
   await mkdir(path);
   await chmod(path, user.isSwitched ? 0o711 : 0o700);
-  await writeFile(join(path, ID_FILE), `${randomBytes(16).toString('hex')}\n`, { flush: true });
+  await syncPath(dirname(path));
 }
 
-const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause));
+/** The name is random instead of derived from the path: deleting the data folder gives an empty database. */
+async function createElsewhere(
+  path: string,
+  user: ServerUser,
+  inaccessible: string,
+  onNotice: OnNotice,
+): Promise<void> {
+  await mkdir(SYSTEM_DIRECTORY, { recursive: true });
+  await chmod(SYSTEM_DIRECTORY, 0o711);
+  const directory = await mkdtemp(join(SYSTEM_DIRECTORY, 'data-'));
+  try {
+    await chmod(directory, 0o711);
+    await symlink(directory, path);
+  } catch (error) {
+    await rm(directory, { recursive: true, force: true });
+    throw error;
+  }
+  await syncPath(SYSTEM_DIRECTORY);
+  await syncPath(dirname(path));
+  onNotice(
+    `PostgreSQL runs as user id ${user.uid}, which can't enter ${inaccessible}: its files are in ` +
+      `${directory}, and ${path} is a link to it. Keep both; to start with an empty database, ` +
+      'delete both.',
+  );
+}

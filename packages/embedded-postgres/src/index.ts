@@ -63,10 +63,7 @@ function superviseServer(
    */
   async function renewPresence(): Promise<void> {
     const former = presence;
-    const options = { deadlineMs: startDeadlineMs, acceptsFull: former !== undefined };
-    const acquired = await explainErrors(startOrAttach(paths, options));
-    if (acquired === 'full') return;
-    presence = acquired;
+    presence = await explainErrors(startOrAttach(paths, startDeadlineMs));
     await former?.close();
   }
 
@@ -81,22 +78,13 @@ function superviseServer(
       presence = attempt.lock;
       departure = await presence.leave();
     }
-    if (departure === 'last') await stop();
-    await presence?.close();
-  }
-
-  async function stop(): Promise<void> {
-    const outcome = await stopServer(paths.cluster);
-    if (outcome === 'stopping') {
+    if (departure === 'last' && !(await stopServer(paths.cluster))) {
       onNotice(
-        `PostgreSQL in ${paths.dataDirectory} is taking a long time to stop; it continues by itself`,
-      );
-    } else if (outcome === 'not found') {
-      onNotice(
-        `PostgreSQL in ${paths.dataDirectory} was not stopped: its process was not found (was it ` +
-          'started in another container?)',
+        `PostgreSQL in ${paths.dataDirectory} has not stopped: it needs more time, or it runs in ` +
+          'another container',
       );
     }
+    await presence?.close();
   }
 
   return {

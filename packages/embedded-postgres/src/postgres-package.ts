@@ -54,20 +54,6 @@ function resolvePackage(name: string): string | undefined {
 /** npm packages hold no symbolic links: this file lists those that the package's libraries need. */
 const LINK_LIST = join('native', 'pg-symlinks.json');
 
-type Link = { readonly source: string; readonly target: string };
-
-/** The links of the list; `null` when it is damaged, for example by a link to another folder. */
-function parseLinks(content: string): readonly Link[] | null {
-  const list: unknown = JSON.parse(content);
-  if (!Array.isArray(list)) return null;
-  const links = list.flatMap((entry: unknown) => {
-    const [source, target] = [textMember(entry, 'source'), textMember(entry, 'target')];
-    const isLink = source !== null && target !== null && dirname(source) === dirname(target);
-    return isLink ? [{ source, target }] : [];
-  });
-  return links.length === list.length ? links : null;
-}
-
 /** A member of a JSON object, if it is text. */
 function textMember(value: unknown, name: string): string | null {
   if (typeof value !== 'object' || value === null) return null;
@@ -79,23 +65,19 @@ function textMember(value: unknown, name: string): string | null {
  * Creates the missing links to PostgreSQL's libraries, as the package's own install script would.
  * Several processes can do so at the same time.
  * @returns `false` when a link is missing and this process can't write to the package's folder
- * @throws PostgresMissing when the package is damaged
  */
 export async function createLinks(packageFolder: string): Promise<boolean> {
   // The packages of some platforms need no links.
   const content = await ifExists(readFile(join(packageFolder, LINK_LIST), 'utf8'));
-  const links = parseLinks(content ?? '[]');
-  if (links === null) {
-    throw new PostgresMissing(
-      `${join(packageFolder, LINK_LIST)} is damaged: install the package again, ${OR_USE_YOUR_OWN}`,
-    );
-  }
+  const list: unknown = JSON.parse(content ?? '[]');
+  const links = Array.isArray(list) ? list : [];
   const created = await Promise.all(links.map((link) => createLink(packageFolder, link)));
   return created.every(Boolean);
 }
 
-async function createLink(packageFolder: string, { source, target }: Link): Promise<boolean> {
-  const path = join(packageFolder, target);
+async function createLink(packageFolder: string, link: unknown): Promise<boolean> {
+  const source = textMember(link, 'source') ?? '';
+  const path = join(packageFolder, textMember(link, 'target') ?? '');
   if (await canAccess(path)) return true;
   try {
     // Both are in one folder, so the name alone stays valid wherever the package is moved.

@@ -93,8 +93,6 @@ function settings(socketDirectory: string): string[] {
     fsync: 'on',
     synchronous_commit: 'on',
     full_page_writes: 'on',
-    timezone: 'UTC',
-    log_timezone: 'UTC',
     log_destination: 'stderr',
     logging_collector: 'off',
     // The error code says why a start failed, in any language.
@@ -102,7 +100,6 @@ function settings(socketDirectory: string): string[] {
     // The data of the app's statements must not be in this log, and it must not grow by itself.
     log_min_error_statement: 'panic',
     log_checkpoints: 'off',
-    cluster_name: 'instep',
   };
   return Object.entries(values).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
 }
@@ -121,19 +118,19 @@ function outcomeOf(
  * Stops the cluster's server: open transactions are rolled back, everything is written, and it ends.
  * A process that can't be identified as the server (in another container, for example) is left
  * alone.
- * @returns `stopping` when it has not ended after 20 seconds; it continues by itself
+ * @returns whether it has ended; after 20 seconds it continues by itself
  */
-export async function stopServer(cluster: string): Promise<'stopped' | 'stopping' | 'not found'> {
+export async function stopServer(cluster: string): Promise<boolean> {
   const holder = await readLockHolder(join(cluster, 'postmaster.pid'));
-  if (holder === undefined) return 'stopped';
-  if (holder.identity !== 'server') return 'not found';
+  if (holder === undefined) return true;
+  if (holder.identity !== 'server') return false;
   // PostgreSQL calls this a fast shutdown.
   process.kill(holder.pid, 'SIGINT');
   const giveUpAt = performance.now() + STOP_DEADLINE_MS;
   while (performance.now() < giveUpAt) {
     await sleep(STOP_PAUSE_MS);
     // The server deletes its lock file shortly before it ends.
-    if ((await identifyProcess(holder.pid, holder.cluster)) !== 'server') return 'stopped';
+    if ((await identifyProcess(holder.pid, holder.cluster)) !== 'server') return true;
   }
-  return 'stopping';
+  return false;
 }

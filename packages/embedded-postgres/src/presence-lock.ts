@@ -34,9 +34,7 @@ export type PresenceLockAttempt =
   | { readonly outcome: 'acquired'; readonly lock: PresenceLock }
   /** No process listens on the socket. */
   | { readonly outcome: 'absent'; readonly reason: string }
-  /** The server runs, and all of its connections are in use. */
-  | { readonly outcome: 'full'; readonly reason: string }
-  /** The server is starting, recovering or stopping. */
+  /** The server is starting, recovering or stopping, or all of its connections are in use. */
   | { readonly outcome: 'wait'; readonly reason: string }
   /** Waiting does not help. */
   | { readonly outcome: 'refused'; readonly reason: string; readonly cause: unknown };
@@ -129,7 +127,6 @@ function failedAttempt(error: unknown): Exclude<PresenceLockAttempt, { outcome: 
   if (code === 'ENOENT' || code === 'ECONNREFUSED') return { outcome: 'absent', reason };
   if (code === 'EACCES' || code === 'EPERM') return { outcome: 'refused', reason, cause: error };
   const state = stateOf(error);
-  if (state === '53300') return { outcome: 'full', reason };
   // Not authorized, or no such database: a server that Instep did not set up.
   if (/^(?:28|3D)/.test(state)) return { outcome: 'refused', reason, cause: error };
   return { outcome: 'wait', reason };

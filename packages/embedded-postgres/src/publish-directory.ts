@@ -18,15 +18,15 @@ export async function publishDirectory(finished: string, path: string): Promise<
     if (!NAME_IN_USE.includes(systemErrorCode(error))) throw error;
     return;
   }
-  await syncDirectory(dirname(path));
+  await syncPath(dirname(path));
 }
 
-/** Makes sure that the names in a directory survive a power cut. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r');
+/** Makes sure that a file's content, or the names in a directory, survive a power cut. */
+export async function syncPath(path: string): Promise<void> {
+  const file = await open(path, 'r');
   try {
-    await directory.sync();
+    await file.sync();
   } finally {
-    await directory.close();
+    await file.close();
   }
 }

@@ -1,16 +1,12 @@
+import { lchown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { findInaccessible } from './access-check.ts';
 import { prepareBinaries } from './binaries.ts';
 import { createCluster, hasCluster } from './cluster.ts';
+import { findInaccessible } from './data-directory.ts';
 import { PostgresFolderUnfit, PostgresStartFailed, PostgresUnreachable } from './errors.ts';
 import { readLockHolder, repairStaleLock } from './lock-file.ts';
-import {
-  checkSocketDirectory,
-  createSocketDirectory,
-  type EmbeddedPaths,
-  SOCKET_NAME,
-} from './paths.ts';
+import { type EmbeddedPaths, SOCKET_NAME } from './paths.ts';
 import { type Launch, launchPostmaster } from './postmaster.ts';
 import {
   acquirePresenceLock,
@@ -25,26 +21,17 @@ const ATTEMPT_TIMEOUT_MS = 5_000;
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 200;
 
-type StartOptions = {
-  /** How long to wait for a server that is starting, recovering or stopping. */
-  readonly deadlineMs: number;
-  /** Whether a running server is enough, although all of its connections are in use. */
-  readonly acceptsFull: boolean;
-};
-
 /**
  * Acquires the presence lock: at once when the server runs, after waiting when it is starting,
  * recovering or stopping, and after starting it when there is none. PostgreSQL's own locks decide
  * which of several processes starts it; the others attach.
- * @returns `'full'` instead if that is accepted
  * @throws PostgresUnreachable after the deadline
  * @throws PostgresStartFailed, and the other errors of a failed start
  */
 export async function startOrAttach(
   paths: EmbeddedPaths,
-  { deadlineMs, acceptsFull }: StartOptions,
-): Promise<PresenceLock | 'full'> {
-  await checkSocketDirectory(paths.connection.host, await userOfCluster(paths.cluster));
+  deadlineMs: number,
+): Promise<PresenceLock> {
   let giveUpAt = performance.now() + deadlineMs;
   let start: Start | undefined;
   let launch: Launch | undefined;
@@ -58,7 +45,6 @@ export async function startOrAttach(
       launch?.keep();
       return attempt.lock;
     }
-    if (attempt.outcome === 'full' && acceptsFull) return 'full';
     if (remainingMs <= 0 || attempt.outcome === 'refused') throw await unreachable(paths, attempt);
     if (start === undefined) {
       start = await prepareStart(paths);
@@ -88,7 +74,8 @@ async function prepareStart(paths: EmbeddedPaths): Promise<Start> {
   const binaries = await prepareBinaries(installed, dataDirectory, user);
   if (!(await hasCluster(cluster, installed.major))) await createCluster(cluster, binaries, user);
   return async () => {
-    await createSocketDirectory(connection.host, user);
+    await mkdir(connection.host, { mode: 0o700, recursive: true });
+    if (user.isSwitched) await lchown(connection.host, user.uid, user.gid);
     return await launchPostmaster(binaries.postgres, paths, user);
   };
 }

@@ -48,7 +48,7 @@ export class PostgresCluster {
 
   /** Creates an empty, stopped server, below `home` or in a new folder. */
   static async create(home?: string): Promise<PostgresCluster> {
-    const user = await userOfNewCluster();
+    const user = userOfNewCluster();
     const parent = home ?? mkdtempSync(join(tmpdir(), 'instep-cluster-'));
     chmodSync(parent, 0o755);
     const binaries = await prepareBinaries(await findPostgresPackage(), parent, user);

@@ -28,7 +28,7 @@ const SETTINGS = ['fsync=off', 'full_page_writes=off', 'autovacuum=off', 'timezo
 /** Starts the PostgreSQL server from npm. */
 export async function startEmbeddedPostgres(): Promise<SharedPostgres> {
   const folder = createFolder();
-  const user = await userOfNewCluster();
+  const user = userOfNewCluster();
   const binaries = await prepareBinaries(await findPostgresPackage(), folder, user);
   return await start('PostgreSQL 18, embedded', binaries, user, folder);
 }
@@ -39,7 +39,7 @@ export async function startInstalledPostgres(): Promise<SharedPostgres | null> {
   if (version === null) return null;
   const programs = join(INSTALLED, version, 'bin');
   const binaries = { initdb: join(programs, 'initdb'), postgres: join(programs, 'postgres') };
-  const user = await userOfNewCluster();
+  const user = userOfNewCluster();
   return await start(`PostgreSQL ${version}, as installed`, binaries, user, createFolder());
 }
 

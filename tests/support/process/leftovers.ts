@@ -1,9 +1,6 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-
-/** The folder for the files of root's embedded PostgreSQL if its user can't enter a directory. */
-const DATA_DIRECTORIES = '/var/lib/instep';
 
 /** The time that a stopped process has to end. */
 const GRACE_MS = 5_000;
@@ -11,19 +8,13 @@ const POLL_MS = 100;
 
 /**
  * Finds everything that a test run left behind: processes that work in its temporary directory or name it,
- * files in it, and data directories of its databases. Ends and removes all of these.
+ * and files in it. Ends the processes.
  */
 export async function findLeftovers(directory: string): Promise<string[]> {
   const processes = await runningIn(directory);
   for (const { pid } of processes) process.kill(pid, 'SIGKILL');
   const files = readdirSync(directory).map((name) => `file ${join(directory, name)}`);
-  const moved = movedDataDirectories(directory);
-  for (const path of moved) rmSync(path, { recursive: true, force: true });
-  return [
-    ...processes.map(({ pid, command }) => `process ${pid}: ${command}`),
-    ...files,
-    ...moved.map((path) => `data directory ${path}`),
-  ];
+  return [...processes.map(({ pid, command }) => `process ${pid}: ${command}`), ...files];
 }
 
 type Process = { readonly pid: number; readonly command: string };
@@ -54,14 +45,4 @@ function processesOf(directory: string): Process[] {
       return [];
     }
   });
-}
-
-function movedDataDirectories(directory: string): string[] {
-  if (!existsSync(DATA_DIRECTORIES)) return [];
-  return readdirSync(DATA_DIRECTORIES)
-    .map((name) => join(DATA_DIRECTORIES, name))
-    .filter((path) => {
-      const madeFor = join(path, 'made-for');
-      return existsSync(madeFor) && readFileSync(madeFor, 'utf8').startsWith(directory);
-    });
 }
