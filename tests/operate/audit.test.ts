@@ -161,7 +161,7 @@ test('a dismissal that has only begun hides nothing', async () => {
   await refuseAudit('update');
   const subject = { kind: 'team', id: `${missed}` } as const;
   await expect(perform(context, operator, [{ action: 'dismiss', subject }])).rejects.toThrow();
-  const { issues } = await findIssues(context, 'out-of-sync').page();
+  const { issues } = await findIssues(context, 'out-of-sync').first();
   expect(issues).toMatchObject([{ subject }]);
 });
 

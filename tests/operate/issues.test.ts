@@ -36,7 +36,7 @@ async function deliver(fields: Parameters<typeof eventBody>[0], receivedAtMs = D
 
 test('nothing is wrong at first, and nothing was compared', async () => {
   expect(await checkHealth(context)).toMatchObject({ issues: [], reconciled: null });
-  expect(await findIssues(context).page()).toEqual({ issues: [], next: null });
+  expect(await findIssues(context).first()).toEqual({ issues: [], isMore: false });
 });
 
 test('an event that something has made unreadable since hides no issue', async () => {
@@ -62,7 +62,7 @@ test('parked events are a notice at first, and a warning after ten minutes', asy
     isMore: false,
     evidence: { events: 2, sinceMs },
   });
-  expect((await findIssues(context).page()).issues).toMatchObject([
+  expect((await findIssues(context).first()).issues).toMatchObject([
     {
       code: 'parked-events',
       subject: { kind: 'customer', id: 'cus_1' },
@@ -88,7 +88,7 @@ test('the team that the metadata names is suggested, and can be linked if it has
   await parkNaming('cus_odd', "1; drop table teams -- '");
   await parkNaming('cus_taken', String(taken));
   await deliver({ customerId: 'cus_silent' });
-  const { issues } = await findIssues(context, 'parked-events').page();
+  const { issues } = await findIssues(context, 'parked-events').first();
   const remedies = ['link', 'replay', 'dismiss'];
   expect(issues).toMatchObject([
     {
@@ -118,7 +118,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   await performOne(context, operator, { action: 'reconcile', isDryRun: true });
 
   expect(await codes()).toEqual(['out-of-sync', 'customer-without-team', 'unknown-customer']);
-  const { issues } = await findIssues(context).page();
+  const { issues } = await findIssues(context).first();
   expect(issues).toMatchObject([
     {
       code: 'out-of-sync',
@@ -136,10 +136,7 @@ test('a comparison finds teams and customers, each with the cause', async () => 
   ]);
   expect((await explainTeam(context, late))?.issue).toMatchObject({ code: 'out-of-sync' });
 
-  const first = await findIssues(context).page({ limit: 1 });
-  expect(first.issues).toHaveLength(1);
-  const rest = await findIssues(context).page({ start: first.next });
-  expect([...first.issues, ...rest.issues]).toEqual(issues);
+  expect(await findIssues(context).first(1)).toEqual({ issues: issues.slice(0, 1), isMore: true });
   expect(await collect(findIssues(context).all())).toEqual(issues);
   expect(await collect(findIssues(context, 'unknown-customer').all())).toEqual([issues[2]]);
 });
@@ -151,7 +148,7 @@ test('unreadable events and unknown orders are issues', async () => {
   const odd = { ...JSON.parse(eventBody()), id: 'evt_odd', data: { object: { status: 7 } } };
   await account.ingest([received(JSON.stringify(odd), Date.now())]);
   expect(await codes()).toEqual(['unreadable-event', 'unknown-order']);
-  expect((await findIssues(context).page()).issues).toMatchObject([
+  expect((await findIssues(context).first()).issues).toMatchObject([
     {
       code: 'unreadable-event',
       subject: { kind: 'event' },
@@ -229,7 +226,7 @@ test('a team that keeps its plan although a payment is due for long is an issue'
   await deliver({ customerId: 'cus_1', createdSeconds: secondsAgo(day), status: 'past_due' });
   await deliver({ customerId: 'cus_2', createdSeconds: secondsAgo(13 * day), status: 'past_due' });
   expect(await codes()).toEqual(['payment-due']);
-  expect((await findIssues(context).page()).issues).toMatchObject([
+  expect((await findIssues(context).first()).issues).toMatchObject([
     {
       code: 'payment-due',
       subject: { kind: 'team', id: String(acme) },
@@ -259,7 +256,7 @@ describe('a customer that Stripe charges twice', () => {
     expect(await codes()).toEqual([]);
     await deliver({ ...ofTwo, createdSeconds: second, status: 'trialing', productId: 'prod_2' });
     expect(await codes()).toEqual(['double-billed']);
-    const { issues } = await findIssues(context).page();
+    const { issues } = await findIssues(context).first();
     expect(issues).toMatchObject([
       {
         code: 'double-billed',
@@ -278,7 +275,7 @@ describe('a customer that Stripe charges twice', () => {
         },
       },
     ]);
-    expect(await findIssues(context, 'double-billed').page()).toEqual({ issues, next: null });
+    expect(await findIssues(context, 'double-billed').first()).toEqual({ issues, isMore: false });
   });
 
   test('is no issue any more as soon as one ends', async () => {
@@ -301,7 +298,7 @@ describe('a customer that Stripe charges twice', () => {
       note: 'two offices, two contracts',
     });
     expect(await codes()).toEqual([]);
-    expect((await findIssues(context).page()).issues).toEqual([]);
+    expect((await findIssues(context).first()).issues).toEqual([]);
     await deliver({ ...ofTwo, status: 'past_due', createdSeconds: secondsAgo(30) });
     expect(await codes()).toEqual([]);
     const third = { customerId: 'cus_1', subscriptionId: 'sub_3' };

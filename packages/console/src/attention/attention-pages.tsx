@@ -1,11 +1,10 @@
 import { Hono } from 'hono';
 import {
   ACTIONS,
+  type FirstIssues,
   findIssues,
   type IssueCounts,
-  type IssueCursor,
   type OperateContext,
-  type PageOfIssues,
   perform,
   SUBJECT_ISSUES,
   type SubjectIssueCode,
@@ -14,7 +13,6 @@ import { ActionSummary, actionsOf } from '../actions/action-summary.tsx';
 import { BUTTONS } from '../actions/words.ts';
 import { ExportLink } from '../components/export-link.tsx';
 import { Button, PostForm } from '../components/form.tsx';
-import { Pager } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { capitalized } from '../components/text.tsx';
 import { exportList } from '../export.ts';
@@ -22,14 +20,12 @@ import { ISSUE_NAMES, issueCountText, issuesUrl } from '../links/issue-links.tsx
 import { teamUrl } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { badRequest } from '../problems.tsx';
-import { queryNumber, queryText } from '../query-parameters.ts';
+import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
 import { QuestionPage, questionFor } from './question.tsx';
 import { MAX_CHOSEN, readSelection, readTexts, textParameters } from './selection.ts';
-
-const LIMIT = 50;
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
 export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
@@ -44,11 +40,9 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
       rows: (reading) => findIssues(reading, code).all(),
     });
     if (file !== null) return file;
-    const cursor = readCursor(req.query('source'), req.query('after'));
     const areSelected = req.query('select') === 'all';
-    const limit = areSelected ? MAX_CHOSEN : LIMIT;
-    const [page, counts, acted] = await Promise.all([
-      findIssues(services, code).page({ start: cursor, limit }),
+    const [first, counts, acted] = await Promise.all([
+      findIssues(services, code).first(MAX_CHOSEN),
       findIssues(services).count(),
       actionsOf(services, req.query('done')),
     ]);
@@ -58,12 +52,12 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
       <Page title="Needs attention" area="Attention">
         <ActionSummary actions={acted} />
         <Codes counts={counts} current={code} />
-        {page.issues.length === 0 ? (
-          <NoIssues isFiltered={code !== null || cursor !== null} {...{ page, code }} />
+        {first.issues.length === 0 ? (
+          <NoIssues isFiltered={code !== null} />
         ) : (
           <>
             <ExportLink url={issuesUrl(code)} />
-            <IssueForm {...{ page, code, cursor, areSelected, texts, failures }} />
+            <IssueForm {...{ first, code, areSelected, texts, failures }} />
           </>
         )}
         <p>
@@ -88,23 +82,18 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     }
     const operator = operatorOf(context.var);
     const code = codeNamed(form.get('issue'));
-    const cursor = readCursor(form.get('source'), form.get('after'));
     if (form.get('confirmed') === null) {
-      const question = await questionFor(services, selection, code, {
-        start: cursor,
-        limit: MAX_CHOSEN,
-      });
+      const question = await questionFor(services, selection, code);
       if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
     }
     const { callId, results } = await perform(services, operator, requests, { note, until });
     const teamId = queryText(form.get('team'));
     if (teamId !== '') return context.redirect(`${teamUrl(teamId)}?done=${callId}`, 303);
-    const here = cursorParameters(cursor);
     const texts = readTexts(form);
     for (const { subject, isDone } of results) {
       if (isDone) texts.delete(subject);
     }
-    const shown = { ...here, done: callId, ...textParameters(texts) };
+    const shown = { done: callId, ...textParameters(texts) };
     return context.redirect(issuesUrl(code, shown), 303);
   });
 
@@ -112,14 +101,6 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
 }
 
 const codeNamed = (text: unknown) => SUBJECT_ISSUES.find((code) => code === text) ?? null;
-
-function readCursor(source: unknown, after: unknown): IssueCursor | null {
-  const number = queryNumber(source);
-  return number === null ? null : { source: number, after: queryText(after) };
-}
-
-const cursorParameters = (cursor: IssueCursor | null): Readonly<Record<string, string>> =>
-  cursor === null ? {} : { source: String(cursor.source), after: cursor.after };
 
 type CodesProps = { readonly counts: IssueCounts; readonly current: SubjectIssueCode | null };
 
@@ -141,18 +122,9 @@ function Codes({ counts, current }: CodesProps) {
   );
 }
 
-type NoIssuesProps = Pick<IssueFormProps, 'page' | 'code'> & { readonly isFiltered: boolean };
-
-function NoIssues({ page: { next }, code, isFiltered }: NoIssuesProps) {
-  if (next !== null) {
-    return (
-      <Notice kind="empty" title="None among the first events">
-        <a href={issuesUrl(code, cursorParameters(next))}>Examine more events</a>
-      </Notice>
-    );
-  }
+function NoIssues({ isFiltered }: { readonly isFiltered: boolean }) {
   return (
-    <Notice kind="empty" title={isFiltered ? 'No more issues here' : 'No team needs attention'}>
+    <Notice kind="empty" title={isFiltered ? 'No such issue' : 'No team needs attention'}>
       {isFiltered && <a href={issuesUrl(null)}>All issues</a>} Teams are compared with their events
       continuously, and with Stripe by <a href="/reconcile">reconciliation</a>. Issues of the whole
       service, such as teams that are not compared yet, are on the <a href="/">overview</a>.
@@ -161,43 +133,36 @@ function NoIssues({ page: { next }, code, isFiltered }: NoIssuesProps) {
 }
 
 type IssueFormProps = {
-  readonly page: PageOfIssues;
+  readonly first: FirstIssues;
   readonly code: SubjectIssueCode | null;
-  readonly cursor: IssueCursor | null;
 } & Omit<IssueTableProps, 'issues'>;
 
-function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormProps) {
+function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps) {
   const { areSelected } = rows;
   const actions = ACTIONS.filter((action) =>
     issues.some(({ remedies }) => remedies.some((remedy) => remedy === action)),
   );
-  const here = cursorParameters(cursor);
-  const pager = (
-    <Pager
-      first={cursor !== null && { href: issuesUrl(code), text: 'First' }}
-      next={next !== null && { href: issuesUrl(code, cursorParameters(next)), text: 'More' }}
-    />
+  const table = (
+    <>
+      <IssueTable issues={issues} {...rows} />
+      {isMore && (
+        <p class="quiet">
+          Showing the {issues.length} most severe issues. There are more: choose a kind above,
+          resolve some of these, or export all.
+        </p>
+      )}
+    </>
   );
-  if (!canAct()) {
-    return (
-      <>
-        <IssueTable issues={issues} {...rows} />
-        {pager}
-      </>
-    );
-  }
+  if (!canAct()) return table;
   return (
     <PostForm action="/attention">
       <input type="hidden" name="issue" value={code ?? ''} />
-      {Object.entries(here).map(([name, value]) => (
-        <input type="hidden" name={name} value={value} />
-      ))}
       {/* The Enter key presses a form's first button. In a row, a script presses the row's button. */}
       <button type="submit" hidden disabled />
-      <IssueTable issues={issues} {...rows} />
+      {table}
       <div class="toolbar">
-        <a href={issuesUrl(code, { ...here, ...(areSelected ? {} : { select: 'all' }) })}>
-          {areSelected ? 'Deselect all rows' : selectText(next !== null)}
+        <a href={issuesUrl(code, areSelected ? {} : { select: 'all' })}>
+          {areSelected ? 'Deselect all rows' : 'Select all rows'}
         </a>
         <span class="row-count" />
         {actions.map((action) => (
@@ -228,10 +193,6 @@ function IssueForm({ page: { issues, next }, code, cursor, ...rows }: IssueFormP
         changes its team meanwhile. The events of a dismissed customer are deleted after 30 days.
         The action and its note stay in the record below for a year.
       </p>
-      {pager}
     </PostForm>
   );
 }
-
-const selectText = (isMore: boolean) =>
-  isMore ? `Select up to ${MAX_CHOSEN} rows` : 'Select all rows';

@@ -26,7 +26,6 @@ import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
 import { teamName, teamUrl } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
-import { MAX_CHOSEN } from './selection.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
   failure: 'bad',
@@ -87,8 +86,7 @@ function issueCells(
       type="checkbox"
       name="row"
       value={subject}
-      // A page can have a few more.
-      checked={areSelected && index < MAX_CHOSEN}
+      checked={areSelected}
       data-actions={issue.remedies.join(' ')}
       aria-label={`Row of ${plainText(subject)}`}
     />,

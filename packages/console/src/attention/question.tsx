@@ -3,10 +3,8 @@ import {
   counted,
   countText,
   findIssues,
-  type IssueCursor,
   type OpenIssue,
   type OperateContext,
-  type PageRequest,
   type SubjectIssueCode,
   subjectText,
 } from 'instep/operate';
@@ -17,7 +15,7 @@ import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { TeamLink } from '../links/team-links.tsx';
 import { Page } from '../page.tsx';
 import { Who } from './issue-table.tsx';
-import type { Selection } from './selection.ts';
+import { MAX_CHOSEN, type Selection } from './selection.ts';
 
 /** What is asked before an action that changes several teams, or that can't be undone. */
 const QUESTIONS = {
@@ -48,22 +46,21 @@ const QUESTIONS = {
 type Question = {
   readonly action: keyof typeof QUESTIONS;
   readonly count: number;
-  /** Those that are still on the page. */
+  /** Those that are still on the list. */
   readonly issues: readonly OpenIssue[];
 };
 
-/** What to ask before a form of this page of the list is acted on; `null`: nothing. */
+/** What to ask before a form of the list is acted on; `null`: nothing. */
 export async function questionFor(
   services: OperateContext,
   { requests }: Selection,
   code: SubjectIssueCode | null,
-  page: PageRequest<IssueCursor>,
 ): Promise<Question | null> {
   const action = requests[0]?.action;
   if (action !== 'repair' && action !== 'link-suggested') return null;
   const chosen = requests.filter(({ subject }) => subject.kind === QUESTIONS[action].kind);
   const subjects = new Set(chosen.map(({ subject }) => subjectText(subject)));
-  const found = (await findIssues(services, code).page(page)).issues;
+  const found = (await findIssues(services, code).first(MAX_CHOSEN)).issues;
   const issues = found.filter(
     ({ subject, remedies }) => subjects.has(subjectText(subject)) && remedies.includes(action),
   );

@@ -29,8 +29,8 @@ const MAX_OFFERED = 10;
 /** Reads the first customers that wait for a team. */
 export async function readWaitingCustomers(context: OperateContext): Promise<WaitingCustomers> {
   const codes = ['parked-events', 'customer-without-team'] as const;
-  const pages = codes.map((code) => findIssues(context, code).page({ limit: MAX_OFFERED }));
-  const issues = (await Promise.all(pages)).flatMap((page) => page.issues);
+  const found = codes.map((code) => findIssues(context, code).first(MAX_OFFERED));
+  const issues = (await Promise.all(found)).flatMap((first) => first.issues);
   return issues.filter(({ team }) => team === null).slice(0, MAX_OFFERED);
 }
 

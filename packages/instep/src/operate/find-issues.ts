@@ -18,6 +18,7 @@ import {
   type SubjectIssueCode,
 } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
+import { rowsOf } from '../postgres/examine.ts';
 import {
   type ChargedSubscription,
   readDoubleBilled,
@@ -32,7 +33,7 @@ import {
 } from '../postgres/statements/issues.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
-import type { OperateContext, PageRequest, Search } from './context.ts';
+import type { OperateContext } from './context.ts';
 import {
   type NamedTeam,
   readNamedTeamsOf,
@@ -100,13 +101,11 @@ export type OpenIssue = { [Code in SubjectIssueCode]: OpenIssueOf<Code> }[Subjec
 /** What a comparison with Stripe or with the event log found. */
 export type ComparisonIssue = Extract<OpenIssue, { readonly code: ComparisonIssueCode }>;
 
-/** The start of a page: after the customer, or the event, of the last issue of the previous page. */
-export type IssueCursor = { readonly source: number; readonly after: string };
-
-export type PageOfIssues = {
+/** The most severe issues first. */
+export type FirstIssues = {
   readonly issues: readonly OpenIssue[];
-  /** `null` on the last page. */
-  readonly next: IssueCursor | null;
+  /** Whether there are more than these. */
+  readonly isMore: boolean;
 };
 
 function openIssue<Code extends SubjectIssueCode>(
@@ -232,20 +231,26 @@ async function withTeams<Found extends { readonly customerId: string }>(
   );
 }
 
-type IssueSearch = Search<OpenIssue, PageOfIssues, IssueCursor> & {
+type IssueSearch = {
+  /** The first issues, 50 by default. */
+  first(limit?: number): Promise<FirstIssues>;
+  /** All issues, for a file. */
+  all(): AsyncGenerator<OpenIssue>;
   /** How many issues of each code are open, of all codes. */
   count(): Promise<IssueCounts>;
 };
 
+const READ_AT_ONCE = 200;
+
 /**
  * What is wrong with single teams, customers, subscriptions and events, each with its evidence and what can be
- * done about it: all of it, or what has this code.
+ * done about it: all of it, or what has this code. The most severe issues come first.
  *
  * @example
  * ```ts
- * const { issues } = await findIssues(context, 'parked-events').page();
+ * const { issues, isMore } = await findIssues(context, 'parked-events').first(10);
  * const counts = await findIssues(context).count();
- * console.log(issues.length, counts['out-of-sync'].count); // 0 0
+ * console.log(issues.length, isMore, counts['out-of-sync'].count); // 0 false 0
  * for await (const { code, subject, remedies } of findIssues(context).all()) {
  *   console.log(code, subject.kind, subject.id, remedies);
  * }
@@ -255,49 +260,35 @@ export function findIssues(
   { database: { query }, linkByMetadata, keyMode }: OperateContext,
   code: SubjectIssueCode | null = null,
 ): IssueSearch {
+  const codes = code === null ? SUBJECT_ISSUES : [code];
   const naming = { teamKey: linkByMetadata ?? TEAM_KEY, keyMode };
-  const page = ({ start = null, limit = 50 }: PageRequest<IssueCursor> = {}) =>
-    readPageOfIssues(query, { naming, code, start, limit });
   return {
-    page,
-    count: async () => await countOpenIssues(query, await readFigures(query)),
-    async *all() {
-      for (let start: IssueCursor | null = null; ; ) {
-        const { issues, next }: PageOfIssues = await page({ start, limit: EXPORT_PAGE });
-        yield* issues;
-        if (next === null) return;
-        start = next;
+    async first(limit = 50) {
+      const issues: OpenIssue[] = [];
+      for await (const issue of readIssues(query, codes, { naming, limit: limit + 1 })) {
+        if (issues.length === limit) return { issues, isMore: true };
+        issues.push(issue);
       }
+      return { issues, isMore: false };
     },
+    all: () => readIssues(query, codes, { naming, limit: READ_AT_ONCE }),
+    count: async () => await countOpenIssues(query, await readFigures(query)),
   };
 }
 
-const EXPORT_PAGE = 200;
-
-type IssuesPage = Required<PageRequest<IssueCursor>> & {
-  readonly naming: TeamNaming;
-  readonly code: SubjectIssueCode | null;
-};
-
-/** The most severe issues first. Each kind has an index in which a page begins. */
-async function readPageOfIssues(
+/** Reads all issues with these codes. Each kind has an index, in which a statement goes on after the one before. */
+async function* readIssues(
   query: Query,
-  { naming, code, start, limit }: IssuesPage,
-): Promise<PageOfIssues> {
-  const issues: OpenIssue[] = [];
-  for (const [index, source] of SUBJECT_ISSUES.entries()) {
-    if (index < (start?.source ?? 0)) continue;
-    if (code !== null && source !== code) continue;
-    const after = index === start?.source ? start.after : '';
-    const room = limit - issues.length;
-    const page = await READERS[source](query, { naming, after, limit: room });
-    issues.push(...page);
-    const last = page.at(-1);
-    if (last !== undefined && page.length >= room) {
-      return { issues, next: { source: index, after: last.customerId ?? last.subject.id } };
-    }
+  codes: readonly SubjectIssueCode[],
+  page: Omit<SourcePage, 'after'>,
+): AsyncGenerator<OpenIssue> {
+  for (const code of codes) {
+    yield* rowsOf<OpenIssue, string>(async (after) => {
+      const found = await READERS[code](query, { ...page, after: after ?? '' });
+      const last = found.length < page.limit ? undefined : found.at(-1);
+      return { found, examinedTo: last?.customerId ?? last?.subject.id ?? null };
+    });
   }
-  return { issues, next: null };
 }
 
 /** Counts the open issues of each code; those that the figures have are known. */

@@ -5,7 +5,13 @@ import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { DatabaseContext } from '../maintenance/consumers.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Examined, type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
+import {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  readPage,
+  rowsOf,
+} from '../postgres/examine.ts';
 import { JOIN_LOST_PLAN, readCustomerIdsOf } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom, isAfter } from '../postgres/tables/id-from-text.ts';
@@ -54,12 +60,11 @@ export function findTeams(
     async *all() {
       // A clock that stands still sets no time limit.
       const request = { filter, limit: EXPORT_PAGE, clockMs: () => 0 };
-      let start: PageStart<ApplicationId> | null = null;
-      do {
-        const { teams, next }: PageOfTeams = await findPage(query, { ...request, start });
-        yield* teams;
-        start = next === null ? null : { side: 'after', key: next };
-      } while (start !== null);
+      yield* rowsOf<NamedTeam, ApplicationId>(async (key) => {
+        const start = key === null ? null : ({ side: 'after', key } as const);
+        const { teams, next } = await findPage(query, { ...request, start });
+        return { found: teams, examinedTo: next };
+      });
     },
   };
 }

@@ -137,11 +137,10 @@ export {
 } from './find-actions.ts';
 export {
   type ComparisonIssue,
+  type FirstIssues,
   findIssues,
-  type IssueCursor,
   type IssueEvidence,
   type OpenIssue,
-  type PageOfIssues,
 } from './find-issues.ts';
 export * from './find-teams.ts';
 export { checkHealth, examineInstallation, type HealthReport } from './health.ts';

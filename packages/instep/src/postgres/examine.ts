@@ -68,6 +68,13 @@ export async function* pagesOf<Found, Key>(
   } while (after !== null);
 }
 
+/** The same rows, one by one. */
+export async function* rowsOf<Found, Key>(
+  read: (after: Key | null) => Promise<Examined<Found, Key>>,
+): AsyncGenerator<Found> {
+  for await (const page of pagesOf(read)) yield* page;
+}
+
 /** Where a page of a list starts: after a row or, to go back, before one. */
 export type PageStart<Key> = { readonly side: 'after' | 'before'; readonly key: Key };
 
