@@ -72,7 +72,7 @@ export class Connection {
 }
 
 /** The response, when it is complete. */
-export function completeAnswer(received: string): Answer | null {
+function completeAnswer(received: string): Answer | null {
   const end = received.indexOf(HEAD_END);
   if (end < 0) return null;
   const head = received.slice(0, end);

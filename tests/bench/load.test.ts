@@ -1,60 +1,14 @@
 import { createServer, type IncomingMessage, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decidingEventsOf } from 'instep/src/core/ordering-rule.ts';
-import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
 import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { expect, onTestFinished, test } from 'vitest';
-import { completeAnswer } from '../../bench/load/connection.ts';
 import type { Job, Requests } from '../../bench/load/job.ts';
 import { prepareRequests } from '../../bench/load/outgoing.ts';
-import { renewals, resultOfRenewals } from '../../bench/load/renewals.ts';
 import { runJob } from '../../bench/load/run-job.ts';
-import { bodyOf, contentOf, type EventContent } from '../../bench/load/subscription-event.ts';
+import { contentOf } from '../../bench/load/subscription-event.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
 
 const TEAMS = 100;
-const receipt = { receivedAtMs: 0, nonce: () => 'none' };
-
-function parseReadable(body: string): ReadableEvent {
-  const event = parseEvent(body, receipt);
-  if (event.kind !== 'readable') throw new TypeError(event.kind);
-  return event;
-}
-
-function renewalsOf(teams: number, count: number): EventContent[] {
-  const all = renewals(teams);
-  return Array.from({ length: count }, () => all.next().value);
-}
-
-test('renewals lead to one state per customer, in any order of arrival', () => {
-  const count = 20_000;
-  const delivered = renewalsOf(TEAMS, count).map((content) => parseReadable(bodyOf(content)));
-  const { events, newest } = resultOfRenewals(count, TEAMS);
-  const unique = [...new Map(delivered.map((event) => [event.key, event])).values()];
-  expect(unique).toHaveLength(events);
-  expect(events / count).toBeCloseTo(0.95, 1);
-  const orders = new Set<string>();
-  for (const content of newest) {
-    const own = unique.filter(({ subscription }) => subscription.customerId === content.customerId);
-    for (const arrivals of [own, own.toReversed()]) {
-      const state = decidingEventsOf(arrivals, 'newest').get(content.subscriptionId);
-      const { status, productId, createdSeconds } = content;
-      expect(state?.subscription).toMatchObject({ status, productId, createdSeconds });
-      if (state !== undefined) orders.add(state.order);
-    }
-  }
-  expect(orders).not.toContain('ambiguous');
-});
-
-test('a response is complete with its whole body, for every kind of length', () => {
-  const head = 'HTTP/1.1 200 OK\r\nContent-Length: 4';
-  expect(completeAnswer(`${head}\r\n`)).toBeNull();
-  expect(completeAnswer(`${head}\r\n\r\nnul`)).toBeNull();
-  expect(completeAnswer(`${head}\r\n\r\nnull`)).toEqual({ status: 200, body: 'null' });
-  const chunked = 'HTTP/1.1 500 Oh\r\ntransfer-encoding: chunked\r\n\r\n4\r\nnull\r\n';
-  expect(completeAnswer(chunked)).toBeNull();
-  expect(completeAnswer(`${chunked}0\r\n\r\n`)?.status).toBe(500);
-});
 
 async function listen(listener: RequestListener): Promise<string> {
   const server = createServer(listener);

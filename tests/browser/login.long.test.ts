@@ -45,14 +45,3 @@ test('a session belongs to one browser, and ends with the logout', async () => {
   await page.reload();
   expect(await page.title()).toBe('Log in · Instep');
 });
-
-test('the login works without scripts', async () => {
-  const page = await browser.newPage({ javaScriptEnabled: false });
-  await page.goto(instep.url);
-  await page.getByLabel('Token').fill('not the token');
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await expectText(page).toContain('Wrong token.');
-  await page.getByLabel('Token').fill(OPERATIONS_TOKEN);
-  await page.getByRole('button', { name: 'Log in' }).click();
-  await expectText(page.getByRole('heading', { level: 1 })).toBe('Overview');
-});

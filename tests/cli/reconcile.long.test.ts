@@ -143,23 +143,6 @@ describe('--customer', () => {
   });
 });
 
-test('considers all subscriptions of a customer on all pages', async () => {
-  const account = await openAccount();
-  const teamId = await account.addTeam('cus_1');
-  const older = { ...pro('cus_1', 900), subscriptionId: 'sub_live' };
-  const newer = { ...pro('cus_1', 800, 'canceled'), subscriptionId: 'sub_over' };
-  await account.happen(older, 'missed');
-  for (let number = 0; number < 250; number += 1) {
-    const other = { ...pro(`cus_other_${number}`, 850), subscriptionId: `sub_${number}` };
-    await account.happen(other, 'missed');
-  }
-  await account.happen(newer, 'missed');
-  expect(await account.reconcile()).toMatchObject({ code: 0 });
-  expect(await account.planOf(teamId)).toMatchObject({
-    plan: { providerSubscriptionId: 'sub_live', subscriptionStatus: 'active' },
-  });
-});
-
 test('an event that arrives during the request is newer and wins', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');
@@ -289,26 +272,5 @@ describe('a team with the plan of a subscription, but without an event', () => {
     expect(await account.planOf(teamId)).toMatchObject({
       plan: { planName: null, subscriptionStatus: null },
     });
-  });
-
-  test('keeps the plan when Stripe does not know its customer', async () => {
-    const { account, teamId } = await openTeam();
-    expect(await account.reconcile()).toMatchObject({
-      code: 3,
-      lines: [`team ${teamId}: Stripe does not know its customer cus_1`],
-    });
-    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Gold' } });
-  });
-
-  test('gets the plan to which its customer subscribed after the listing', async () => {
-    const { account, teamId } = await openTeam();
-    account.customers.set({ id: 'cus_1' });
-    account.fault = (path) => {
-      if (path.includes('customer=cus_1')) void account.happen(pro('cus_1', 0), 'missed');
-      return undefined;
-    };
-    const lines = [expect.stringContaining('never seen')];
-    expect(await account.reconcile()).toMatchObject({ code: 0, lines });
-    expect(await account.planOf(teamId)).toMatchObject({ plan: { planName: 'Pro' } });
   });
 });
