@@ -580,10 +580,13 @@ test('the list of actions has pages, the newest first', async () => {
                       (form_id, subject, action, is_done, operator, operator_how, outcome, acted_at)
                select gen_random_uuid(), 'team:' || number, 'repair', number <> 60, 'ada', 'console',
                       '{"code":"order-known"}', now() - number * interval '1 second'
-                 from generate_series(1, 60) as number`);
+                 from generate_series(60, 1, -1) as number`);
   const { html, text } = await pages.get('/actions');
   expect(text).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
   expect(text).not.toContain('Team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
-  expect(await list(next)).toMatch(/Team 51 .* repair Team 60 failed /);
+  const { html: older, text: olderText } = await pages.get(next);
+  expect(olderText).toMatch(/Team 51 .* repair Team 60 failed /);
+  const previous = /href="([^"]*)" rel="prev"/.exec(older)?.[1] ?? '';
+  expect(await list(previous)).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
 });

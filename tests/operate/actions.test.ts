@@ -74,7 +74,7 @@ test('links a team to a customer whose events are parked, and records who did it
     former: null,
   });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
-  expect(await findActions(context).page()).toMatchObject([
+  expect((await findActions(context).page()).actions).toMatchObject([
     {
       subject: `team:${teamId}`,
       action: 'link',
@@ -223,13 +223,15 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
   expect(results.map(({ result }) => result.code)).toEqual(codes);
   // One row for each action of a form on a subject.
   const ofForm = findActions(context, { callId });
-  const recorded = await ofForm.page();
+  const { actions: recorded } = await ofForm.page();
   expect(recorded).toHaveLength(3);
   const first = await ofForm.page({ limit: 1 });
-  const start = first[0]?.actedAtMicroseconds ?? null;
-  expect([...first, ...(await ofForm.page({ start }))]).toEqual(recorded);
-  expect(await findActions(context, { callId: randomUUID() }).page()).toEqual([]);
-  expect(await findActions(context, { callId: 'x' }).page()).toEqual([]);
+  const rest = await ofForm.page({ start: { side: 'after', key: first.next ?? 0 } });
+  expect([...first.actions, ...rest.actions]).toEqual(recorded);
+  const key = rest.previous ?? 0;
+  expect(await ofForm.page({ start: { side: 'before', key }, limit: 1 })).toEqual(first);
+  expect((await findActions(context, { callId: randomUUID() }).page()).actions).toEqual([]);
+  expect((await findActions(context, { callId: 'x' }).page()).actions).toEqual([]);
 });
 
 test('acts on many in batches', async () => {
@@ -277,12 +279,12 @@ test('dismisses parked events, and restores only what nobody has dismissed again
   const subject = { kind: 'customer', id: 'cus_1' } as const;
   const dismissed = await actOn({ action: 'dismiss', subject });
   expect(dismissed?.result).toEqual({ code: 'dismissed', parkedEvents: 1 });
-  const [first] = await findActions(context).page();
+  const [first] = (await findActions(context).page()).actions;
   await actOn({ action: 'dismiss', subject });
   const restore = { action: 'restore', subject } as const;
   const refused = await actOn(first?.reverse ?? restore);
   expect(refused).toMatchObject({ isDone: false, result: { code: 'dismissed-again' } });
-  const [, second] = await findActions(context).page();
+  const [, second] = (await findActions(context).page()).actions;
   const restored = await actOn(second?.reverse ?? restore);
   expect(restored?.result).toEqual({ code: 'restored', parkedEvents: 1 });
 });
@@ -314,7 +316,7 @@ test('reconciles all teams, and records repairs but no dry run', async () => {
   await account.happen({ ...fields, createdSeconds: secondsAgo(600) }, 'missed');
   const found = await performOne(context, operator, { action: 'reconcile', isDryRun: true });
   expect(found).toMatchObject({ teams: 1, drifts: 1, repaired: 0 });
-  expect(await findActions(context).page()).toEqual([]);
+  expect((await findActions(context).page()).actions).toEqual([]);
   const counts = await performOne(context, operator, { action: 'reconcile' });
   expect(counts).toMatchObject({ drifts: 1, repaired: 1 });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });

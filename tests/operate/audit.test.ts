@@ -88,7 +88,7 @@ test.each(Object.keys(CALLS))('%s changes nothing if the audit can not have it',
   await expect(CALLS[name]?.()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
   expect(await contents()).toEqual(before);
   expect(calls).toBe(0);
-  expect(await findActions(context).page()).toEqual([]);
+  expect((await findActions(context).page()).actions).toEqual([]);
 });
 
 test.each(Object.keys(CALLS))('%s is in the audit, with who, from where and why', async (name) => {
@@ -109,7 +109,7 @@ test.each(IN_ONE_TRANSACTION)(
     await refuseAudit('update');
     await expect(CALLS[name]?.()).rejects.toMatchObject({ code: 'DATABASE_REFUSED' });
     expect(await contents()).toEqual(before);
-    expect(await findActions(context).page()).toMatchObject([
+    expect((await findActions(context).page()).actions).toMatchObject([
       { isDone: false, result: { code: 'begun' } },
     ]);
   },
@@ -123,17 +123,17 @@ test('the changes of an action that was interrupted are in the audit', async () 
   await query('drop trigger refuse on instep.operator_actions');
   const change = { teamId: id, before: null, after: { providerProductId: 'prod_pro' } };
   const begun = { subject: 'customer:cus_1', result: { code: 'begun' }, changes: [change] };
-  expect(await findActions(context).page()).toMatchObject([begun]);
+  expect((await findActions(context).page()).actions).toMatchObject([begun]);
   const unlink = { action: 'unlink', subject: { kind: 'team', id: `${id}` } } as const;
   await perform(context, operator, [unlink, replay]);
-  expect((await findActions(context).page()).at(-1)).toMatchObject(begun);
+  expect((await findActions(context).page()).actions.at(-1)).toMatchObject(begun);
 });
 
 test('an action is in the audit as far as its texts can be stored', async () => {
   const subject = { kind: 'customer', id: `cus_${'x'.repeat(400)}` } as const;
   const dismiss = { action: 'dismiss', subject } as const;
   await perform(context, operator, [dismiss], { note: 'no\0t text\ud800' });
-  expect(await findActions(context).page()).toMatchObject([
+  expect((await findActions(context).page()).actions).toMatchObject([
     {
       subject: `customer:cus_${'x'.repeat(287)}`,
       note: 'not text\ufffd',
@@ -147,7 +147,7 @@ test('what an action did stays in the audit if a later part of it fails', async 
   const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
   await perform(broken, operator, [link]);
-  expect(await findActions(context).page()).toMatchObject([
+  expect((await findActions(context).page()).actions).toMatchObject([
     { isDone: true, result: { code: 'linked', customerId: 'cus_1', outcomes: null } },
   ]);
 });
@@ -196,7 +196,7 @@ test.each([
   const before = await contents();
   await killBeforeResult(command.map((one) => (one === 'ID' ? `${teamId}` : one)));
   expect(await contents()).toEqual(before);
-  const [newest] = await findActions(context).page();
+  const [newest] = (await findActions(context).page()).actions;
   expect(newest).toMatchObject({ action, isDone: false, result: { code: 'begun' }, changes: [] });
 });
 
@@ -207,7 +207,7 @@ test('teams and users that commands add are in the audit', async () => {
   const added = await runInstep(['team', 'add', '--name', 'New', '--json', ...why], environment);
   const user = await runInstep(['user', 'add', '--email', 'a@b.c', '--json', ...why], environment);
   const common = { action: 'add', how: 'command', note: 'a test', isDone: true };
-  expect(await findActions(context).page()).toMatchObject([
+  expect((await findActions(context).page()).actions).toMatchObject([
     { ...common, subject: `user:${JSON.parse(user.stdout).id}`, result: { code: 'added' } },
     { ...common, subject: `team:${JSON.parse(added.stdout).id}`, result: { code: 'added' } },
   ]);

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { findActions, type OperateContext, type RecordedAction } from 'instep/operate';
 import { ExportLink } from '../components/export-link.tsx';
-import { Pager } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -37,9 +37,8 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
       rows: (reading) => findActions(reading, filter).all(),
     });
     if (file !== null) return file;
-    const before = queryNumber(req.query('before'));
-    const actions = await findActions(options, filter).page({ start: before, limit: LIMIT });
-    const last = actions.length < LIMIT ? undefined : actions.at(-1);
+    const start = readStart((name) => queryNumber(req.query(name)));
+    const { actions, ...ends } = await findActions(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="What operators did" area="Attention">
         <p>
@@ -57,16 +56,14 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
             <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
           </>
         ) : (
-          <Notice kind="empty" title={before === null ? 'No actions yet' : 'No older actions'} />
+          <Notice kind="empty" title={start === null ? 'No actions yet' : 'No older actions'} />
         )}
-        <Pager
-          first={before !== null && { href: actionsUrl(operator), text: 'Newest' }}
-          next={
-            last !== undefined && {
-              href: actionsUrl(operator, last.actedAtMicroseconds),
-              text: 'Older',
-            }
-          }
+        <ListEnd
+          {...{ ...ends, start }}
+          isEmpty={actions.length === 0}
+          urlOf={(from) => actionsUrl(operator, from)}
+          first="Newest"
+          searched={null}
         />
       </Page>,
     );
@@ -75,8 +72,8 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
   return app;
 }
 
-const actionsUrl = (operator: string, before: number | null = null) =>
-  urlWith('/actions', { operator, before });
+const actionsUrl = (operator: string, start: Readonly<Record<string, number>> = {}) =>
+  urlWith('/actions', { operator, ...start });
 
 function actionCells(recorded: RecordedAction) {
   const { actedAtMicroseconds, operator, how, action, isDone, note } = recorded;

@@ -60,7 +60,7 @@ export type OperateContext = {
 export type PageRequest<Start> = {
   /** The first page by default. */
   readonly start?: Start | null;
-  /** 50 by default. Actions of one moment stay together, so there can be more. */
+  /** 50 by default. */
   readonly limit?: number;
 };
 

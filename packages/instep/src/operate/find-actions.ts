@@ -3,6 +3,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
+import { type PageEnds, type PageStart, readPage, rowsOf } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -111,13 +112,23 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
           on starts_with(subject, 'event:')
          and position = ${idFrom('bigint', "substr(subject, length('event:') + 1)")}`;
 
+/** The newest first. */
 const READ_ACTIONS = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
-       where ($1::bigint is null or acted_at < timestamptz 'epoch' + $1::bigint * interval '1 microsecond')
+       where ($1::bigint is null or acted.id < $1)
          and ($3::text is null or operator = $3)
          and ($4::uuid is null or form_id = $4)
-       order by acted_at desc
-       fetch first $2 rows with ties`;
+       order by acted.id desc
+       limit $2`;
+
+/** Back from an action to the newer ones. */
+const READ_NEWER_ACTIONS = (tables: ApplicationTables) => `
+      ${SELECT_ACTIONS(tables)}
+       where acted.id > $1
+         and ($3::text is null or operator = $3)
+         and ($4::uuid is null or form_id = $4)
+       order by acted.id
+       limit $2`;
 
 const READ_ACTIONS_ON = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
@@ -176,44 +187,51 @@ export type ActionFilter = {
   readonly callId?: string | undefined;
 };
 
-const EXPORT_PAGE = 500;
+/** A page of actions. Its ends are their ids. */
+export type PageOfActions = PageEnds<number> & { readonly actions: readonly RecordedAction[] };
+
+const READ_AT_ONCE = 500;
 
 /**
- * What operators did within the last year, newest first. A page starts before a time, in microseconds since 1970.
+ * What operators did within the last year, newest first.
  *
  * @example
  * ```ts
- * for (const { action, result } of await findActions(context).page({ limit: 10 })) {
- *   console.log(action, result.code);
- * }
+ * const { actions } = await findActions(context).page({ limit: 10 });
+ * for (const { action, result } of actions) console.log(action, result.code);
  * for await (const { action, subject } of findActions(context, { operator: 'user:7' }).all()) {
  *   console.log(action, subject);
  * }
  * ```
  */
 export function findActions(
-  { database: { query } }: OperateContext,
+  { database: { query }, clockMs }: OperateContext,
   { callId, operator }: ActionFilter = {},
-): Search<RecordedAction, RecordedAction[], number> {
+): Search<RecordedAction, PageOfActions, PageStart<number>> {
   const isNone = callId !== undefined && !isCallId(callId);
-  const read = (before: number | null, limit: number) =>
-    readRecorded(query, {
-      name: 'read_actions',
-      text: READ_ACTIONS,
-      values: [before, limit, operator ?? null, callId ?? null],
-    });
+  const filter = [operator ?? null, callId ?? null];
+  async function read(from: number | null, isBackwards: boolean, limit: number) {
+    const statement =
+      isBackwards && from !== null
+        ? { name: 'read_newer_actions', text: READ_NEWER_ACTIONS }
+        : { name: 'read_actions', text: READ_ACTIONS };
+    const values = [from, limit, ...filter];
+    return isNone ? [] : await readRecorded(query, { ...statement, values });
+  }
   return {
     async page({ start = null, limit = 50 } = {}) {
-      return isNone ? [] : await read(start, limit);
+      const { found: actions, ...ends } = await readPage<RecordedAction, number>({
+        ...{ start, limit, clockMs },
+        keyOf: ({ id }) => id,
+        read: async (...part) => ({ found: await read(...part), examinedTo: null }),
+      });
+      return { actions, ...ends };
     },
-    async *all() {
-      for (let before: number | null = null; !isNone; ) {
-        const page: RecordedAction[] = await read(before, EXPORT_PAGE);
-        yield* page;
-        const last = page.at(-1);
-        if (last === undefined || page.length < EXPORT_PAGE) return;
-        before = last.actedAtMicroseconds;
-      }
-    },
+    all: () =>
+      rowsOf<RecordedAction, number>(async (after) => {
+        const found = await read(after, false, READ_AT_ONCE);
+        const last = found.length < READ_AT_ONCE ? undefined : found.at(-1);
+        return { found, examinedTo: last?.id ?? null };
+      }),
   };
 }

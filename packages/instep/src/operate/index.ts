@@ -133,6 +133,7 @@ export {
   type ActionChange,
   type ActionFilter,
   findActions,
+  type PageOfActions,
   type RecordedAction,
 } from './find-actions.ts';
 export {
