@@ -43,12 +43,15 @@ async function serve(): Promise<void> {
   // Handled from the start: an unhandled signal does not end the first process of a container.
   await serveUntil(nextSignal(), config, logger);
   logger.info('stopped');
-  // Whether or not the log is read: Node would wait for a reader that stalls.
-  process.exit(0);
+  // Node would wait for a log's reader that stalls. Otherwise the process ends by itself, when a tracing SDK has sent the
+  // last spans.
+  setTimeout(() => process.exit(0), EXIT_DEADLINE_MS).unref();
 }
 
 /** Loading the console and the metrics keeps the process busy for a moment. The requests that waited for the start come first. */
 const CONSOLE_DELAY_MS = 100;
+
+const EXIT_DEADLINE_MS = 1_000;
 
 /**
  * After an uncaught error the process can't be trusted: it ends at once, and its supervisor starts
