@@ -17,6 +17,7 @@ export default {
     'AccessPolicy',
     'CODE_OF_CAUSE',
     'Database',
+    'DatabaseAddress',
     'DatabaseContext',
     'Decided',
     'Effect',
