@@ -1,94 +1,51 @@
-import type { Child } from 'hono/jsx';
 import { Time, UntrustedText } from '../components/text.tsx';
 
-/** How much of a body that is not JSON is shown, in characters. */
-const MAX_SHOWN = 4_000;
+/** More than an event of Stripe has, and few enough for a browser, in characters. */
+const MAX_SHOWN = 100_000;
 
-/** More than an event of Stripe has, and few enough for a browser. */
-const MAX_TOKENS = 12_000;
+/** In a line, which can be a whole body that is not JSON. */
+const MAX_LINE_LENGTH = 1_000;
 
-/** Everything but white space. `JSON.parse` would round large numbers and drop names that occur twice. */
-const TOKENS = /"(?:[^"\\]+|\\.)*"|[{}[\],:]|[^\s{}[\]:,"]+/g;
-
-/** The body of an event, indented, with every value as it was sent. */
+/** The body of an event, indented, with the dates of its times. Only the download has very large numbers exactly. */
 export function Payload({ body }: { readonly body: Uint8Array }) {
-  const text = new TextDecoder().decode(body);
-  const tokens = isJson(text) ? (text.match(TOKENS) ?? []) : null;
-  const isCut = tokens === null ? text.length > MAX_SHOWN : tokens.length > MAX_TOKENS;
+  const text = indented(new TextDecoder().decode(body));
+  const lines = text.slice(0, MAX_SHOWN).split('\n');
   return (
     <>
-      {tokens === null && <p>The body is not JSON.</p>}
-      <pre>{tokens === null ? <bdi>{text.slice(0, MAX_SHOWN)}</bdi> : indented(tokens)}</pre>
-      {isCut && <p class="quiet">The rest is in the download.</p>}
+      <pre>
+        {lines.map((line) => (
+          <>
+            <UntrustedText text={line} maxLength={MAX_LINE_LENGTH} />
+            <LineTime line={line} />
+            {'\n'}
+          </>
+        ))}
+      </pre>
+      {text.length > MAX_SHOWN && <p class="quiet">The rest is in the download.</p>}
     </>
   );
 }
 
-function isJson(text: string): boolean {
+/** As it was sent if it is not JSON, or too deep to be shown. */
+function indented(text: string): string {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.stringify(JSON.parse(text), null, 2);
   } catch {
-    return false;
+    return text;
   }
 }
 
-function indented(tokens: readonly string[]): Child[] {
-  let depth = 0;
-  let name = '';
-  return tokens.slice(0, MAX_TOKENS).map((token, index) => {
-    const next = tokens[index + 1];
-    if (token === ':') return ': ';
-    if (token === ',') return `,${lineAt(depth)}`;
-    if (OPENING.test(token)) {
-      depth += 1;
-      return CLOSING.test(next ?? '') ? token : token + lineAt(depth);
-    }
-    if (CLOSING.test(token)) {
-      depth -= 1;
-      return OPENING.test(tokens[index - 1] ?? '') ? token : lineAt(depth) + token;
-    }
-    if (next !== ':') return <Value token={token} isTime={TIME_NAME.test(name)} />;
-    name = token;
-    return (
-      <span class="json-name">
-        <UntrustedText text={JSON.parse(token)} />
-      </span>
-    );
-  });
-}
+/** A name that Stripe gives to times, and seconds since 1970, from 2001 on. */
+const TIME_LINE =
+  /^ *"(?:created|start_date|.*_(?:at|from|end|start|anchor|date))": ([1-9]\d{9}),?$/;
 
-const OPENING = /^[{[]$/;
-const CLOSING = /^[}\]]$/;
-
-/** Deeper ones begin at the same place. */
-const MAX_DEPTH = 20;
-
-const lineAt = (depth: number) => `\n${'  '.repeat(Math.min(depth, MAX_DEPTH))}`;
-
-/** Stripe's names for times. */
-const TIME_NAME = /^"(?:created|start_date|.*_(?:at|from|end|start|anchor|date))"$/;
-
-/** Seconds since 1970, from 2001 on. */
-const TIME = /^[1-9]\d{9}$/;
-
-function Value({ token, isTime }: { readonly token: string; readonly isTime: boolean }) {
-  if (token.startsWith('"')) {
-    return (
-      <span class="json-text">
-        "<UntrustedText text={JSON.parse(token)} maxLength={300} />"
-      </span>
-    );
-  }
+function LineTime({ line }: { readonly line: string }) {
+  const [, seconds] = TIME_LINE.exec(line) ?? [];
+  if (seconds === undefined) return null;
   return (
-    <>
-      <span class="json-literal">{token}</span>
-      {isTime && TIME.test(token) && (
-        <span class="quiet">
-          {' '}
-          <Time ms={Number(token) * 1_000} />
-        </span>
-      )}
-    </>
+    <span class="quiet">
+      {' '}
+      <Time ms={Number(seconds) * 1_000} />
+    </span>
   );
 }
