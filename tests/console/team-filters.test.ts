@@ -64,8 +64,8 @@ test('all unpaid teams that were on Pro are 2 clicks from the overview', async (
   expect(onPro).toBe('/teams?status=unpaid&plan=Pro');
   expect(await namesOn(onPro)).toEqual(['Delta', 'Bravo']);
   // The link of a chosen filter removes it.
-  expect(await follow(onPro, /^unpaid ×$/)).toBe('/teams?plan=Pro');
-  expect(await follow(onPro, /^Pro ×$/)).toBe('/teams?status=unpaid');
+  expect(await follow(onPro, /^status: unpaid ×$/)).toBe('/teams?plan=Pro');
+  expect(await follow(onPro, /^plan: Pro ×$/)).toBe('/teams?status=unpaid');
 });
 
 test.each([
@@ -89,9 +89,10 @@ test('the export has what is listed, and the search keeps the filters', async ()
   expect(html.split('\r\n').map((row) => row.split(',')[1])).toEqual([
     ...['name', 'Delta', 'Charlie', 'Bravo', undefined],
   ]);
-  expect((await pages.get('/teams?status=unpaid')).html).toContain(
-    '<input type="hidden" name="status" value="unpaid"/>',
-  );
+  const { html: form } = await pages.get('/teams?status=unpaid&plan=Pro&issue=out-of-sync');
+  expect(form).toMatch(/<option value="unpaid" selected/);
+  expect(form).toMatch(/<option value="out-of-sync" selected/);
+  expect(form).toContain('<input type="hidden" name="plan" value="Pro"/>');
 });
 
 test('since when a payment is due is shown and exported', async () => {

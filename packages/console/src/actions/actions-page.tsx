@@ -1,6 +1,8 @@
 import { Hono } from 'hono';
 import { findActions, type OperateContext, type RecordedAction } from 'instep/operate';
 import { ExportLink } from '../components/export-link.tsx';
+import { FilterForm } from '../components/filter-form.tsx';
+import { Field } from '../components/form.tsx';
 import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
@@ -41,22 +43,23 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
     const { actions, ...ends } = await findActions(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="What operators did" area="Attention">
-        <p>
-          The actions of the last year, in this console, in your app and with commands.
-          {operator !== '' && (
-            <>
-              {' '}
-              Only those of <UntrustedText text={operator} />. <a href="/actions">Show all</a>
-            </>
-          )}
-        </p>
+        <p>The actions of the last year, in this console, in your app and with commands.</p>
+        <FilterForm
+          label="Actions"
+          path="/actions"
+          fields={{ operator }}
+          inputs={<Field label="Operator" name="operator" type="search" value={operator} />}
+        />
         {actions.length > 0 ? (
           <>
             <ExportLink url={actionsUrl(operator)} />
             <Table label="Actions" columns={COLUMNS} rows={actions.map(actionCells)} />
           </>
         ) : (
-          <Notice kind="empty" title={start === null ? 'No actions yet' : 'No older actions'} />
+          <Notice
+            kind="empty"
+            title={start === null && operator === '' ? 'No actions yet' : 'No actions found'}
+          />
         )}
         <ListEnd
           {...{ ...ends, start }}

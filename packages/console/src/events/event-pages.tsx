@@ -11,10 +11,11 @@ import {
 } from 'instep/operate';
 import { outcomeText } from '../components/badges.tsx';
 import { ExportLink } from '../components/export-link.tsx';
-import { Button, Field, Select, TimeField } from '../components/form.tsx';
+import { FilterForm } from '../components/filter-form.tsx';
+import { Field, Select, TimeField } from '../components/form.tsx';
 import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
-import { Time, UntrustedText } from '../components/text.tsx';
+import { Time } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { type FilterFields, filterUrl, NO_FILTER } from '../links/event-links.tsx';
 import { Page } from '../page.tsx';
@@ -41,7 +42,7 @@ export function eventPages(options: OperateContext): Hono {
     const parsed = await parseFilter(options, fields, nowMs);
     const { filter, errors } =
       entered === '' ? parsed : { filter: null, errors: { ...parsed.errors, add: NOT_ADDED } };
-    const form = <FilterForm {...{ fields, filter, errors, entered }} />;
+    const form = <EventFilters {...{ fields, filter, errors, entered }} />;
     if (filter === null) {
       status(400);
       return render(
@@ -94,7 +95,7 @@ const NOT_ADDED =
 
 const isFilter = (fields: FilterFields) => Object.values(fields).some((value) => value !== '');
 
-type FilterFormProps = {
+type EventFiltersProps = {
   readonly fields: FilterFields;
   readonly filter: EventFilter | null;
   readonly errors: FieldErrors | null;
@@ -105,69 +106,45 @@ type FilterFormProps = {
 /** The filters that are entered in the search bar; the others have fields of their own. */
 const IDS = ['event', 'customer', 'subscription', 'team'] as const;
 
-/** A search bar that adds a filter, and the filters, each of which can be removed. */
-function FilterForm({ fields, filter, errors, entered = '' }: FilterFormProps) {
+/** What is entered in the search bar is added to the filters. */
+function EventFilters({ fields, filter, errors, entered = '' }: EventFiltersProps) {
   const { outcome, type } = fields;
   return (
-    <search aria-label="Events">
-      <form method="get" action="/events">
+    <FilterForm
+      label="Events"
+      path="/events"
+      fields={fields}
+      hidden={IDS}
+      inputs={
+        <Field
+          label="Event, customer, subscription or team"
+          name="add"
+          type="search"
+          value={entered}
+          error={errors?.add}
+          maxlength={300}
+        />
+      }
+      textOf={outcomeText}
+      times={{ from: filter?.sinceMs, until: filter?.untilMs }}
+    >
+      <details open={errors?.from !== undefined || errors?.until !== undefined}>
+        <summary>Time, outcome and type</summary>
         <div class="row">
-          <Field
-            label="Event, customer, subscription or team"
-            name="add"
-            type="search"
-            value={entered}
-            error={errors?.add}
-            maxlength={300}
+          <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
+          <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
+          <Select
+            label="Outcome"
+            name="outcome"
+            any="any outcome"
+            options={LOGGED_OUTCOMES}
+            textOf={outcomeText}
+            value={outcome}
           />
-          <Button kind="main">Filter</Button>
+          <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
         </div>
-        {IDS.map(
-          (name) => fields[name] && <input type="hidden" name={name} value={fields[name]} />,
-        )}
-        <Chips fields={fields} filter={filter} />
-        <details open={errors?.from !== undefined || errors?.until !== undefined}>
-          <summary>Time, outcome and type</summary>
-          <div class="row">
-            <TimeField label="From" name="from" ms={filter?.sinceMs} error={errors?.from} />
-            <TimeField label="Until" name="until" ms={filter?.untilMs} error={errors?.until} />
-            <Select
-              label="Outcome"
-              name="outcome"
-              any="any outcome"
-              options={LOGGED_OUTCOMES}
-              textOf={outcomeText}
-              value={outcome}
-            />
-            <Select label="Type" name="type" any="any type" options={LOGGED_TYPES} value={type} />
-          </div>
-        </details>
-      </form>
-    </search>
-  );
-}
-
-function Chips({ fields, filter }: Pick<FilterFormProps, 'fields' | 'filter'>) {
-  const times = new Map(Object.entries({ from: filter?.sinceMs, until: filter?.untilMs }));
-  const chosen = Object.entries(fields).filter(([, value]) => value !== '');
-  if (chosen.length === 0) return null;
-  return (
-    <nav class="chips" aria-label="Filters">
-      {chosen.map(([name, value]) => {
-        const ms = times.get(name);
-        return (
-          <a href={filterUrl('/events', { ...fields, [name]: '' })} title="Remove">
-            {name}:{' '}
-            {ms === undefined ? (
-              <UntrustedText text={outcomeText(value)} maxLength={60} />
-            ) : (
-              <Time ms={ms} format="slot" />
-            )}{' '}
-            ×
-          </a>
-        );
-      })}
-    </nav>
+      </details>
+    </FilterForm>
   );
 }
 

@@ -5,15 +5,18 @@ import {
   type NamedTeam,
   type OperateContext,
   type PageStart,
+  STATUSES,
+  TEAM_ISSUES,
 } from 'instep/operate';
 import { ExportLink } from '../components/export-link.tsx';
-import { Button, Field } from '../components/form.tsx';
+import { FilterForm } from '../components/filter-form.tsx';
+import { Field, Select } from '../components/form.tsx';
 import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
+import { ISSUE_NAMES } from '../links/issue-links.tsx';
 import { Page } from '../page.tsx';
 import { queryText } from '../query-parameters.ts';
-import { FilterLinks } from './filter-links.tsx';
 import { readTeamFields, type TeamFields, teamFilterOf, teamsUrl } from './team-filter.ts';
 import { teamPage } from './team-page.tsx';
 import { TeamTable } from './team-table.tsx';
@@ -40,8 +43,7 @@ export function teamPages(options: OperateContext): Hono {
     const page = await findTeams(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="Teams" area="Teams">
-        <SearchForm fields={fields} />
-        <FilterLinks fields={fields} />
+        <TeamFilters fields={fields} />
         <div id="results">
           {page.teams.length > 0 && (
             <>
@@ -66,24 +68,56 @@ export function teamPages(options: OperateContext): Hono {
   return app.route('/', teamPage(options));
 }
 
-function SearchForm({ fields }: { readonly fields: TeamFields }) {
-  const { search, ...others } = fields;
+const STATUS_LABELS: ReadonlyMap<string, string> = new Map([
+  ...Object.keys(STATUSES).map((status) => [status, status] as const),
+  ['none', 'no subscription'],
+  ['other', 'another status'],
+]);
+
+const ISSUE_LABELS: ReadonlyMap<string, string> = new Map(
+  TEAM_ISSUES.map((code) => [code, ISSUE_NAMES[code]]),
+);
+
+const labelOf = (value: string) => STATUS_LABELS.get(value) ?? ISSUE_LABELS.get(value) ?? value;
+
+/** A plan is chosen in the list, by a click on it. */
+function TeamFilters({ fields }: { readonly fields: TeamFields }) {
+  const { search, status, issue } = fields;
   return (
-    <search aria-label="Teams">
-      <form method="get" action="/teams" class="row">
-        <Field
-          label="Name, id, email address, customer or subscription"
-          name="search"
-          type="search"
-          value={search}
-          maxlength={300}
-        />
-        {Object.entries(others).map(
-          ([name, value]) => value !== '' && <input type="hidden" name={name} value={value} />,
-        )}
-        <Button kind="main">Search</Button>
-      </form>
-    </search>
+    <FilterForm
+      label="Teams"
+      path="/teams"
+      fields={fields}
+      hidden={['plan']}
+      inputs={
+        <>
+          <Field
+            label="Name, id, email address, customer or subscription"
+            name="search"
+            type="search"
+            value={search}
+            maxlength={300}
+          />
+          <Select
+            label="Status"
+            name="status"
+            any="any status"
+            options={[...STATUS_LABELS.keys()]}
+            textOf={labelOf}
+            value={status}
+          />
+          <Select
+            label="Issue"
+            name="issue"
+            any="any or none"
+            options={TEAM_ISSUES}
+            textOf={labelOf}
+            value={issue}
+          />
+        </>
+      }
+      textOf={labelOf}
+    />
   );
 }
 
