@@ -154,10 +154,10 @@ export const OTHER_SHOTS: readonly Shot[] = [
     },
   },
   {
-    name: 'team-unlink-question',
+    name: 'team-customer',
     async open(page, { demo }) {
       await openTeam(page, demo, "Ada's team");
-      await page.goto(`${page.url()}/unlink`);
+      await page.getByText('Replace or unlink the customer').click();
     },
   },
   at('actions', '/actions'),

@@ -8,7 +8,7 @@ import {
   type SubjectIssueCode,
   subjectText,
 } from 'instep/operate';
-import { Confirm, CSRF_FIELD } from '../components/form.tsx';
+import { Button, CSRF_FIELD, PostForm } from '../components/form.tsx';
 import { Changes } from '../components/plan-step.tsx';
 import { Table } from '../components/table.tsx';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
@@ -88,11 +88,17 @@ export function QuestionPage({ form, question: { action, count, issues } }: Ques
         ])}
       />
       {count > issues.length && <p>And {countText(count - issues.length)} more.</p>}
-      <Confirm action="/attention" back="/attention" button={text(count)}>
+      <PostForm action="/attention">
         {fields.map(([name, value]) => (
           <input type="hidden" name={name} value={String(value)} />
         ))}
-      </Confirm>
+        <div class="toolbar">
+          <Button kind="main" name="confirmed" value="yes">
+            {text(count)}
+          </Button>
+          <a href="/attention">Cancel</a>
+        </div>
+      </PostForm>
     </Page>
   );
 }

@@ -40,28 +40,6 @@ export function Button({ kind = 'quiet', children, ...rest }: ButtonProps) {
   );
 }
 
-type ConfirmProps = PropsWithChildren<{
-  readonly action: string;
-  /** The page to return to without doing it. */
-  readonly back: string;
-  readonly button: string;
-}>;
-
-/** Asks once more. */
-export function Confirm({ action, back, button, children }: ConfirmProps) {
-  return (
-    <PostForm action={action}>
-      {children}
-      <div class="toolbar">
-        <Button kind="main" name="confirmed" value="yes">
-          {button}
-        </Button>
-        <a href={back}>Cancel</a>
-      </div>
-    </PostForm>
-  );
-}
-
 type FieldProps = {
   readonly label: Child;
   readonly name: string;

@@ -5,8 +5,6 @@ import {
   countText,
   type ExplainedTeam,
   explainTeam,
-  findCustomers,
-  findEvents,
   type NamedTeam,
   type OperateContext,
   perform,
@@ -32,9 +30,7 @@ import {
   DismissalNotice,
   type LinkFailure,
   LinkPanel,
-  ReplaceQuestion,
   readWaitingCustomers,
-  UnlinkQuestion,
   type WaitingCustomers,
 } from './link-panel.tsx';
 import { TeamStatusPanel } from './team-status-panel.tsx';
@@ -83,10 +79,6 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     showTeam(context, await compareTeam(options, idOf(context))),
   );
 
-  app.get('/:id/unlink', async (context) =>
-    context.render(<UnlinkQuestion team={await findTeam(context)} />),
-  );
-
   // After a form was answered with an error, its address is that of the page.
   app.get('/:id/:action', async (context) => {
     const { id } = await findTeam(context);
@@ -99,13 +91,6 @@ export function teamPage(options: OperateContext): Hono<ConsoleEnv> {
     if (action === undefined) throw notFound();
     const { customer, note, until, expected } = await context.req.parseBody();
     const linkTo = queryText(customer);
-    const isReplaced = action === 'link' && team.customerId !== null && linkTo.startsWith('cus_');
-    if (isReplaced && expected === undefined) {
-      const { events } = await findEvents(options, { customerId: linkTo }).page({ limit: 1 });
-      const [newest = null] = events;
-      const { teams: others } = await findCustomers(options, linkTo);
-      return context.render(<ReplaceQuestion {...{ team, customerId: linkTo, newest, others }} />);
-    }
     const subject = { kind: 'team', id: String(team.id) } as const;
     const why = { note: queryText(note) || null, until: readUntil(queryText(until)) };
     const requests = [{ action, subject, linkTo, ...expecting(action, expected) }];
