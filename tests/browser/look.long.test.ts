@@ -61,8 +61,7 @@ test('ages count on, and have the exact time', async () => {
   const since = page.getByRole('row', { name: 'cus_waits' }).locator('time');
   await expectText(since).toMatch(/^\d+\s(?:s|min)\sago$/);
   const exactMs = Date.parse((await since.getAttribute('datetime')) ?? '');
-  const title = await since.getAttribute('title');
-  expect(Date.parse(`${title} UTC`)).toBe(Math.floor(exactMs / 1_000) * 1_000);
+  expect(Date.parse((await since.getAttribute('title')) ?? '')).toBe(exactMs);
   await page.evaluate('Date.now = () => new Date().getTime() + 3 * 3_600_000; showTimes()');
   await expectText(since).toMatch(/^3\sh\sago$/);
   await page.evaluate('Date.now = () => new Date().getTime() + 3 * 86_400_000; showTimes()');

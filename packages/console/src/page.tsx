@@ -133,9 +133,6 @@ function Header({ area, search }: Pick<PageProps, 'area' | 'search'>) {
       {!isVisitor && (
         <p class="zones">
           Times in <Zone />{' '}
-          <button id="zone" type="button" hidden>
-            Use UTC
-          </button>{' '}
           <button id="keys" type="button" aria-keyshortcuts="?" hidden>
             Keys
           </button>
