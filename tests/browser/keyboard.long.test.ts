@@ -27,15 +27,13 @@ const STOP = `(() => {
   const { outlineStyle, outlineWidth } = getComputedStyle(now);
   const { width, height, right } = now.getBoundingClientRect();
   const isPart = before === now;
-  // The copy button moves along with the focus.
-  const hasMoved = before.matches('.copy.moving');
   const order = before.compareDocumentPosition(now);
   return {
     name: now.textContent.trim() || now.getAttribute('aria-label') || now.labels?.[0]?.textContent,
     isSeen:
       isPart ||
       (outlineStyle !== 'none' && outlineWidth !== '0px' && width * height > 0 && right > 0),
-    isInOrder: isPart || hasMoved || (order & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
+    isInOrder: isPart || (order & Node.DOCUMENT_POSITION_FOLLOWING) !== 0,
   };
 })()`;
 

@@ -30,23 +30,6 @@ beforeAll(async () => {
   pages = await openConsole(database);
 });
 
-test('an id in a table is copied as a whole, by mouse and by keyboard', async () => {
-  const page = await browser.newPage({ permissions: ['clipboard-read', 'clipboard-write'] });
-  await page.goto(`${pages.url}/events`);
-  const row = page.getByRole('row').nth(1);
-  await row.getByRole('link', { name: CUSTOMER }).hover();
-  await row.getByRole('button', { name: 'Copy' }).click();
-  await row.getByRole('button', { name: 'Copied' }).waitFor();
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(CUSTOMER);
-  const event = row.getByRole('link', { name: /^evt_/ });
-  await event.focus();
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
-  await row.getByRole('button', { name: 'Copied' }).waitFor();
-  expect(await page.evaluate('navigator.clipboard.readText()')).toMatch(/^evt_0{26}\d\d$/);
-  expect(await overhang(page)).toBe(0);
-});
-
 test.each([1_280, 1_440])('the outcome is in view and headers stay, at %d px', async (width) => {
   const page = await browser.newPage({ viewport: { width, height: 700 } });
   await page.goto(`${pages.url}/events`);

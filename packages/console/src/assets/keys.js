@@ -53,18 +53,4 @@ if (navigator.clipboard !== undefined) {
     await navigator.clipboard.writeText(text);
     button.textContent = 'Copied';
   });
-
-  // A single button moves to the id that the reader points at in a table, or that has the focus.
-  const mover = document.createElement('button');
-  mover.type = 'button';
-  mover.className = 'copy moving';
-  for (const name of ['pointerover', 'focusin']) {
-    document.addEventListener(name, ({ target }) => {
-      const id = target.closest('td .id') ?? target.querySelector?.(':scope > .id');
-      if (id === null || id.textContent === mover.dataset.copy) return;
-      mover.dataset.copy = id.textContent;
-      mover.textContent = 'Copy';
-      (id.closest('a') ?? id).after(mover);
-    });
-  }
 }
