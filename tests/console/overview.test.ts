@@ -166,7 +166,7 @@ describe('charts', () => {
     const ticks = /<svg class="ticks"[^>]*>(.*?)<\/svg>/.exec(page)?.[1] ?? '';
     expect(ticks.match(/>\d\d:\d\d</g)).toEqual(['>14:45<', '>15:00<', '>15:15<', '>15:30<']);
     expect(ticks).toContain(
-      'x="0%" width="96.667%" height="100%"><span class="minute" data-at="2026-10-14T15:00:00.000Z"',
+      '<text x="48.333%" y="1em" text-anchor="middle" class="minute" data-at="2026-10-14T15:00:00.000Z"',
     );
   });
 

@@ -80,9 +80,8 @@ const FIND_PROBLEMS = `(() => {
       const { overflowX, textOverflow } = getComputedStyle(one);
       const { left, right, top, bottom } = one.getBoundingClientRect();
       if (right - left <= 1 || textOverflow === 'ellipsis') return null;
-      const isPart = one instanceof SVGElement && !one.matches('svg, foreignObject');
+      const isPart = one instanceof SVGElement && !one.matches('svg');
       if (overflowX === 'visible' || isPart) continue;
-      if (overflowX === 'auto' && one.matches('.json')) return null;
       clip.left = Math.max(clip.left, left);
       clip.right = Math.min(clip.right, right);
       clip.top = Math.max(clip.top, top);

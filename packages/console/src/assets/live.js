@@ -28,55 +28,24 @@ for (const failure of ['htmx:sendError', 'htmx:timeout']) {
   });
 }
 
-function refreshAll() {
-  for (const part of document.querySelectorAll(LIVE)) htmx.trigger(part, 'refresh');
-}
-
 // A hidden page is not refreshed until it is visible again.
 document.addEventListener('visibilitychange', () => {
   if (document.hidden) return;
   markOutdated();
-  refreshAll();
-});
-
-// Nor is a part in which the reader has selected text.
-function isHeld(part) {
-  const selection = document.getSelection();
-  return selection.type === 'Range' && selection.containsNode(part, true);
-}
-
-document.addEventListener('selectionchange', () => {
-  for (const part of document.querySelectorAll(LIVE)) {
-    if (isHeld(part)) part.classList.add('held');
-    else if (part.classList.contains('held')) {
-      part.classList.remove('held');
-      htmx.trigger(part, 'refresh');
-    }
-  }
+  for (const part of document.querySelectorAll(LIVE)) htmx.trigger(part, 'refresh');
 });
 
 document.addEventListener('htmx:beforeRequest', (event) => {
-  const part = event.detail.elt.closest(LIVE);
-  if (part !== null && (document.hidden || isHeld(part))) event.preventDefault();
+  if (document.hidden && event.detail.elt.closest(LIVE) !== null) event.preventDefault();
 });
 
-// Details stay open, scrolled to where they were.
-let open = [];
+// Details stay open.
+let openIds = [];
 
 document.addEventListener('htmx:beforeSwap', ({ detail }) => {
-  open = [...detail.target.querySelectorAll('details[open][id]')].map(
-    ({ id, lastElementChild }) => ({
-      id,
-      scrollTop: lastElementChild.scrollTop,
-    }),
-  );
+  openIds = [...detail.target.querySelectorAll('details[open][id]')].map(({ id }) => id);
 });
 
 document.addEventListener('htmx:afterSwap', () => {
-  for (const { id, scrollTop } of open) {
-    const details = document.getElementById(id);
-    if (details === null) continue;
-    details.open = true;
-    details.lastElementChild.scrollTop = scrollTop;
-  }
+  for (const id of openIds) document.getElementById(id)?.setAttribute('open', '');
 });

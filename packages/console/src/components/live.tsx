@@ -34,14 +34,7 @@ export function Live({ id, url, intervalSeconds, atMs, children }: LiveProps) {
         </WhenCurrent>
         <WhenOutdated>
           Showing data from <Time ms={atMs} format="clock" />.{' '}
-          {url === null ? (
-            'Updates are off.'
-          ) : (
-            <>
-              <span class="when-retrying">Retrying…</span>
-              <span class="when-held">Updates continue when no text is selected.</span>
-            </>
-          )}
+          {url === null ? 'Updates are off.' : 'Retrying…'}
         </WhenOutdated>
       </p>
       {children}

@@ -99,33 +99,23 @@ function ageOf(ms: number): string | null {
 type TimeLabelProps = {
   readonly ms: number;
   readonly format: TimeFormat;
-  /** The position in the drawing: 0 is the left edge, 1 the right one, where nothing can begin. */
+  /** The position in the drawing: 0 is the left edge, 1 the right one. */
   readonly share: number;
 };
 
-/** An empty box would not be drawn. */
-const LEAST_SHARE = 0.001;
-
-/**
- * A time below a drawing, in the middle of a box that ends at the nearer edge of the drawing. If it is wider than its
- * box, it begins at that edge.
- */
+/** A time below a drawing. Near an edge of the drawing it ends or begins at its position. */
 export function TimeLabel({ ms, format, share }: TimeLabelProps) {
   const exact = new Date(ms).toISOString();
-  const half = Math.min(share, 1 - share);
+  const anchor = share < NEAR_EDGE ? 'start' : share > 1 - NEAR_EDGE ? 'end' : 'middle';
   return (
-    <foreignObject
-      x={percent(share - half)}
-      width={percent(Math.max(LEAST_SHARE, 2 * half))}
-      height="100%"
-      class={share > 0.5 ? 'from-end' : undefined}
-    >
-      <span class={format} data-at={exact}>
-        {inUtc(exact, format)}
-      </span>
-    </foreignObject>
+    <text x={percent(share)} y="1em" text-anchor={anchor} class={format} data-at={exact}>
+      {inUtc(exact, format)}
+    </text>
   );
 }
+
+/** The share of a phone's width that half a label needs. */
+const NEAR_EDGE = 0.15;
 
 function percent(share: number): string {
   return `${Number((share * 100).toFixed(3))}%`;
