@@ -40,7 +40,7 @@ function specimen() {
       Button({ kind: 'main', children: 'Search' }),
       Button({ children: 'Cancel' }),
     ]),
-    jsx('div', { class: 'panels' }, [
+    jsx('div', {}, [
       Panel({
         title: 'Team',
         id: 'team',

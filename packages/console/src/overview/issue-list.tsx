@@ -82,18 +82,17 @@ function EvidenceText({ health }: Pick<IssueListProps, 'health'>) {
   const { lastDeliveredMs } = figures;
   return (
     <>
-      {teams === null ? (
-        'There are too many teams to count those that were compared with Stripe'
+      {teams === null
+        ? 'There are too many teams to count those that were compared with Stripe; '
+        : `${countText(teams.linked - teams.uncompared)} of ${counted(teams.linked, 'team')} compared with Stripe; `}
+      {completed === null ? (
+        <a id="reconciled" href="/reconcile">
+          no reconciliation is complete
+        </a>
       ) : (
         <>
-          {countText(teams.linked - teams.uncompared)} of {counted(teams.linked, 'team')} compared
-          with Stripe
-          {completed !== null && (
-            <>
-              ; the last reconciliation compared {counted(completed.teams, 'team')}{' '}
-              <Time ms={completed.endedAtMs} format="age" />
-            </>
-          )}
+          the last reconciliation compared {counted(completed.teams, 'team')}{' '}
+          <Time ms={completed.endedAtMs} format="age" />
         </>
       )}
       ;{' '}

@@ -7,9 +7,9 @@ import { Page } from '../page.tsx';
 import { urlWith } from '../query-parameters.ts';
 import { ChecksLink } from './checks-page.tsx';
 import { EventsChart } from './events-chart.tsx';
-import { SyncPanel, TeamStatuses } from './health-facts.tsx';
 import { IssueList } from './issue-list.tsx';
 import { RANGES, type Range, rangeOf } from './range.ts';
+import { TeamStatuses } from './team-statuses.tsx';
 
 /** `GET /`: what needs attention, and the events that arrive. */
 export function overviewPage(options: OperateContext): Hono {
@@ -55,12 +55,9 @@ function Overview({ slots, health, nowMs, range, isLive }: OverviewProps) {
       ) : (
         <NoEvents />
       )}
-      <div class="panels">
-        <Panel title="Teams by status" id="panel-teams">
-          <TeamStatuses counts={health.teams} />
-        </Panel>
-        <SyncPanel health={health} />
-      </div>
+      <Panel title="Teams by status" id="panel-teams">
+        <TeamStatuses counts={health.teams} />
+      </Panel>
     </Live>
   );
 }

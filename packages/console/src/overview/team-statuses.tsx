@@ -1,31 +1,8 @@
-import { countText, type HealthReport, type TeamCounts } from 'instep/operate';
+import { countText, type TeamCounts } from 'instep/operate';
 import { Badge, StatusBadge } from '../components/badges.tsx';
-import { type Fact, Facts, Notice, Panel } from '../components/panels.tsx';
+import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
-import { Time } from '../components/text.tsx';
 import { teamsUrl } from '../teams/team-filter.ts';
-
-type SyncPanelProps = { readonly health: HealthReport };
-
-/** What has not run, or not to its end. The headline says what has; what failed is an issue. */
-export function SyncPanel({ health: { catchUp, reconciled } }: SyncPanelProps) {
-  const facts: Fact[] = [];
-  if (catchUp?.startedAtMs == null) facts.push(['Catch-up', 'has never run']);
-  if (reconciled === null) facts.push(['Reconciliation', 'has never run']);
-  else if (reconciled.phase !== 'done') {
-    const started = <Time ms={reconciled.startedAtMs} format="age" />;
-    facts.push(['Reconciliation', <>started {started}, not finished</>]);
-  }
-  if (facts.length === 0) return null;
-  return (
-    <Panel title="Sync" id="panel-sync">
-      <Facts facts={facts} />
-      <a id="reconciled" href="/reconcile">
-        Compare with Stripe
-      </a>
-    </Panel>
-  );
-}
 
 /** The number of teams per status, most frequent first. */
 export function TeamStatuses({ counts }: { readonly counts: TeamCounts | null }) {
