@@ -233,11 +233,25 @@ describe('a parked customer', () => {
     for (let number = 1; number <= 20; number += 1) {
       const teamId = await newTeam(`Team ${number}`);
       teamIds.push(teamId);
-      fields.push([`link customer:${await park(`cus_${number}`)}`, String(teamId)]);
+      const subject = `customer:${await park(`cus_${number}`)}`;
+      fields.push([`link ${subject}`, String(teamId)], ['row', subject]);
     }
     const { text } = await send(fields);
     expect(text).toContain('20 done');
     for (const teamId of teamIds) expect((await planOf(teamId))?.planName).toBe('Pro');
+  });
+
+  test('that is not selected is not linked, although its field is filled in', async () => {
+    const teamIds = [await newTeam('Selected'), await newTeam('Suggested')];
+    const [selected, other] = [await park('cus_1'), await park('cus_2')];
+    await send([
+      ['row', `customer:${selected}`],
+      [`link customer:${selected}`, 'Selected'],
+      [`link customer:${other}`, 'Suggested'],
+      ['action', 'link'],
+    ]);
+    const linked = await Promise.all(teamIds.map((teamId) => account.planOf(teamId)));
+    expect(linked.map((team) => team?.customerId)).toEqual([selected, null]);
   });
 
   test.each([
@@ -530,13 +544,6 @@ describe('several rows', () => {
     const { status, text } = await send([['action', 'repair']]);
     expect(status).toBe(400);
     expect(text).toContain('No row was selected.');
-    await park('cus_1');
-    const unfilled = await send([
-      ['row', 'customer:cus_1'],
-      ['link customer:cus_1', ''],
-      ['action', 'link'],
-    ]);
-    expect(unfilled.status).toBe(400);
   });
 });
 

@@ -10,17 +10,14 @@ document.addEventListener('keydown', (event) => {
   event.target.closest('tr').querySelector('[name="one"]').click();
 });
 
-// A button for several rows needs one that it applies to: a selected one or, to link, one with an entered team.
+// A button for several rows needs a selected one that it applies to.
 function updateToolbar() {
   for (const button of document.querySelectorAll('.toolbar [name="action"]')) {
-    const isLink = button.value === 'link';
-    const rows = isLink
-      ? '[placeholder]:not(:placeholder-shown)'
-      : `:checked[data-actions~="${button.value}"]`;
-    button.disabled = document.querySelector(`td > ${rows}`) === null;
+    const row = `td > :checked[data-actions~="${button.value}"]`;
+    button.disabled = document.querySelector(row) === null;
   }
 }
-for (const name of ['change', 'input']) document.addEventListener(name, updateToolbar);
+document.addEventListener('change', updateToolbar);
 addEventListener('pageshow', updateToolbar);
 
 // A form that changes something is sent once, and shows that it is on its way.

@@ -72,9 +72,7 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const form = await req.formData();
     const selection = readSelection(form);
     if (selection === null) {
-      throw badRequest(
-        'No row was selected. Go back, select rows or fill in their fields, and choose what to do.',
-      );
+      throw badRequest('No row was selected. Go back, select rows, and choose what to do.');
     }
     const { requests, note, until } = selection;
     if (requests.length > MAX_CHOSEN) {
@@ -188,10 +186,9 @@ function IssueForm({ first: { issues, isMore }, code, ...rows }: IssueFormProps)
         ))}
       </div>
       <p class="quiet">
-        Link team applies to every row whose field is filled in; the other buttons apply to the
-        selected rows. Dismiss hides a row until it changes or until the end of a day, and no repair
-        changes its team meanwhile. The events of a dismissed customer are deleted after 30 days.
-        The action and its note stay in the record below for a year.
+        The buttons apply to the selected rows. Dismiss hides a row until it changes or until the
+        end of a day, and no repair changes its team meanwhile. The events of a dismissed customer
+        are deleted after 30 days. The action and its note stay in the record below for a year.
       </p>
     </PostForm>
   );

@@ -23,10 +23,7 @@ export const MAX_CHOSEN = 200;
 /** Longer than any subject. */
 const MAX_SUBJECT_LENGTH = 300;
 
-/**
- * Reads a form of the list: the button of one row, or a button for all selected rows. To link, the rows
- * with a text in their field are selected. `null` when nothing is selected.
- */
+/** Reads a form of the list: the button of one row, or a button for all selected rows. `null` when nothing is selected. */
 export function readSelection(form: FormData): Selection | null {
   const note = queryText(form.get('note')) || null;
   const until = readUntil(queryText(form.get('until')));
@@ -41,8 +38,8 @@ export function readSelection(form: FormData): Selection | null {
   const action = ACTIONS.find((one) => one === named);
   if (action === undefined) return null;
   const texts = readTexts(form);
-  const ofAll = () => (action === 'link' ? [...texts.keys()] : form.getAll('row').map(queryText));
-  const subjects = new Set((ofRow === '' ? ofAll() : [subject.join(' ')]).filter(Boolean));
+  const rows = ofRow === '' ? form.getAll('row').map(queryText) : [subject.join(' ')];
+  const subjects = new Set(rows.filter(Boolean));
   const known = [...subjects].filter(({ length }) => length <= MAX_SUBJECT_LENGTH);
   if (known.length === 0) return null;
   const requests = known.flatMap((text) => {

@@ -4,7 +4,7 @@ import {
   type SubjectIssueCode,
   type TeamIssueCode,
 } from 'instep/operate';
-import { Button, PostForm } from '../components/form.tsx';
+import { Button, Field, PostForm } from '../components/form.tsx';
 import { urlWith } from '../query-parameters.ts';
 
 /** The name of each issue, in a list of issues or teams. */
@@ -47,12 +47,12 @@ export function LinkCustomerForm({ customerId }: { readonly customerId: string }
   const subject = `customer:${customerId}`;
   return (
     <PostForm action="/attention" class="row">
-      <div class="field">
-        <label>
-          Team id or name{' '}
-          <input type="text" name={`${LINK_FIELD}${subject}`} maxlength={200} required />
-        </label>
-      </div>
+      <Field
+        label="Team id or name"
+        name={`${LINK_FIELD}${subject}`}
+        id={`team-of-${customerId}`}
+        required
+      />
       <Button kind="main" name="one" value={`link ${subject}`}>
         Link team
       </Button>
