@@ -63,7 +63,7 @@ describe('the cookie', () => {
   test('is restricted to this site and to 12 hours', async () => {
     const cookie = await cookieSet();
     expect(cookie).toContain('; HttpOnly');
-    expect(cookie).toContain('; SameSite=Strict');
+    expect(cookie).toContain('; SameSite=Lax');
     expect(cookie).toContain('; Path=/');
     expect(cookie).toContain('; Max-Age=43200');
     expect(cookie).not.toContain('Secure');
@@ -151,15 +151,6 @@ test.each([
 ])('a login for %j redirects to %j', async (wanted, path) => {
   const answer = await service.newOperator().logIn(OPERATIONS_TOKEN, wanted);
   expect(answer.headers.get('location')).toBe(path);
-});
-
-test('a link from another site reloads itself, so that the cookie is sent', async () => {
-  const operator = service.newOperator();
-  const arrival = await operator.get('/teams/1', { 'sec-fetch-site': 'cross-site' });
-  expect(arrival.status).toBe(200);
-  expect(await arrival.text()).toContain('<meta http-equiv="refresh" content="0"/>');
-  const again = await operator.get('/teams/1', { 'sec-fetch-site': 'same-origin' });
-  expect(again.status).toBe(303);
 });
 
 test('a part of a page reloads the page after the session has expired', async () => {

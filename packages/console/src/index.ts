@@ -11,7 +11,7 @@ import {
   type Operated,
   openContext,
 } from 'instep/operate';
-import { type Access, isConsoleUser } from './access/access.tsx';
+import { type Access, isConsoleUser } from './access/access.ts';
 import { checkBasePath, pathBelow } from './base-path.ts';
 import { createPages, type Pages } from './pages.tsx';
 

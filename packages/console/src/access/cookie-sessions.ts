@@ -4,7 +4,6 @@ import { deleteCookie, getCookie, getSignedCookie, setSignedCookie } from 'hono/
 
 type CookieSessionsOptions = {
   readonly cookie: string;
-  readonly sameSite: 'Strict' | 'Lax';
   /** By the name of the holder: what signs the holder's cookies. Without it, a session has ended. */
   readonly secrets: ReadonlyMap<string, string>;
   /** In milliseconds since 1970. */
@@ -27,7 +26,7 @@ export const VISIT = 'visit';
 const LIFETIME_MS = 12 * 60 * 60 * 1_000;
 
 export function createCookieSessions(options: CookieSessionsOptions): CookieSessions {
-  const { cookie, sameSite, secrets, now, nonce } = options;
+  const { cookie, secrets, now, nonce } = options;
   const keys = new Map([...secrets].map(([name, secret]) => [name, deriveKey(secret, cookie)]));
   return {
     async find(context) {
@@ -44,7 +43,8 @@ export function createCookieSessions(options: CookieSessionsOptions): CookieSess
       const id = nonce();
       await setSignedCookie(context, cookie, `${name}.${id}.${now() + LIFETIME_MS}`, key, {
         httpOnly: true,
-        sameSite,
+        // Sent with links from other sites, such as those of an alert, but not with their forms.
+        sameSite: 'Lax',
         secure: isSecure(context),
         maxAge: LIFETIME_MS / 1_000,
       });

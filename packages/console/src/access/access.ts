@@ -1,5 +1,4 @@
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
-import { raw } from 'hono/html';
 import {
   type ConsoleLogin,
   type ConsoleUser,
@@ -45,7 +44,8 @@ export function access({
   const app = new Hono<ConsoleEnv>();
   const shared = { now, nonce };
   const visits = createCookieSessions({
-    ...{ ...shared, cookie: 'instep_visit', sameSite: 'Lax' },
+    ...shared,
+    cookie: 'instep_visit',
     secrets: new Map([[VISIT, formSecret]]),
   });
   const forms = protectForms({ secret: formSecret, visits });
@@ -53,7 +53,8 @@ export function access({
   if (access.kind === 'local') return app.use(asLocal, forms);
   const { tokens, checkToken } = access;
   const sessions = createCookieSessions({
-    ...{ ...shared, cookie: 'instep_operator', sameSite: 'Strict' },
+    ...shared,
+    cookie: 'instep_operator',
     secrets: new Map(tokens.map(({ name, token }) => [name, token])),
   });
   const roles = new Map(tokens.map(({ name, role }) => [name, role]));
@@ -127,34 +128,10 @@ function askToLogIn(context: Context) {
   if (isPart || !isForPerson) throw loginNeeded();
   if (req.method === 'POST') return redirectToLogin(context, '/');
   if (req.method !== 'GET') throw loginNeeded();
-  const from = req.header('Sec-Fetch-Site');
-  if (from === 'cross-site' || from === 'same-site') return context.render(<Arrival />);
   const { search } = new URL(req.url);
   return redirectToLogin(context, req.path + search);
 }
 
 function redirectToLogin(context: Context, next: string) {
   return context.redirect(`${LOGIN_PATH}?next=${encodeURIComponent(next)}`, 303);
-}
-
-/**
- * Answers a link from another site, which carries no `Strict` cookie. This page is one of ours, so
- * when it reloads itself the cookie is sent.
- */
-function Arrival() {
-  return (
-    <>
-      {raw('<!doctype html>')}
-      <html lang="en">
-        <head>
-          <meta charset="utf-8" />
-          <meta http-equiv="refresh" content="0" />
-          <title>Instep</title>
-        </head>
-        <body>
-          <p>Loading…</p>
-        </body>
-      </html>
-    </>
-  );
 }
