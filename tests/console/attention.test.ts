@@ -106,7 +106,7 @@ test('the team that the metadata names is suggested, and one click links it', as
   const teamId = await newTeam('Acme');
   await parkNaming('cus_named', teamId);
   const { html, text } = await pages.get('/attention');
-  expect(text).toContain('Its metadata names the team Acme .');
+  expect(text).toContain(`Its metadata names the team Acme team ${teamId} .`);
   expect(html).toContain(`name="link customer:cus_named" value="${teamId}"`);
   await send([
     ['one', 'link customer:cus_named'],
@@ -133,7 +133,9 @@ test('a customer whose metadata names a team with another one is shown with both
   const teamId = await arrange('first');
   await parkNaming('cus_second', teamId);
   const { html, text } = await pages.get('/attention');
-  expect(text).toMatch(/Its metadata names the team first , which has another customer: cus_first/);
+  expect(text).toMatch(
+    /Its metadata names the team first team \d+ , which has another customer: cus_first/,
+  );
   expect(html).toMatch(/name="link customer:cus_second" maxlength/);
 });
 
@@ -157,9 +159,9 @@ describe('the list', () => {
       [...['bad', 'bad'], ...['warning', 'warning', 'warning', 'warning']],
     );
     for (const row of [
-      /out of sync Missed cus_Missed .* ago .* → no plan \(canceled\) .*Repair/,
-      /changed by hand ByHand cus_ByHand .* ago .* \(trialing\) → \S+ Repair/,
-      /unknown customer Unknown cus_unknown .* ago .* Link team/,
+      /out of sync Missed team \d+ cus_Missed .* ago .* → no plan \(canceled\) .*Repair/,
+      /changed by hand ByHand team \d+ cus_ByHand .* ago .* \(trialing\) → \S+ Repair/,
+      /unknown customer Unknown team \d+ cus_unknown .* ago .* Link team/,
       /waiting for a team cus_parked .* ago .* active for prod_pro \. Link team/,
       /unknown order .* sub_ByHand .* Compare/,
       /unreadable event evt_odd .* ago data\.object: .* Replay/,
@@ -225,6 +227,19 @@ describe('a parked customer', () => {
     expect(text).toContain(`Done cus_1 : Linked to team ${teamId}. 1 event replayed: 1 applied.`);
     expect(text).toContain(EMPTY);
     expect(await planOf(teamId)).toMatchObject({ planName: 'Pro', subscriptionStatus: 'active' });
+  });
+
+  test('whose plan changed meanwhile is linked, which says the first plan and the last', async () => {
+    const ids = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
+    for (const [index, status] of ['trialing', 'active', 'canceled'].entries()) {
+      await account.happen({ ...ids, status, createdSeconds: secondsAgo(600 - index) });
+    }
+    const teamId = await newTeam('Acme');
+    const { text } = await send([
+      ['one', 'link customer:cus_1'],
+      ['link customer:cus_1', 'Acme'],
+    ]);
+    expect(text).toMatch(new RegExp(`Team ${teamId}: no plan → canceled\\.`));
   });
 
   test('20 are linked and replayed at once, by their teams', async () => {
@@ -383,7 +398,7 @@ describe('a team that is out of sync', () => {
       const { text } = await send([['one', `repair team:${teamId}`]]);
       expect(text).toContain('Failed Acme team');
       expect(text).toMatch(
-        /plan refused Acme cus_Acme .* The constraint "never_canceled" of your database refuses the plan/,
+        /plan refused Acme team \d+ cus_Acme .* The constraint "never_canceled" of your database refuses the plan/,
       );
     } finally {
       await query('alter table teams drop constraint never_canceled');
@@ -520,7 +535,7 @@ test('a repair asks first, with the names of the teams and what would change', a
     ['action', 'repair'],
   ]);
   expect(text).toMatch(
-    /Repair 2 teams\? .* One cus_One changed by hand \S+ \(trialing\) → \S+ Two cus_Two/,
+    /Repair 2 teams\? .* One team \d+ cus_One changed by hand \S+ \(trialing\) → \S+ Two team \d+ cus_Two/,
   );
   expect((await planOf(teamIds[0] ?? 0))?.subscriptionStatus).toBe('trialing');
 });

@@ -26,13 +26,20 @@ export async function actionsOf(context: OperateContext, callId: unknown) {
   return [...actions].sort((a, b) => a.subject.localeCompare(b.subject));
 }
 
-/** How many changes of an action are shown. */
-const MAX_CHANGES = 5;
-
-/** The result of a recorded action, in sentences. */
+/** The result of a recorded action, in sentences. Of a plan that it changed several times, it says the first and the last. */
 export function recordedText({ subject, result, changes }: RecordedAction): string {
-  const text = resultText(parseSubject(subject)?.kind ?? null, result);
-  return [text, ...changes.slice(0, MAX_CHANGES).map(changeText)].join(' ');
+  const before = new Map(changes.toReversed().map((change) => [change.teamId, change.before]));
+  const after = new Map(changes.map((change) => [change.teamId, change.after]));
+  const texts = [...after].map(([teamId, plan]) => {
+    const former = before.get(teamId) ?? null;
+    return `Team ${teamId}: ${planText(former)} → ${planText(plan)}.`;
+  });
+  return [resultText(parseSubject(subject)?.kind ?? null, result), ...texts].join(' ');
+}
+
+function planText(plan: ActionChange['after']): string {
+  if (plan === null) return 'no plan';
+  return [plan.planName, plan.subscriptionStatus].filter((one) => one !== null).join(', ');
 }
 
 /** What became of an action. */
@@ -52,14 +59,6 @@ const TONES = {
 export function StateBadge({ action }: { readonly action: RecordedAction }) {
   const word = stateWord(action);
   return <Badge tone={TONES[word]}>{word}</Badge>;
-}
-
-function changeText({ teamId, before, after }: ActionChange): string {
-  const planText = (plan: ActionChange['after']) =>
-    plan === null
-      ? 'no plan'
-      : [plan.planName, plan.subscriptionStatus].filter((one) => one !== null).join(', ');
-  return `Team ${teamId}: ${planText(before)} → ${planText(after)}.`;
 }
 
 type ActionSummaryProps = {

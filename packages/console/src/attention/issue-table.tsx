@@ -5,7 +5,6 @@ import {
   type ComparisonIssue,
   countText,
   MAX_COUNTED_OF_CUSTOMER,
-  type NamedTeam,
   type OpenIssue,
   type RecordedAction,
   type Severity,
@@ -24,7 +23,7 @@ import { Table } from '../components/table.tsx';
 import { OptionalText, plainText, Time, UntrustedText } from '../components/text.tsx';
 import { CustomerLink, EventLink, ReasonText } from '../links/event-links.tsx';
 import { CHOOSE_FIELD, ISSUE_NAMES, LINK_FIELD } from '../links/issue-links.tsx';
-import { teamName, teamUrl } from '../links/team-links.tsx';
+import { TeamLink, teamName } from '../links/team-links.tsx';
 import { canAct } from '../request-context.ts';
 
 export const TONES: Readonly<Record<Severity, Tone>> = {
@@ -105,7 +104,7 @@ export function Who({ issue }: { readonly issue: OpenIssue }) {
     <>
       {team !== null && (
         <div>
-          <TeamNamed team={team} />
+          <TeamLink id={team.id} team={team} />
         </div>
       )}
       {customerId !== null && <CustomerLink customerId={customerId} />}
@@ -176,7 +175,7 @@ function WhyParked({ team, evidence: { events, newest, suggestedTeam } }: Parked
       {suggestedTeam !== null && (
         <>
           {' '}
-          Its metadata names the team <TeamNamed team={suggestedTeam} />
+          Its metadata names the team <TeamLink id={suggestedTeam.id} team={suggestedTeam} />
           {suggestedTeam.customerId !== null && (
             <>
               , which has another customer: <CustomerLink customerId={suggestedTeam.customerId} />
@@ -222,14 +221,6 @@ function WhyDouble({ team, evidence: { subscriptions } }: DoubleBilled) {
 function Product({ name, id }: { readonly name: string | null; readonly id: string | null }) {
   if (name === null && id === null) return null;
   return <> for {name === null ? <Id text={id ?? ''} /> : <UntrustedText text={name} />}</>;
-}
-
-function TeamNamed({ team }: { readonly team: NamedTeam }) {
-  return (
-    <a href={teamUrl(team.id)}>
-      <UntrustedText text={teamName(team)} maxLength={60} />
-    </a>
-  );
 }
 
 function WhyFound({ evidence }: ComparisonIssue) {
