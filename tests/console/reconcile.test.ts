@@ -33,7 +33,7 @@ const statusOf = async (account: Account, teamId: ApplicationId) =>
 /** The status of the run once it has ended. */
 async function settled(pages: ConsoleService) {
   for (;;) {
-    const part = await pages.get('/reconcile/run');
+    const part = await pages.get('/reconcile');
     if (!part.html.includes('hx-trigger')) return part;
     await sleep(50);
   }
@@ -94,7 +94,7 @@ test('progress is shown, and only one run is active at a time', async () => {
   const teamId = await drift(account, 'slow');
   account.delayMs = 300;
   const started = await pages.post('/reconcile');
-  expect(started.html).toContain('hx-get="/reconcile/run"');
+  expect(started.html).toContain('hx-get="/reconcile"');
   await pages.post('/reconcile');
   expect((await settled(pages)).text).toContain('Dry run');
   const callsOfOne = account.calls.length;

@@ -17,15 +17,13 @@ type TableProps = {
   readonly rows?: Rows;
   /** Rows of several kinds, each with a heading, instead of `rows`. */
   readonly groups?: readonly { readonly heading: Child; readonly rows: Rows }[];
-  /** Whether the first cell names its row. */
-  readonly hasRowNames?: boolean;
 };
 
 /** A table with more columns, or with sentences, becomes a list of cards on a phone. */
 const MAX_PHONE_COLUMNS = 3;
 
 /** A dense table. If it is wider than the page, it scrolls, also by keyboard. */
-export function Table({ label, columns, hasRowNames = false, ...content }: TableProps) {
+export function Table({ label, columns, ...content }: TableProps) {
   const all = columns.map((column) => (typeof column === 'string' ? { name: column } : column));
   const isTooWide =
     columns.length > MAX_PHONE_COLUMNS || all.some((column) => column.class === 'wide');
@@ -53,15 +51,11 @@ export function Table({ label, columns, hasRowNames = false, ...content }: Table
             )}
             {rows.map((cells) => (
               <tr>
-                {cells.map((cell, index) =>
-                  hasRowNames && index === 0 ? (
-                    <th scope="row">{cell}</th>
-                  ) : (
-                    <td class={all[index]?.class} data-label={all[index]?.name}>
-                      {cell}
-                    </td>
-                  ),
-                )}
+                {cells.map((cell, index) => (
+                  <td class={all[index]?.class} data-label={all[index]?.name}>
+                    {cell}
+                  </td>
+                ))}
               </tr>
             ))}
           </tbody>

@@ -134,7 +134,6 @@ function Figures({ slots, range }: EventsChartProps) {
         label="Events in figures"
         columns={['From', ...totals.map(({ name }) => ({ name, class: 'end' as const }))]}
         rows={[[`Last ${range.name}`, ...totals.map(({ count }) => count)], ...rows]}
-        hasRowNames
       />
     </details>
   );

@@ -9,25 +9,18 @@ import { RunStatus } from './run-status.tsx';
 export function reconcilePages(options: OperateContext, run: ReconcileRun): Hono<ConsoleEnv> {
   const app = new Hono<ConsoleEnv>();
 
-  app.get('/', async ({ render }) =>
-    render(
+  app.get('/', async ({ render }) => {
+    const [last, counts] = await Promise.all([
+      readReconciliation(options),
+      findIssues(options).count(),
+    ]);
+    return render(
       <Page title="Reconcile" area="Reconcile">
         <p>Compares every team with its subscriptions at Stripe, and changes nothing.</p>
-        {await runStatus()}
+        <RunStatus {...{ run, last, counts }} nowMs={options.now()} />
       </Page>,
-    ),
-  );
-
-  const runStatus = async () => (
-    <RunStatus
-      run={run}
-      last={await readReconciliation(options)}
-      counts={await findIssues(options).count()}
-      nowMs={options.now()}
-    />
-  );
-
-  app.get('/run', async ({ render }) => render(await runStatus()));
+    );
+  });
 
   app.post('/', (context) => {
     run.start(operatorOf(context.var));

@@ -26,7 +26,7 @@ export function RunStatus({ run, last, counts, nowMs }: RunStatusProps) {
   const isRunning = run.isRunning || last.isRunning;
   const open = REPAIRED.filter((code) => counts[code].count > 0);
   return (
-    <Live id="run" url={isRunning ? '/reconcile/run' : null} intervalSeconds={1} atMs={nowMs}>
+    <Live id="run" url={isRunning ? '/reconcile' : null} intervalSeconds={1} atMs={nowMs}>
       <div class="row">
         {open.map((code) => (
           <a class="button main" href={issuesUrl(code)}>

@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import {
   type Comparison,
   compareTeam,
-  countText,
   type ExplainedTeam,
   explainTeam,
   type NamedTeam,
@@ -170,33 +169,16 @@ function failureOf([acted]: readonly RecordedAction[], customer: string): LinkFa
 
 const COLUMNS = ['Subscription', 'Status', 'Product', 'Last effect', 'Note'];
 
-/** Customers have more subscriptions only by accident. */
-const MAX_SHOWN = 100;
-
 /** The customer's subscriptions, newest first, and which of them decides the team's plan. */
 function SubscriptionTable({ subscriptions }: Pick<ExplainedTeam, 'subscriptions'>) {
-  return (
-    <>
-      <Table
-        label="Subscriptions"
-        columns={COLUMNS}
-        rows={subscriptions
-          .slice(0, MAX_SHOWN)
-          .map(({ subscription, order, isDeciding }) => [
-            <OptionalText text={subscription.subscriptionId} maxLength={120} />,
-            <StatusBadge status={subscription.status} />,
-            <OptionalText text={subscription.productId} />,
-            <Time ms={subscription.createdSeconds * 1_000} format="age" />,
-            <Note {...{ isDeciding, order }} />,
-          ])}
-      />
-      {subscriptions.length > MAX_SHOWN && (
-        <p class="quiet">
-          Showing the newest {MAX_SHOWN} of {countText(subscriptions.length)}.
-        </p>
-      )}
-    </>
-  );
+  const rows = subscriptions.map(({ subscription, order, isDeciding }) => [
+    <OptionalText text={subscription.subscriptionId} maxLength={120} />,
+    <StatusBadge status={subscription.status} />,
+    <OptionalText text={subscription.productId} />,
+    <Time ms={subscription.createdSeconds * 1_000} format="age" />,
+    <Note {...{ isDeciding, order }} />,
+  ]);
+  return <Table label="Subscriptions" columns={COLUMNS} rows={rows} />;
 }
 
 type NoteProps = Pick<TeamSubscription, 'isDeciding' | 'order'>;
