@@ -24,7 +24,7 @@ import { queryText } from '../query-parameters.ts';
 import { type ConsoleEnv, canAct, operatorOf } from '../request-context.ts';
 import { EXPORTED_ISSUE } from './export-issues.ts';
 import { IssueTable, type IssueTableProps } from './issue-table.tsx';
-import { QuestionPage, questionFor } from './question.tsx';
+import { RepairQuestionPage, readRepairQuestion } from './repair-question.tsx';
 import { MAX_CHOSEN, readSelection, readTexts, textParameters } from './selection.ts';
 
 /** `/attention`: everything that is wrong with single teams, customers and events, and its remedy. */
@@ -81,8 +81,8 @@ export function attentionPages(services: OperateContext): Hono<ConsoleEnv> {
     const operator = operatorOf(context.var);
     const code = codeNamed(form.get('issue'));
     if (form.get('confirmed') === null) {
-      const question = await questionFor(services, selection, code);
-      if (question !== null) return context.render(<QuestionPage {...{ form, question }} />);
+      const question = await readRepairQuestion(services, selection, code);
+      if (question !== null) return context.render(<RepairQuestionPage {...{ form, question }} />);
     }
     const { callId, results } = await perform(services, operator, requests, { note, until });
     const teamId = queryText(form.get('team'));

@@ -7,9 +7,8 @@ import {
   parseTimeSince,
   readTeam,
 } from 'instep/operate';
-import { outcomeText } from '../components/badges.tsx';
 import { quoted } from '../components/text.tsx';
-import { type FilterFields, NO_FILTER } from '../links/event-links.tsx';
+import type { FilterFields } from '../links/event-links.tsx';
 
 /** `add`: what was entered in the search bar. */
 export type FieldErrors = Partial<FilterFields> & { readonly add?: string };
@@ -20,12 +19,8 @@ const FIELD_OF_PREFIX: Readonly<Record<string, keyof FilterFields>> = {
   sub: 'subscription',
 };
 
-/** The filter that a text in the search bar stands for; `null`: none. */
+/** The filter that an id in the search bar stands for; `null`: none. */
 export function filterNamed(text: string): Partial<FilterFields> | null {
-  const [, name, value = ''] = /^(\w+):\s*(.+)$/s.exec(text) ?? [];
-  if (name !== undefined && Object.hasOwn(NO_FILTER, name)) return { [name]: value };
-  const outcome = LOGGED_OUTCOMES.find((one) => one === text || outcomeText(one) === text);
-  if (outcome !== undefined) return { outcome };
   const field = FIELD_OF_PREFIX[/^([a-z]+)_/.exec(text)?.[1] ?? ''];
   if (field !== undefined) return { [field]: text };
   return /^\d+$/.test(text) ? { team: text } : null;

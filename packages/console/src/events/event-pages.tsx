@@ -90,8 +90,7 @@ export function eventPages(options: OperateContext): Hono {
   return app.route('/', eventPage(options));
 }
 
-const NOT_ADDED =
-  'Enter an id (evt_…, cus_…, sub_…), the number of a team, or a field and its value, such as customer:cus_123.';
+const NOT_ADDED = 'Enter an id (evt_…, cus_…, sub_…) or the number of a team.';
 
 const isFilter = (fields: FilterFields) => Object.values(fields).some((value) => value !== '');
 

@@ -65,7 +65,7 @@ function Overview({ slots, health, nowMs, range, isLive }: OverviewProps) {
 /** Outside the refreshed part, so that it keeps the focus. */
 function Controls({ range, isLive }: ControlsProps) {
   return (
-    <nav class="controls" aria-label="Time">
+    <nav class="pager" aria-label="Time">
       {RANGES.map((one) => (
         <a href={urlOf(one, isLive)} aria-current={one === range ? 'true' : undefined}>
           Last {one.name}
