@@ -52,14 +52,8 @@ export type ConsoleOptions = {
  * ```
  */
 export function createConsole(options: ConsoleOptions): ConsoleHandler {
-  const { authorize, basePath = '' } = options;
+  const { authorize, basePath = '', logger = createLogger('info') } = options;
   checkBasePath(basePath);
-  let fallback: Logger | undefined;
-  const logger = () => {
-    if (options.logger !== undefined) return options.logger;
-    fallback ??= createLogger('info');
-    return fallback;
-  };
   const open = openPages(() => openContext(options), { kind: 'application' }, basePath);
 
   async function answer(request: Request): Promise<Response> {
@@ -76,7 +70,7 @@ export function createConsole(options: ConsoleOptions): ConsoleHandler {
       try {
         return await answer(request);
       } catch (err) {
-        logger().error({ err }, 'the console could not answer');
+        logger.error({ err }, 'the console could not answer');
         return plain(503, 'The console is not available. The server log says why.');
       }
     },

@@ -25,7 +25,7 @@ import { urlWith } from '../query-parameters.ts';
 /** How many items a page has. */
 export const PAGE_ITEMS = 30;
 
-export type TimelineProps = {
+type TimelineProps = {
   readonly team: NamedTeam;
   readonly timeline: Timeline;
   readonly isNewest: boolean;
