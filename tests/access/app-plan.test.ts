@@ -83,9 +83,7 @@ async function maintain(id: ApplicationId): Promise<(ReconciliationIssue | Diffe
   await performOne(context, operator, { action: 'reconcile', onIssue: report });
   await act('repair', id);
   const jobs = createJobsWithoutStripe({ database });
-  for (const name of ['empty-teams', 'changed-teams']) {
-    await jobs.find((job) => job.name === name)?.run(signal);
-  }
+  await jobs.find((job) => job.name === 'empty-teams')?.run(signal);
   await performOne(context, operator, { action: 'rebuild', onDifference: report });
   return found;
 }

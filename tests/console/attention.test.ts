@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { ApplicationId } from 'instep/src/core/application.ts';
 import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -66,8 +65,7 @@ async function arrange(name: string, { isMissed = false } = {}): Promise<Applica
 
 async function changeByHand(teamId: ApplicationId): Promise<void> {
   await query("update teams set subscription_status = 'trialing' where id = $1", [teamId]);
-  const run = { progress: null, complete: async () => undefined };
-  await findChangedTeams(run, { query, planSelection: 'newest' });
+  await compareAll();
 }
 
 /** A reconciliation; a dry run by default. */

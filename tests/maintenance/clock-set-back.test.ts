@@ -37,7 +37,7 @@ const setBackServerClock = () =>
 test('a lease is taken again, even if the clock of the database server is set back', async () => {
   const { query } = store.database;
   const run = (holder: string, work: () => Promise<string | null>) =>
-    withLease(query, { name: 'changed-teams', holder, dueAfterMs: 4_000 }, work);
+    withLease(query, { name: 'catch-up', holder, dueAfterMs: 4_000 }, work);
   const runOther = () => run('other', async () => 'done');
   expect(
     await run('one', async () => {

@@ -1,6 +1,5 @@
 import { openContext } from 'instep/operate';
 import { completeCheckout, syncCustomer } from 'instep/src/checkout/checkout.ts';
-import { findChangedTeams } from 'instep/src/maintenance/changed-teams.ts';
 import { IS_COMPARED, requestSubscriptions } from 'instep/src/maintenance/questions.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
@@ -253,66 +252,3 @@ test.each([false, true])(
     expect(await query(uncompared)).toEqual([{ count: isYounger ? 1 : 0 }]);
   },
 );
-
-describe('when the application writes the subscription of a trial', () => {
-  async function write(subscriptionId: string): Promise<void> {
-    await query(
-      `update teams set provider_subscription_id = $1, subscription_status = 'trialing', plan_name = 'Pro'`,
-      [subscriptionId],
-    );
-    const run = { progress: null, complete: async () => undefined };
-    await findChangedTeams(run, { query, planSelection: 'newest' });
-  }
-
-  /** As after a day without a subscription. */
-  const rest = () => query(`update instep.questions set due_at = 'infinity', attempts = 15`);
-
-  test('Stripe is asked at once, however long ago the team was linked', async () => {
-    const { run } = openJob();
-    const teamId = await account.addTeam('cus_free');
-    await run();
-    await rest();
-    calls.length = 0;
-    const trial = { customerId: 'cus_free', subscriptionId: 'sub_trial', status: 'trialing' };
-    await account.happen({ ...trial, productId: 'prod_pro' }, 'missed');
-    await write('sub_trial');
-    await run();
-    expect(asked()).toHaveLength(1);
-    expect(await account.planOf(teamId)).toMatchObject({ plan: { providerProductId: 'prod_pro' } });
-    await passTime('1 minute');
-    await run();
-    expect(asked()).toHaveLength(1);
-  });
-
-  test('Stripe is asked although an earlier subscription of the customer is known', async () => {
-    const { run } = openJob();
-    const teamId = await account.addTeam('cus_back');
-    const former = { customerId: 'cus_back', subscriptionId: 'sub_former', status: 'canceled' };
-    await account.happen(former);
-    await run();
-    expect(asked()).toEqual([]);
-    const trial = { customerId: 'cus_back', subscriptionId: 'sub_trial', status: 'trialing' };
-    await account.happen({ ...trial, productId: 'prod_pro' }, 'missed');
-    await write('sub_trial');
-    await run();
-    expect(await account.planOf(teamId)).toMatchObject({
-      plan: { providerSubscriptionId: 'sub_trial', providerProductId: 'prod_pro' },
-    });
-  });
-
-  test('a subscription that Stripe does not list is asked for once, then at growing intervals', async () => {
-    const { run } = openJob();
-    await account.addTeam('cus_odd');
-    account.customers.set({ id: 'cus_odd' });
-    await run();
-    await rest();
-    await write('sub_odd');
-    calls.length = 0;
-    await run();
-    await run();
-    expect(asked()).toHaveLength(1);
-    await passTime('6 seconds');
-    await run();
-    expect(asked()).toHaveLength(2);
-  });
-});

@@ -1,4 +1,4 @@
-import { type LeasedRun, withLease } from 'instep/src/maintenance/lease.ts';
+import { type LeasedRun, sweep, withLease } from 'instep/src/maintenance/lease.ts';
 import { Stopped } from 'instep/src/runtime/retry.ts';
 import { afterEach, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -51,4 +51,30 @@ test('one of several instances runs a job, once while it is not due, and at once
   );
   expect(results.filter((result) => result === 'done')).toHaveLength(1);
   expect(await runAs('two', complete)).toBeNull();
+});
+
+/** Sweeps three pages; each reading of the clock is this much later. Returns the pages of a run. */
+function openSweep(stepMs: number) {
+  let nowMs = 0;
+  let progress: object | null = null;
+  const complete = async (saved: object) => {
+    progress = saved;
+  };
+  const examine = async (after: number | string | null) => {
+    const page = Number(after) + 1;
+    return { found: [page], examinedTo: page === 3 ? null : page };
+  };
+  return () => sweep({ progress, complete }, examine, { clockMs: () => (nowMs += stepMs) });
+}
+
+test('a sweep goes through all pages, and the next one begins again', async () => {
+  const run = openSweep(0);
+  expect(await run()).toEqual([1, 2, 3]);
+  expect(await run()).toEqual([1, 2, 3]);
+});
+
+test('a sweep that is out of time is continued by the next run', async () => {
+  const run = openSweep(1_000);
+  const pages = [await run(), await run(), await run(), await run()];
+  expect(pages).toEqual([[1], [2], [3], [1]]);
 });

@@ -14,7 +14,6 @@ import type { StripeApi } from '../stripe/api.ts';
 import { askForOrder } from './ambiguous-order.ts';
 import { ASK_STRIPE_JOB, askForName, askForSubscriptions, createAskJob } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
-import { findChangedTeams } from './changed-teams.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
 import { createParkedEventsJob } from './parked-events.ts';
@@ -128,9 +127,6 @@ export function createJobs(
         if (deleted > 0) logger.info({ deleted }, 'events deleted that were dismissed 30 days ago');
       },
     },
-    leased('changed-teams', { dueAfterMs: 4_000 }, (run) =>
-      findChangedTeams(run, { query, planSelection }),
-    ),
     ...pruned('retention', eventRetentionMs, async (cutoffMs, signal) => {
       const count = await pruneLog({ query, cutoffMs }, signal);
       if (count > 0) logger.info({ count }, 'event log pruned');

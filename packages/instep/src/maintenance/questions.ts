@@ -1,5 +1,5 @@
-// What maintenance asks Stripe, and when again: the table `instep.questions`. `ask-stripe.ts` asks; reconciliation, a checkout
-// and the search for changed teams say whom they have asked for, or could not.
+// What maintenance asks Stripe, and when again: the table `instep.questions`. `ask-stripe.ts` asks; reconciliation and a
+// checkout say whom they have asked for, or could not.
 
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
@@ -169,12 +169,11 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
                ) as asked on true
          where is_asked is null
       ), found as (
-        insert into instep.questions (kind, subject, subscription_id)
-        select 'first-subscriptions', customer_id, subscription_id
+        insert into instep.questions (kind, subject)
+        select 'first-subscriptions', customer_id
           from unasked
          cross join lateral (
-                 select max(provider_subscription_id) as subscription_id,
-                        bool_or(${IS_UNKNOWN}) as is_unknown
+                 select bool_or(${IS_UNKNOWN}) as is_unknown
                    from ${teams.rows} as teams
                   where provider_customer_id = unasked.customer_id
                ) as linked
@@ -320,28 +319,4 @@ export async function requestSubscriptions(
              attempts  = 0`,
     values: [customerIds],
   });
-}
-
-const STORE_WRITTEN = ({ teams }: ApplicationTables) => `
-      update instep.questions as question
-         set subscription_id = written.subscription_id,
-             due_at          = '-infinity',
-             attempts        = 0
-        from unnest($1::text[]) as customer (customer_id)
-       cross join lateral (
-               select max(provider_subscription_id) as subscription_id
-                 from ${teams.rows} as teams
-                where provider_customer_id = customer.customer_id
-             ) as written
-       where question.kind = 'first-subscriptions'
-         and question.subject = customer.customer_id
-         and written.subscription_id <> coalesce(question.subscription_id, '')`;
-
-/**
- * Lets maintenance ask for these customers at once, if the application has written a subscription to their team since
- * Stripe was last asked.
- */
-export async function storeWritten(query: Query, customerIds: readonly string[]): Promise<void> {
-  if (customerIds.length === 0) return;
-  await query({ name: 'store_written', text: STORE_WRITTEN, values: [customerIds] });
 }

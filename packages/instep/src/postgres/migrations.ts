@@ -365,8 +365,6 @@ values ('alerts'),
        -- Finds customers for whom Stripe was never asked.
        ('ask-stripe'),
        ('catch-up'),
-       -- Finds teams whose plans were changed by hand.
-       ('changed-teams'),
        ('empty-teams'),
        ('parked-events'),
        -- Deletes old changes of plans.
@@ -386,8 +384,6 @@ create table instep.questions (
   attempts        integer     not null default 0,
   -- When to ask next; infinity: never.
   due_at          timestamptz not null default '-infinity',
-  -- The subscription that the application had written to the team's row when Stripe was asked about a customer.
-  subscription_id text,
   primary key (kind, subject)
 );
 

@@ -243,7 +243,7 @@ export function foundIssueOf(drift: Drift, isRefused: boolean): FoundIssue {
 
 /** An issue about a customer rather than about the plan of a team. */
 export function customerIssue(
-  cause: Extract<IssueCause, 'unknown customer' | 'customer without a team' | 'another team named'>,
+  cause: Extract<IssueCause, 'unknown customer' | 'customer without a team'>,
   customerId: string,
   teamId: ApplicationId | null,
 ): FoundIssue {

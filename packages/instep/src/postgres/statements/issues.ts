@@ -40,9 +40,8 @@ export type FoundIssue = {
 const MAX_STORED = 10_000;
 
 /**
- * Stores the issues that a comparison of these customers found, in place of earlier ones with the same causes. A
- * comparison without Stripe looks only for some causes, and keeps issues with other causes while the
- * team has the same plan.
+ * Stores the issues that a comparison of these customers found, in place of earlier ones with the same causes. One that
+ * can find only some causes keeps issues with other causes while the team has the same plan.
  */
 export async function storeIssues(
   query: Query,
@@ -123,15 +122,15 @@ export async function storeIssues(
 }
 
 /**
- * Deletes the issues that the reconciliation that is ending has not found again, except those that other jobs
- * find as well. A dry run can't find again that the database refuses a plan.
+ * Deletes the issues that the reconciliation that is ending has not found again. A dry run can't find again that the
+ * database refuses a plan.
  */
 export async function deleteOldIssues(query: Query): Promise<void> {
   await query({
     name: 'delete_old_issues',
     text: `
       delete from instep.findings
-       where problem not in ('changed by hand', 'plan refused')
+       where problem <> 'plan refused'
          and seen_at < (select started_at from instep.leased_jobs where name = 'reconcile')`,
   });
 }

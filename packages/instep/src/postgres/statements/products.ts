@@ -9,11 +9,10 @@ import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
 import { TEAM_COLUMNS, type TeamRow, toTeam, writePlans } from './teams.ts';
 
-/** The known names of these products; only those that all of the product's teams have, if asked for. */
+/** The known names of these products. */
 export async function readProductNames(
   query: Query,
   productIds: readonly string[],
-  which: 'known' | 'applied' = 'known',
 ): Promise<Map<string, string>> {
   const rows = await query<{ productId: string; name: string }>({
     name: 'read_product_names',
@@ -21,8 +20,7 @@ export async function readProductNames(
       select product_id as "productId", name
         from instep.products
        where product_id = any ($1::text[])
-         and name is not null
-         ${which === 'applied' ? 'and is_applied' : ''}`,
+         and name is not null`,
     values: [productIds],
   });
   return new Map(rows.map(({ productId, name }) => [productId, name]));
