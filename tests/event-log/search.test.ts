@@ -70,7 +70,7 @@ describe.each(postgresServers)('$name', (server) => {
       statements += 1;
       return query(...args);
     };
-    for await (const _ of searchLog(counting, { sinceMs, outcome: 'parked' }, 'newest first'));
+    for await (const _ of searchLog(counting, { sinceMs, outcome: 'stale' }, 'newest first'));
     // The newest position, the first position since that time, the range between them, and its page.
     expect(statements).toBe(4);
   });

@@ -43,7 +43,8 @@ export type PositionRange = { readonly after: number; readonly upTo: number };
 
 export type SortOrder = 'newest first' | 'oldest first';
 
-type Page = { order: SortOrder; limit: number };
+/** Some events in an order, up to a limit. */
+export type Page = { order: SortOrder; limit: number };
 
 const DIRECTIONS = { 'newest first': 'desc', 'oldest first': 'asc' } as const;
 

@@ -2,10 +2,18 @@
 // positions, so that no statement takes long. operate/events.ts calls it.
 
 import type { Query } from '../postgres/database.ts';
-import { type PageEnds, type PageStart, readPage } from '../postgres/examine.ts';
+import {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  pagesOf,
+  readPage,
+  rowsOf,
+} from '../postgres/examine.ts';
 import {
   type EventFilter,
   type EventRow,
+  type Page,
   type PositionRange,
   readEvents,
   readEventsAt,
@@ -15,8 +23,11 @@ import {
   type SortOrder,
 } from './event-rows.ts';
 
-/** The number of events that one statement examines where no index helps. */
-const RANGE = 50_000;
+/** The number of events that one statement examines where no index helps, within a few milliseconds. */
+const RANGE = 5_000;
+
+/** The same for a customer's events, which are on separate pages of the table. */
+const RANGE_OF_CUSTOMER = 1_000;
 
 const PAGE = 200;
 
@@ -38,10 +49,13 @@ export async function* searchLog(
   order: SortOrder,
 ): AsyncGenerator<EventRow> {
   const within = { after: 0, upTo: await readNewestPosition(query) };
-  const bounds = await boundsOf(query, filter, within);
-  for await (const range of rangesOf(query, filter, bounds, order)) {
-    yield* eventsWithin(query, filter, range, order);
-  }
+  const read = await openSearch(query, filter, within);
+  yield* rowsOf<EventRow, number>(async (after) => {
+    const { found, examinedTo } = await read(after, { order, limit: PAGE });
+    // A full page can have left out events of what was examined.
+    const last = found.length < PAGE ? examinedTo : (found.at(-1)?.position ?? null);
+    return { found, examinedTo: last };
+  });
 }
 
 /**
@@ -49,10 +63,10 @@ export async function* searchLog(
  * has one.
  */
 export async function findEvents(query: Query, eventId: string): Promise<EventRow[]> {
-  const filter = { eventId };
-  for await (const range of rangesOf(query, filter, WHOLE_LOG, 'newest first')) {
-    const found = await readEvents(query, filter, range, { order: 'oldest first', limit: PAGE });
-    if (found.length > 0) return found;
+  const read = await openSearch(query, { eventId }, WHOLE_LOG);
+  const page = { order: 'newest first', limit: PAGE } as const;
+  for await (const found of pagesOf<EventRow, number>((after) => read(after, page))) {
+    if (found.length > 0) return [...found].reverse();
   }
   return [];
 }
@@ -62,21 +76,34 @@ export async function readEventAt(query: Query, position: number): Promise<Event
   return (await readEventsAt(query, {}, [position], page))[0] ?? null;
 }
 
-/** The matching events of a range, read page by page. */
-async function* eventsWithin(
+/**
+ * Reads matching events within a range, beyond a position in the order of the page, and up to its limit. Where no index
+ * helps, it examines one part of what is left, and says how far it has come.
+ */
+async function openSearch(
   query: Query,
   filter: EventFilter,
-  range: PositionRange,
-  order: SortOrder,
-): AsyncGenerator<EventRow> {
-  let rest = range;
-  for (;;) {
-    const page = await readEvents(query, filter, rest, { order, limit: PAGE });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    rest = beyond(rest, last.position, order);
-  }
+  within: PositionRange,
+): Promise<(from: number | null, page: Page) => Promise<Examined<EventRow, number>>> {
+  const { customerId } = filter;
+  const parked = await readParked(query, filter);
+  const bounds = parked === null ? await boundsOf(query, filter, within) : within;
+  const isWhole = isOnlyBounded(filter);
+  const size = customerId === undefined ? RANGE : RANGE_OF_CUSTOMER;
+  return async (from, page) => {
+    const { order } = page;
+    const rest = from === null ? bounds : beyond(bounds, from, order);
+    if (parked !== null) {
+      const positions = parked.filter((one) => one > rest.after && one <= rest.upTo);
+      return { found: await readEventsAt(query, filter, positions, page), examinedTo: null };
+    }
+    const range = isWhole
+      ? { ...rest, isLast: true }
+      : await readPositionRange(query, rest, { order, limit: size, customerId });
+    if (range === null) return { found: [], examinedTo: null };
+    const found = await readEvents(query, filter, range, page);
+    return { found, examinedTo: range.isLast ? null : lastOf(range, order) };
+  };
 }
 
 /** What is left of a range after an event, in this order. */
@@ -88,22 +115,6 @@ const beyond = (range: PositionRange, position: number, order: SortOrder): Posit
 /** The last position of a range in this order. */
 const lastOf = ({ after, upTo }: PositionRange, order: SortOrder) =>
   order === 'newest first' ? after + 1 : upTo;
-
-/** The parts of a range that can have matching events. Events of a customer have an index. */
-async function* rangesOf(
-  query: Query,
-  { customerId }: EventFilter,
-  bounds: PositionRange,
-  order: SortOrder,
-): AsyncGenerator<PositionRange> {
-  for (let rest = bounds; ; ) {
-    const range = await readPositionRange(query, rest, { order, limit: RANGE, customerId });
-    if (range === null) return;
-    yield range;
-    if (range.isLast) return;
-    rest = beyond(rest, lastOf(range, order), order);
-  }
-}
 
 /**
  * How far times can deviate from the order of positions: clocks of instances differ, and an event gets its
@@ -141,12 +152,6 @@ type EventsPage = {
   clockMs: () => number;
 };
 
-/** The number of events that one statement examines, within a few milliseconds. */
-const RANGE_OF_PAGE = 5_000;
-
-/** The same for a customer's events, which are on separate pages of the table. */
-const RANGE_OF_CUSTOMER = 1_000;
-
 /**
  * Searches the log for a page of events. Where no index helps, it examines one range after another until time
  * runs out, and the next page continues there. Pages begin at positions, so they don't shift while events
@@ -156,30 +161,12 @@ export async function readPageOfEvents(
   query: Query,
   { filter, ...request }: EventsPage,
 ): Promise<PageOfEvents> {
-  const { customerId } = filter;
-  const parked = await readParked(query, filter);
-  const bounds = parked === null ? await boundsOf(query, filter, WHOLE_LOG) : WHOLE_LOG;
-  const isWhole = isOnlyBounded(filter);
-  const size = customerId === undefined ? RANGE_OF_PAGE : RANGE_OF_CUSTOMER;
+  const read = await openSearch(query, filter, WHOLE_LOG);
   const { found: events, ...ends } = await readPage<EventRow, number>({
     ...request,
     keyOf: ({ position }) => position,
-    async read(from, isBackwards, limit) {
-      const order = isBackwards ? 'oldest first' : 'newest first';
-      const rest = from === null ? bounds : beyond(bounds, from, order);
-      if (parked !== null) {
-        const positions = parked.filter((one) => one > rest.after && one <= rest.upTo);
-        const found = await readEventsAt(query, filter, positions, { order, limit });
-        return { found, examinedTo: null };
-      }
-      const part = { order, limit: size, customerId } as const;
-      const range = isWhole
-        ? { ...rest, isLast: true }
-        : await readPositionRange(query, rest, part);
-      if (range === null) return { found: [], examinedTo: null };
-      const found = await readEvents(query, filter, range, { order, limit });
-      return { found, examinedTo: range.isLast ? null : lastOf(range, order) };
-    },
+    read: (from, isBackwards, limit) =>
+      read(from, { order: isBackwards ? 'oldest first' : 'newest first', limit }),
   });
   const { searchedTo } = ends;
   const reached = searchedTo === null ? null : await readEventAt(query, searchedTo);
