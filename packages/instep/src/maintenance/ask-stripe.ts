@@ -11,7 +11,6 @@ import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed, unlessRefused } from '../stripe/api-failure.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 import {
-  isCustomerOpen,
   type Question,
   type QuestionKind,
   raiseQuestions,
@@ -110,9 +109,8 @@ export function askForName(
 }
 
 /**
- * Lists the subscriptions of a customer who is linked to a team and of whom none is known, or whose subscription only
- * the application knows: `customer.subscription.created` is not one of the two types, and a trial has no other event for
- * two weeks.
+ * Lists the subscriptions of a customer who was linked to a team: `customer.subscription.created` is not one of the two
+ * types, and a trial has no other event for two weeks.
  */
 export function askForSubscriptions(services: ReconcileServices): Ask {
   const { logger, database } = services;
@@ -120,7 +118,6 @@ export function askForSubscriptions(services: ReconcileServices): Ask {
     logger.info(issue, 'first subscription of a team');
   const options = { ...services, isDryRun: false, onIssue };
   return async (customerId, signal, askedAtMs) => {
-    if (!(await isCustomerOpen(database.query, customerId))) return;
     const listed = await listCustomer(customerId, options, signal);
     await reconcileSubscribed(customerId, listed?.subscriptions ?? null, options, signal);
     await storeAnswered(database.query, [customerId], askedAtMs);

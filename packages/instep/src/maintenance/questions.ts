@@ -219,49 +219,25 @@ export async function raiseNewCustomers(run: Turn, query: Query): Promise<void> 
   await sweep(run, next, { limit: MAX_RAISED });
 }
 
-const JUDGE_CUSTOMER = ({ teams }: ApplicationTables) => `
-      with judged as materialized (
-        select is_unknown is not null as is_linked,
-               is_unknown or not ${IS_ANSWERED} as is_open
-          from instep.questions
-         cross join lateral (
-                 select bool_or(${IS_UNKNOWN}) as is_unknown
+const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
+      with answered as (
+        select distinct customer_id,
+               exists (
+                 select
                    from ${teams.rows} as teams
-                  where provider_customer_id = subject
-               ) as linked
-         where kind = 'first-subscriptions'
-           and subject = $1
+                  where provider_customer_id = customer_id
+               ) as is_linked
+          from unnest($1::text[]) as customer (customer_id)
       ), unlinked as (
         -- A question is raised again if a team gets the customer.
         delete from instep.questions
+         using answered
          where kind = 'first-subscriptions'
-           and subject = $1
-           and not (select is_linked from judged)
-      ), closed as (
-        update instep.questions
-           set due_at = 'infinity'
-         where kind = 'first-subscriptions'
-           and subject = $1
-           and (select is_linked and not is_open from judged)
-           -- It was not raised again meanwhile.
-           and ${IS_ANSWERED}
+           and subject = customer_id
+           and not is_linked
       )
-      select is_linked and is_open as "isOpen"
-        from judged`;
-
-/**
- * Whether to ask for a customer: a team has it, and no subscription of it is known, or an answer is outstanding. If not,
- * the question is closed.
- */
-export async function isCustomerOpen(query: Query, customerId: string): Promise<boolean> {
-  const statement = { name: 'judge_customer', text: JUDGE_CUSTOMER, values: [customerId] };
-  const [row] = await query<{ isOpen: boolean }>(statement);
-  return row?.isOpen ?? false;
-}
-
-const STORE_ANSWERED = `
       insert into instep.questions as question (kind, subject, raised_at, answered_at, due_at)
-      select distinct 'first-subscriptions',
+      select 'first-subscriptions',
              customer_id,
              to_timestamp($2 / 1000.0),
              to_timestamp($2 / 1000.0),
@@ -269,13 +245,14 @@ const STORE_ANSWERED = `
                when exists (
                  select
                    from instep.subscriptions as state
-                  where state.customer_id = customer.customer_id
+                  where state.customer_id = answered.customer_id
                     and state.status is not null
                )
                  then 'infinity'
                else now() + interval '5 seconds'
              end
-        from unnest($1::text[]) as customer (customer_id)
+        from answered
+       where is_linked
        order by customer_id
           on conflict (kind, subject) do update
          set answered_at = greatest(question.answered_at, excluded.answered_at),
@@ -284,6 +261,7 @@ const STORE_ANSWERED = `
                                   or question.due_at = 'infinity'
                                then question.due_at
                              when question.attempts > ${MAX_DOUBLED}
+                                  or excluded.due_at = 'infinity'
                                then 'infinity'
                              else now() + interval '5 seconds' * 2 ^ greatest(question.attempts - 1, 0)
                            end`;
@@ -291,7 +269,7 @@ const STORE_ANSWERED = `
 /**
  * Stores that Stripe, asked at this time, has answered about these customers. Those of whom it had no subscription are
  * asked for again after doubling pauses, for a day, because a customer can be created long before the checkout is
- * completed. A question that was raised since then stays open.
+ * completed. A question that was raised since then stays open. Customers without a team are left out.
  */
 export async function storeAnswered(
   query: Query,

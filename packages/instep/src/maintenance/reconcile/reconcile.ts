@@ -294,14 +294,14 @@ async function compareCustomer(
   const listed = await listCustomer(customerId, options, signal);
   if (listed === null) {
     const unknown = await reportUnknown(teams, options);
-    if (teams.length > 0) await storeAnswered(query, [customerId], askedAtMs);
+    await storeAnswered(query, [customerId], askedAtMs);
     return unknown;
   }
   // Stripe knows the customer.
   await storeIssues(query, [customerId], [], ['unknown customer']);
   const { subscriptions, unreadable } = listed;
   const found = await reconcileTeams(teams, subscriptions, options, signal);
-  if (teams.length > 0) await storeAnswered(query, [customerId], askedAtMs);
+  await storeAnswered(query, [customerId], askedAtMs);
   const counts = { ...found, unreadable, subscriptions: subscriptions.length };
   const statuses = subscriptions
     .filter(({ endedSeconds }) => endedSeconds === null)
