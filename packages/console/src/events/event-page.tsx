@@ -193,13 +193,8 @@ function EventHeading({ event: { eventId, position } }: { readonly event: EventR
   );
 }
 
-const INITIATORS = {
-  request: 'a request to the API, or a person in the dashboard',
-  automatic: 'Stripe itself, as for a renewal',
-} as const;
-
 function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
-  const { teams, parsed: change, initiatedBy } = explained;
+  const { teams, parsed: change } = explained;
   const { eventId, type, customerId, subscriptionId, createdAtMs, receivedAtMs } = event;
   const subscription = change?.subscription ?? null;
   return [
@@ -220,7 +215,6 @@ function factsOf(event: EventRow, explained: ExplainedEvent): readonly Fact[] {
     ['Subscription', <StripeId text={subscriptionId} />],
     ['Status', subscription ? <StatusBadge status={subscription.status} /> : 'unknown'],
     ['Product', <StripeId text={subscription?.productId ?? null} />],
-    ['Caused by', initiatedBy === null ? 'unknown' : INITIATORS[initiatedBy]],
     ['Created at Stripe', createdAtMs === null ? 'unknown' : <Time ms={createdAtMs} />],
     ['Received', <Time ms={receivedAtMs} />],
     ['Delay', createdAtMs === null ? 'unknown' : delayText(receivedAtMs - createdAtMs)],

@@ -248,9 +248,8 @@ export type ExplainedEvent = Explanation & {
   readonly next: number | null;
   /** The teams that have the event's customer now. */
   readonly teams: readonly NamedTeam[];
-  /** The mode in which the event happened, and what caused it at Stripe, by its body; `null`: unknown. */
+  /** The mode in which the event happened, by its body; `null`: unknown. */
   readonly mode: EventOrigin['mode'];
-  readonly initiatedBy: EventOrigin['initiatedBy'];
   /** Whether an operator has dismissed it while it is parked. */
   readonly isDismissed: boolean;
   /** The newest dismissal of the event itself; `null`: its customer was dismissed, or it was not. */
@@ -284,9 +283,9 @@ export async function explainEvent(
   const parsed = log.find((logged) => logged.event.key === event.key)?.parsed ?? null;
   const previous = around.findLast((one) => one.position < position)?.position ?? null;
   const next = around.find((one) => one.position > position)?.position ?? null;
-  const { mode, initiatedBy } = originOfBody(event.body);
   return {
-    ...{ ...explanation, parsed, previous, next, teams, mode, initiatedBy },
+    ...{ ...explanation, parsed, previous, next, teams },
+    mode: originOfBody(event.body).mode,
     isDismissed: event.outcome === 'parked' && (await readIsDismissed(query, event)),
     dismissalId: await readNewestDismissal(query, `event:${position}`),
   };

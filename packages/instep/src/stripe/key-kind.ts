@@ -18,17 +18,14 @@ export type EventOrigin = {
   readonly mode: Mode | null;
   /** Another account than the one of the endpoint (Stripe Connect, organizations). */
   readonly account: string | null;
-  /** Whether a request to Stripe's API caused it, also one of the dashboard, or Stripe itself did. */
-  readonly initiatedBy: 'request' | 'automatic' | null;
 };
 
 /** Reads the origin of an event or of its notification. */
 export function originOf(event: Json): EventOrigin {
-  const { livemode, account, context, request, reason } = asObject(event) ?? {};
+  const { livemode, account, context } = asObject(event) ?? {};
   return {
     mode: typeof livemode === 'boolean' ? (livemode ? 'live' : 'test') : null,
     account: accountIn(account) ?? accountIn(context),
-    initiatedBy: initiatorIn(request ?? asObject(reason ?? null)?.request ?? request),
   };
 }
 
@@ -52,13 +49,6 @@ export function mismatchOf(
 ): 'mode' | 'account' | null {
   if (account !== null) return 'account';
   return mode === null || keyMode === null || mode === keyMode ? null : 'mode';
-}
-
-/** Stripe names the request, or has `null` for itself; snapshots have neither. */
-function initiatorIn(request: Json | undefined): EventOrigin['initiatedBy'] {
-  if (request === undefined) return null;
-  const id = asObject(request)?.id ?? request;
-  return typeof id === 'string' ? 'request' : 'automatic';
 }
 
 /** An account's id, or a path of several ids. It is sent as the value of a header. */
