@@ -50,18 +50,6 @@ export function createJobs(
     (name: string, due: Due) =>
     <Result>(work: (run: LeasedRun) => Promise<Result>) =>
       withLease(query, { name, holder, ...due }, work);
-  /** A job that one instance at a time runs. */
-  const leased = (
-    name: string,
-    { intervalMs = 5_000, ...due }: Due & { intervalMs?: number },
-    work: (run: LeasedRun, signal: AbortSignal) => Promise<void>,
-  ): Job => ({
-    name,
-    intervalMs,
-    run: async (signal) => {
-      await inTurn(name, due)((run) => work(run, signal));
-    },
-  });
   /** A job that deletes what is older than this; none if it is kept forever. */
   const pruned = (
     name: string,
@@ -69,13 +57,15 @@ export function createJobs(
     prune: (cutoffMs: number, signal: AbortSignal) => Promise<void>,
   ): Job[] => {
     if (keptMs === null) return [];
-    return [
-      leased(name, { dueAfterMs: HOUR_MS, intervalMs: 60_000 }, async (run, signal) => {
+    const inItsTurn = inTurn(name, { dueAfterMs: HOUR_MS });
+    const run = async (signal: AbortSignal) => {
+      await inItsTurn(async ({ complete }) => {
         // A clock that has jumped ahead must not delete anything: the database's has to agree.
         await prune(Math.min(now(), await readClock(query)) - keptMs, signal);
-        if (!signal.aborted) await run.complete({});
-      }),
-    ];
+        if (!signal.aborted) await complete({});
+      });
+    };
+    return [{ name, intervalMs: 60_000, run }];
   };
   const reconcile = { ...services, api };
   const comparesTeams = reconcileIntervalMs !== null;

@@ -2,7 +2,7 @@
 // checkout say whom they have asked for, or could not.
 
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examine } from '../postgres/examine.ts';
+import { examine } from '../postgres/examine.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
@@ -122,16 +122,13 @@ export async function takeQuestion(
   return row ?? null;
 }
 
-/** SQL for whether Stripe has answered since the last time that its answer was needed. */
-const IS_ANSWERED = 'coalesce(answered_at >= raised_at, false)';
-
-/** SQL for whether Stripe has answered about the customer of a row of `teams`. */
+/** SQL for whether Stripe has answered about the customer of a row of `teams` since that was last needed. */
 export const IS_COMPARED = `exists (
                select
                  from instep.questions
                 where kind = 'first-subscriptions'
                   and subject = provider_customer_id
-                  and ${IS_ANSWERED}
+                  and answered_at >= raised_at
              )`;
 
 /** Whether Stripe has answered about a customer of a team. */
@@ -190,32 +187,25 @@ const FIND_NEW_CUSTOMERS = ({ teams }: ApplicationTables) => `
         returning subject
       )`;
 
-async function examineCustomers(
-  query: Query,
-  after: string | null,
-): Promise<Examined<object, string>> {
-  return await examine<object, string>(query, {
-    name: 'raise_new_customers',
-    examined: ({ teams }) => `
-        select provider_customer_id as customer_id
-          from ${teams.rows} as teams
-         where ${isAfter('text', '$1::text', 'provider_customer_id')}
-         order by provider_customer_id
-         limit ${CUSTOMERS}`,
-    key: 'customer_id',
-    limit: CUSTOMERS,
-    found: FIND_NEW_CUSTOMERS,
-    values: [after],
-  });
-}
-
 /**
  * Raises questions for those of the next customers of teams for whom Stripe was never asked, and of whom no subscription
  * is known, or whose team has come since the first comparison of all teams.
  */
 export async function raiseNewCustomers(run: Turn, query: Query): Promise<void> {
   const next = (after: number | string | null) =>
-    examineCustomers(query, after === null ? null : String(after));
+    examine<object, string>(query, {
+      name: 'raise_new_customers',
+      examined: ({ teams }) => `
+        select provider_customer_id as customer_id
+          from ${teams.rows} as teams
+         where ${isAfter('text', '$1::text', 'provider_customer_id')}
+         order by provider_customer_id
+         limit ${CUSTOMERS}`,
+      key: 'customer_id',
+      limit: CUSTOMERS,
+      found: FIND_NEW_CUSTOMERS,
+      values: [after],
+    });
   await sweep(run, next, { limit: MAX_RAISED });
 }
 
