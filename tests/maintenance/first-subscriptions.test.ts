@@ -210,18 +210,20 @@ test('a customer that lost its team is asked for when a team gets it again', asy
   await query(`update teams set provider_customer_id = 'cus_moved'`);
   await account.happen({ customerId: 'cus_moved', status: 'trialing' }, 'missed');
   await run();
-  expect(asked()).toHaveLength(2);
+  expect(asked()).toHaveLength(3);
   expect(await account.planOf(teamId)).toMatchObject({ plan: { subscriptionStatus: 'trialing' } });
 });
 
-test('a customer of whom a subscription is known is not examined again', async () => {
+test('a customer of whom a subscription is known meanwhile is asked for once more', async () => {
   const { run } = openJob();
   await account.addTeam('cus_known');
   await run();
   await account.happen({ customerId: 'cus_known' });
-  await passTime('1 minute');
-  await run();
-  expect(asked()).toHaveLength(1);
+  for (const pause of ['1 minute', '1 day']) {
+    await passTime(pause);
+    await run();
+    expect(asked()).toHaveLength(2);
+  }
   const due = `select from instep.questions
                 where kind = 'first-subscriptions' and due_at < 'infinity'`;
   expect(await query(due)).toEqual([]);

@@ -210,21 +210,16 @@ export async function raiseNewCustomers(run: Turn, query: Query): Promise<void> 
 }
 
 const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
-      with answered as (
-        select distinct customer_id,
-               exists (
-                 select
-                   from ${teams.rows} as teams
-                  where provider_customer_id = customer_id
-               ) as is_linked
-          from unnest($1::text[]) as customer (customer_id)
+      with linked as (
+        select distinct provider_customer_id as customer_id
+          from ${teams.rows} as teams
+         where provider_customer_id = any ($1::text[])
       ), unlinked as (
         -- A question is raised again if a team gets the customer.
         delete from instep.questions
-         using answered
          where kind = 'first-subscriptions'
-           and subject = customer_id
-           and not is_linked
+           and subject = any ($1::text[])
+           and subject not in (select customer_id from linked)
       )
       insert into instep.questions as question (kind, subject, raised_at, answered_at, due_at)
       select 'first-subscriptions',
@@ -235,14 +230,13 @@ const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
                when exists (
                  select
                    from instep.subscriptions as state
-                  where state.customer_id = answered.customer_id
+                  where state.customer_id = linked.customer_id
                     and state.status is not null
                )
                  then 'infinity'
                else now() + interval '5 seconds'
              end
-        from answered
-       where is_linked
+        from linked
        order by customer_id
           on conflict (kind, subject) do update
          set answered_at = greatest(question.answered_at, excluded.answered_at),

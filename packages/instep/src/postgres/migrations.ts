@@ -153,8 +153,6 @@ create table instep.products (
   looked_up_at timestamptz
 );
 
-create index products_nameless on instep.products (product_id) where name is null;
-
 
 -- PLANS OF TEAMS
 

@@ -293,9 +293,8 @@ async function compareCustomer(
   const teams = await readTeamsOf(query, [customerId]);
   const listed = await listCustomer(customerId, options, signal);
   if (listed === null) {
-    const unknown = await reportUnknown(teams, options);
     await storeAnswered(query, [customerId], askedAtMs);
-    return unknown;
+    return await reportUnknown(teams, options);
   }
   // Stripe knows the customer.
   await storeIssues(query, [customerId], [], ['unknown customer']);
