@@ -43,7 +43,7 @@ function ofTeam(name: string, team: keyof Problems, rest = ''): Shot {
 
 async function openTeam(page: Page, demo: ConsoleService, name: string): Promise<void> {
   await page.goto(`${demo.url}/teams?search=${encodeURIComponent(name)}`);
-  await page.getByRole('main').getByRole('link', { name }).click();
+  await page.getByRole('main').getByRole('link', { name, exact: true }).click();
 }
 
 async function press(page: Page, name: string): Promise<void> {
