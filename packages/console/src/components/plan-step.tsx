@@ -55,7 +55,11 @@ export function Changes({ is, shouldBe }: ChangesProps) {
 function Step({ from, to }: { readonly from: string; readonly to: string }) {
   return (
     <>
-      <UntrustedText text={from} maxLength={60} /> →{' '}
+      <UntrustedText text={from} maxLength={60} /> {/* Some fonts have no arrow. */}
+      <svg class="arrow" viewBox="0 0 14 10" role="img" aria-label="to">
+        <title>→</title>
+        <path d="M0 5h12M8 1l4 4-4 4" />
+      </svg>{' '}
       <strong>
         <UntrustedText text={to} maxLength={60} />
       </strong>

@@ -9,7 +9,6 @@ import {
 import { Why } from '../attention/issue-table.tsx';
 import { Button, Field, PostForm } from '../components/form.tsx';
 import { Panel } from '../components/panels.tsx';
-import { shortPlan } from '../components/plan-step.tsx';
 import { StripeId } from '../components/stripe-id.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -111,15 +110,15 @@ function ExpectedCustomer({ team: { customerId } }: Pick<LinkPanelProps, 'team'>
 /** Replaces or takes away the customer of a team. The page that follows offers the reverse action. */
 export function CustomerPanel({ team, failure }: Pick<LinkPanelProps, 'team' | 'failure'>) {
   if (!canAct()) return null;
-  const { id, customerId, plan } = team;
+  const { id, customerId } = team;
   return (
     <Panel title="Customer" id="link">
       <details open={failure !== null}>
         <summary>Replace or unlink the customer</summary>
         <p>
-          The team loses the customer <OptionalText text={customerId} maxLength={100} /> and its
-          plan, <UntrustedText text={shortPlan(plan)} />, unless your app wrote that plan. New
-          events of the customer then wait for a team. Linking it again gives the plan back.
+          The team loses the customer <OptionalText text={customerId} maxLength={100} /> and the
+          plan that it has from it. New events of the customer then wait for a team. Linking it
+          again gives the plan back.
         </p>
         <CustomerForm
           {...{ team, failure }}
