@@ -1,5 +1,5 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
-import { countParkedOfKnownCustomers, readFigures } from 'instep/src/health/figures.ts';
+import { readFigures } from 'instep/src/health/figures.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import {
   createParkedEventsJob,
@@ -156,11 +156,9 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   await query('delete from teams where id = $1', [teamId]);
   await ingest([receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' })]);
   expect(await readFigures(query)).toMatchObject({ parkedEvents: 1 });
-  expect(await countParkedOfKnownCustomers(query)).toBe(1);
 
   expect(await dismissParkedEvents(query, { customerId }, signal)).toBe(1);
   expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
-  expect(await countParkedOfKnownCustomers(query)).toBe(0);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
   // Other customers' dismissed events are forgotten after 31 days, but not these.
   await query(`update instep.dismissed_events set dismissed_at = now() - interval '40 days'`);

@@ -1,22 +1,8 @@
-import type { Figures } from 'instep/src/health/figures.ts';
 import type { Issue } from 'instep/src/health/issues.ts';
 import type { ObservedHealth } from 'instep/src/metrics/gauges.ts';
 import { createMetrics } from 'instep/src/metrics/metrics.ts';
 import { expect, test } from 'vitest';
 import { valuesIn } from '../support/service/metrics-service.ts';
-
-const FIGURES: Figures = {
-  parkedEvents: 9,
-  parkedCustomers: 2,
-  parkedSinceMs: 0,
-  namelessProducts: 0,
-  unresolvedProducts: 0,
-  lastReceivedMs: null,
-  lastDeliveredMs: null,
-  undeliveredSinceMs: null,
-  newestCreatedSeconds: null,
-  isStandbyMissing: false,
-};
 
 /** The gauges of a database in this state. */
 function observed(readHealth: () => Promise<ObservedHealth>) {
@@ -32,7 +18,7 @@ function observed(readHealth: () => Promise<ObservedHealth>) {
 test('a database that never answers does not delay the scrape', async () => {
   const value = observed(() => new Promise(() => undefined));
   expect(await value('instep_database_up')).toBe(0);
-  expect(await value('instep_known_customer_parked_events')).toBeUndefined();
+  expect(await value('instep_issues{code="out-of-sync"}')).toBeUndefined();
   expect(await value('instep_database_connection_waiters')).toBe(2);
 });
 
@@ -40,14 +26,14 @@ test('concurrent scrapes share one read of the database, and a later scrape read
   let asked = 0;
   const value = observed(async () => {
     asked += 1;
-    return { figures: FIGURES, parkedOfKnownCustomers: 7, issues: [] };
+    return { figures: { lastDeliveredMs: 0 }, issues: [] };
   });
   const all = await Promise.all(
-    Array.from({ length: 5 }, () => value('instep_known_customer_parked_events')),
+    Array.from({ length: 5 }, () => value('instep_last_event_age_seconds')),
   );
-  expect(all).toEqual([7, 7, 7, 7, 7]);
+  expect(all).toEqual([1, 1, 1, 1, 1]);
   expect(asked).toBe(1);
-  await value('instep_known_customer_parked_events');
+  await value('instep_last_event_age_seconds');
   expect(asked).toBe(2);
 });
 
@@ -57,8 +43,7 @@ test('issues are counted by code, and codes without issues are zeros', async () 
     ...{ remedies: ['repair'], count: 3, isMore: false, evidence: {} },
   };
   const value = observed(async () => ({
-    figures: FIGURES,
-    parkedOfKnownCustomers: 7,
+    figures: { lastDeliveredMs: null },
     issues: [issue],
   }));
   expect(await value('instep_issues{code="out-of-sync"}')).toBe(3);

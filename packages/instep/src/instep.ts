@@ -189,20 +189,12 @@ export async function openService(options: InstepOptions): Promise<Service> {
     const nowMs = now();
     return await reportHealth(database, { keyMode, nowMs });
   }
-  async function observeHealth() {
-    const { countParkedOfKnownCustomers } = await import('./health/figures.ts');
-    const [report, parkedOfKnownCustomers] = await Promise.all([
-      readHealth(),
-      countParkedOfKnownCustomers(query),
-    ]);
-    return { ...report, parkedOfKnownCustomers };
-  }
   // The reports go nowhere until the metrics are started.
   const instrumentation: Instrumentation = { ...NO_INSTRUMENTATION };
   const startMetrics = metricsStart(instrumentation, {
     queued: () => pipeline.queued(),
     poolUse: database.poolUse,
-    readHealth: observeHealth,
+    readHealth,
     now,
   });
   const refusals = new RefusalCounts(now);

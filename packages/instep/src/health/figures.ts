@@ -1,5 +1,5 @@
 // The figures of the event log from which issues follow: what waits, and when something arrived last.
-// operate/health.ts reads them for the overview and the doctor, instep.ts for the metrics.
+// operate/health.ts reads them for the overview, the doctor and the metrics.
 
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
@@ -99,29 +99,6 @@ export async function readFigures(query: Query): Promise<Figures> {
     text: READ_HEALTH,
     values: [SNAPSHOT_TYPE],
   });
-}
-
-/** The parked events of customers that a team had before, of those that `readFigures` counts. */
-export async function countParkedOfKnownCustomers(query: Query): Promise<number> {
-  const row = await onlyRow<{ count: number }>(query, {
-    name: 'count_parked_of_known_customers',
-    text: `
-      select count(*)
-        from (
-               select customer_id
-                 from instep.events as parked_event
-                where outcome = 'parked'
-                  and not ${isDismissed('parked_event')}
-                order by customer_id
-                limit ${MAX_COUNTED_PARKED}
-             ) as parked
-       where exists (
-               select
-                 from instep.subscriptions as state
-                where state.customer_id = parked.customer_id
-             )`,
-  });
-  return row.count;
 }
 
 /** The origins of the last 20 events that Stripe delivered, the newest first. */

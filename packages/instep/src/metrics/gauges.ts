@@ -10,9 +10,7 @@ import { InstepError } from '../runtime/errors.ts';
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {
-  readonly figures: Figures;
-  /** Parked events of customers that a team had before. Others possibly never get a team. */
-  readonly parkedOfKnownCustomers: number;
+  readonly figures: Pick<Figures, 'lastDeliveredMs'>;
   readonly issues: readonly Issue[];
 };
 
@@ -41,18 +39,11 @@ export function createGauges(registers: Registry[], sources: GaugeSources): () =
     gauges.waiters.set(waiting);
     gauges.databaseUp.set(health === null ? 0 : 1);
     setIssues(gauges.issues, health);
-    setIfKnown(gauges.parked, health?.parkedOfKnownCustomers);
-    setIfKnown(gauges.namelessProducts, health?.figures.namelessProducts);
     const lastMs = health?.figures.lastDeliveredMs ?? null;
-    const ageMs = lastMs === null ? null : Math.max(0, sources.now() - lastMs);
-    setIfKnown(gauges.lastEventAge, ageMs === null ? null : ageMs / 1_000);
+    // An unknown value is left out.
+    if (lastMs === null) gauges.lastEventAge.remove();
+    else gauges.lastEventAge.set(Math.max(0, sources.now() - lastMs) / 1_000);
   };
-}
-
-/** An unknown value is left out. */
-function setIfKnown(gauge: Gauge, value: number | null | undefined): void {
-  if (value == null) gauge.remove();
-  else gauge.set(value);
 }
 
 /** A zero for each code without issues. */
@@ -113,16 +104,6 @@ function registerGauges(registers: Registry[]) {
       name: 'instep_issues',
       help: 'Open issues by code: the number of teams, customers, subscriptions or events that have it. For an issue of the service, 1 or how many it concerns.',
       labelNames: ['code'],
-      registers,
-    }),
-    parked: new Gauge({
-      name: 'instep_known_customer_parked_events',
-      help: 'Parked events of customers that once had a team, counted up to 10000.',
-      registers,
-    }),
-    namelessProducts: new Gauge({
-      name: 'instep_nameless_products',
-      help: 'Products without a name. Teams with these products have no plan name either.',
       registers,
     }),
     lastEventAge: new Gauge({
