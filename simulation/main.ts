@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { inspect } from 'node:util';
 import { CommanderError } from 'commander';
 import { type Data, printData, printMessage } from 'instep/src/cli/output.ts';
-import { clearProgress, showProgress } from 'instep/src/cli/reconcile.ts';
+import { countText } from 'instep/src/runtime/amounts.ts';
 import { InstepError } from 'instep/src/runtime/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { openCluster } from './cluster/open-cluster.ts';
@@ -62,13 +62,18 @@ async function enumerateUpTo(maxLength: number, options: SimulateOptions): Promi
 
 const PROGRESS_INTERVAL_MS = 100;
 
+/** Replaces the line on standard error, if standard output is a terminal. */
+function showProgress(line: string): void {
+  if (process.stdout.isTTY) process.stderr.write(`\r${line}\u001b[K`);
+}
+
 async function sample(options: SimulateOptions): Promise<void> {
   const { seed, seeds, deliveries, teamPlan = null, json = false } = options;
   let shownAtMs = 0;
   const onProgress = (done: number) => {
     if (performance.now() - shownAtMs < PROGRESS_INTERVAL_MS) return;
     shownAtMs = performance.now();
-    showProgress({ of: 'deliveries', done, total: deliveries });
+    showProgress(`${countText(done)} of ${countText(deliveries)} deliveries`);
   };
   const level: LevelOptions = {
     firstSeed: seed,
@@ -80,7 +85,7 @@ async function sample(options: SimulateOptions): Promise<void> {
   };
   const startedAtMs = performance.now();
   const summary = await run(options, level);
-  clearProgress();
+  showProgress('');
   printData(dataOf(summary, secondsSince(startedAtMs)), { json });
   if (summary.failure !== null) report(summary.failure, repeatArguments(summary.failure, options));
 }

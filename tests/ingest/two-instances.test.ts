@@ -1,6 +1,6 @@
 import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { IngestResult, ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { countLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
+import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -35,7 +35,7 @@ describe.each(postgresServers)('$name', (server) => {
     async (followed) => {
       const pools = [store.database, store.openAnother()];
       // Looks up the application's tables, which would repeat the first transaction of a pool.
-      await Promise.all(pools.map(({ query }) => countLinkedTeams(query)));
+      await Promise.all(pools.map(({ query }) => readTeam(query, 1)));
       for (let round = 0; round < 3; round += 1) {
         const customers = await Promise.all(
           Array.from({ length: 60 }, async () =>

@@ -6,11 +6,7 @@ import type { ApplicationId } from '../core/application.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import {
-  type Counts,
-  ReconciliationFailed,
-  type StepProgress,
-} from '../maintenance/reconcile/progress.ts';
+import { type Counts, ReconciliationFailed } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/amounts.ts';
 import { codeOf } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
@@ -46,16 +42,16 @@ async function reconcile({
     canResume: resume,
     signal: stopSignal(),
     onIssue(issue: ReconciliationIssue) {
-      clearProgress();
       print(json ? JSON.stringify(issue) : describeIssue(issue));
     },
-    onProgress: showProgress,
   } as const;
-  const { code: _, ...counts } = await performTask(task, 'reconciled', readApiConfig(process.env))
-    .catch((error: unknown) => {
-      throw customer === undefined ? withHint(error) : error;
-    })
-    .finally(clearProgress);
+  const { code: _, ...counts } = await performTask(
+    task,
+    'reconciled',
+    readApiConfig(process.env),
+  ).catch((error: unknown) => {
+    throw customer === undefined ? withHint(error) : error;
+  });
 
   if (json) print(JSON.stringify({ kind: 'counts', ...counts }));
   else printMessage(describeCounts(counts, dryRun));
@@ -130,16 +126,6 @@ function describeCounts(counts: Counts, isDryRun: boolean): string {
 
 function nonzero(count: number, noun: string, which: string): string[] {
   return count === 0 ? [] : [`${counted(count, noun)} ${which}`];
-}
-
-/** Shows how far a step is on standard error, if standard output is a terminal. The simulation has steps of its own. */
-export function showProgress({ of, done, total }: Omit<StepProgress, 'of'> & { of: string }): void {
-  const all = total === null || done > total ? '' : ` of ${countText(total)}`;
-  if (process.stdout.isTTY) process.stderr.write(`\r${countText(done)}${all} ${of}\u001b[K`);
-}
-
-export function clearProgress(): void {
-  if (process.stdout.isTTY) process.stderr.write('\r\u001b[K');
 }
 
 type RebuildOptions = { team?: ApplicationId; dryRun?: boolean } & Json;

@@ -16,7 +16,6 @@ import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.
 import type { Ingest } from '../ingest/pipeline.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
-import type { StepProgress } from '../maintenance/reconcile/progress.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
@@ -57,7 +56,6 @@ export type Task =
       /** Whether to continue a reconciliation of all teams that was interrupted within the last 24 hours; not by default. */
       readonly canResume?: boolean;
       readonly onIssue?: (issue: ReconciliationIssue) => void;
-      readonly onProgress?: (progress: StepProgress) => void;
       readonly signal?: AbortSignal;
     }
   /** Replays the whole event log, and repairs every team that differs from the result. */
@@ -252,16 +250,10 @@ const synced = ({ teamId }: TeamAccess) => done({ code: 'synced', teamId });
 type TaskOf<Name extends Task['action']> = Extract<Task, { readonly action: Name }>;
 
 async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): Promise<Outcome> {
-  const {
-    customerId,
-    canResume = false,
-    isDryRun = false,
-    onIssue = () => undefined,
-    onProgress,
-  } = task;
+  const { customerId, canResume = false, isDryRun = false, onIssue = () => undefined } = task;
   const { signal = new AbortController().signal } = task;
   const api = limitRate(context.api, context.database.query);
-  const services = { ...context, api, isDryRun, onIssue, ...(onProgress && { onProgress }) };
+  const services = { ...context, api, isDryRun, onIssue };
   const counts =
     customerId === undefined
       ? await reconcile({ ...services, canResume }, signal)

@@ -30,17 +30,8 @@ export type ReconcileOptions = ReconcileServices & {
   /** The operator who asked for it. */
   readonly operator?: ActingOperator;
   readonly onIssue: (issue: ReconciliationIssue) => void;
-  readonly onProgress?: (progress: StepProgress) => void;
   /** How often all teams are compared, if this run is one of those. */
   readonly intervalMs?: number;
-};
-
-/** The progress of the current step of a reconciliation. The steps come in this order. */
-export type StepProgress = {
-  readonly of: 'subscriptions' | 'teams' | 'customers';
-  readonly done: number;
-  /** The estimated total; `null` when there is none. */
-  readonly total: number | null;
 };
 
 const integer = v.pipe(v.number(), v.integer());

@@ -4,12 +4,7 @@ import type { ApplicationId } from '../../core/application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
 import { deleteOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
-import {
-  countLinkedTeams,
-  type LinkedTeam,
-  readLinkedTeams,
-  readTeamsOf,
-} from '../../postgres/statements/teams.ts';
+import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { DeadlineExceeded } from '../../runtime/deadline.ts';
 import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
@@ -38,7 +33,6 @@ import {
   type ReconcileOptions,
   type ReconcileServices,
   ReconciliationFailed,
-  type StepProgress,
   startOf,
 } from './progress.ts';
 import { reconcileTeams, storeUnknown } from './reconcile-teams.ts';
@@ -110,7 +104,6 @@ export async function reconcileAll(
   const { database, now } = options;
   const { query } = database;
   const { listSubscriptions } = options.api;
-  const report = await createReporter(options);
   let progress = startOf(run.progress, { ...options, nowMs: now() });
 
   async function save(next: Partial<Progress>, found: Partial<Counts>): Promise<void> {
@@ -127,7 +120,6 @@ export async function reconcileAll(
       const subscriptions = await storeListed(query, page.subscriptions);
       const phase = page.cursor === null ? 'comparing' : 'listing';
       await save({ cursor: page.cursor, phase }, { subscriptions, unreadable: page.unreadable });
-      report('subscriptions', progress.counts.subscriptions);
     }
   }
 
@@ -143,15 +135,11 @@ export async function reconcileAll(
     await storeAnswered(query, [...listedIds], progress.startedAtMs);
     // After the last page, only the teams that were added meanwhile are left.
     await save({ afterTeamId: examinedTo ?? teams.at(-1)?.id ?? progress.afterTeamId }, found);
-    report('teams', progress.counts.teams);
     if (examinedTo === null) break;
   }
 
-  async function onPage(customers: number): Promise<void> {
-    // Stops if another instance has taken over.
-    await save({}, {});
-    report('customers', customers);
-  }
+  // Stops if another instance has taken over.
+  const onPage = () => save({}, {});
   const { startedAtMs } = progress;
   const counts = [
     await findCustomersWithoutTeam(options),
@@ -163,14 +151,6 @@ export async function reconcileAll(
   await deleteListed(query);
   await deleteOldIssues(query);
   return counts;
-}
-
-/** Most teams have one subscription, so their number is an estimate for both. */
-async function createReporter({ database, onProgress }: ReconcileOptions) {
-  if (onProgress === undefined) return () => undefined;
-  const teams = await countLinkedTeams(database.query);
-  return (of: StepProgress['of'], done: number) =>
-    onProgress({ of, done, total: of === 'customers' ? null : teams });
 }
 
 /** Finds customers with a subscription that no team has. */
@@ -203,7 +183,7 @@ const MAX_ASKED = 100;
 async function compareUnlistedTeams(
   startedAtMs: number,
   options: ReconcileOptions,
-  onPage: (customers: number) => Promise<void>,
+  onPage: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<Counts> {
   const { query } = options.database;
@@ -241,7 +221,7 @@ const unlistedTeams = (query: Query) =>
 /** Reads the list of customers until every customer of a team is found. */
 async function storeUnlistedCustomers(
   { database, api }: ReconcileOptions,
-  onPage: (customers: number) => Promise<void>,
+  onPage: () => Promise<void>,
   signal: AbortSignal,
 ): Promise<void> {
   const { query } = database;
@@ -251,14 +231,12 @@ async function storeUnlistedCustomers(
     unlisted += new Set(unknown.map(({ customerId }) => customerId)).size;
   }
   if (unlisted === 0) return;
-  let read = 0;
   const list = (cursor: string | null, signal: AbortSignal) =>
     api.listCustomers({ cursor }, signal);
   for await (const { objects } of readPages({ list, cursor: null, signal })) {
     const ids = objects.flatMap((object) => idOf(object) ?? []);
     unlisted -= await storeListedCustomers(query, ids);
-    read += objects.length;
-    await onPage(read);
+    await onPage();
     if (unlisted <= 0) return;
   }
 }

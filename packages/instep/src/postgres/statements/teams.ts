@@ -210,17 +210,6 @@ export async function readLinkedTeams(
   return { found: found.map(toTeam), examinedTo };
 }
 
-const COUNT_LINKED_TEAMS = ({ teams }: ApplicationTables) =>
-  `select count(*) as count from ${teams.rows} as teams where provider_customer_id is not null`;
-
-export async function countLinkedTeams(query: Query): Promise<number> {
-  const row = await onlyRow<{ count: number }>(query, {
-    name: 'count_linked_teams',
-    text: COUNT_LINKED_TEAMS,
-  });
-  return row.count;
-}
-
 const READ_TEAMS_OF = ({ teams }: ApplicationTables) => `
       select ${TEAM_COLUMNS}
         from ${teams.rows} as teams
