@@ -37,17 +37,17 @@ function useEmbedded() {
 
 test('a command without a server starts the database and stops it again', async () => {
   const { dataFolder, run } = useEmbedded();
-  const { id, email } = await run('user add --email ada@example.com');
+  const { id, name } = await run('team add --name Acme');
   expect(await hasServer(dataFolder)).toBe(false);
-  // The user is stored: this command starts the database again.
-  expect(await run(`user show ${id}`)).toMatchObject({ id, email });
+  // The team is stored: this command starts the database again.
+  expect(await run(`team show ${id}`)).toMatchObject({ id, name });
   expect(await hasServer(dataFolder)).toBe(false);
 });
 
 test('a command that only reads creates no database', async () => {
   const { dataFolder, environment } = useEmbedded();
   mkdirSync(join(dataFolder, 'demo'), { recursive: true });
-  for (const command of ['events show evt_1', 'user show 1', 'team list']) {
+  for (const command of ['events show evt_1', 'team list']) {
     const refused = await runInstep(command.split(' '), environment);
     const stderr = expect.stringContaining(`there is no database in ${dataFolder}: set`);
     expect(refused).toEqual({ code: 1, stdout: '', stderr });
@@ -58,10 +58,10 @@ test('a command that only reads creates no database', async () => {
 test('a command that fails stops the database as well', async () => {
   const { dataFolder, environment, run } = useEmbedded();
   await run('user add --email ada@example.com');
-  expect(await runInstep(['user', 'show', '4711'], environment)).toEqual({
+  expect(await runInstep(['team', 'show', '4711'], environment)).toEqual({
     code: 1,
     stdout: '',
-    stderr: 'instep: there is no user 4711 [NOT_FOUND]\n',
+    stderr: 'instep: there is no team 4711 (all: instep team list) [NOT_FOUND]\n',
   });
   expect(await hasServer(dataFolder)).toBe(false);
 });

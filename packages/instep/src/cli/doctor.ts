@@ -16,7 +16,6 @@ import {
   printMessage,
   stopSignal,
   tableLine,
-  warnWithoutVariableFile,
 } from './output.ts';
 
 type Options = { url?: URL } & Json;
@@ -36,9 +35,6 @@ export async function doctor({ url, json = false }: Options): Promise<void> {
   const counts = { ok: 0, warning: 0, failure: 0 };
   const options = { environment: process.env, url: url ?? null, notice: printMessage, now };
   for await (const check of examine(options)) {
-    if (check.name === 'configuration' && check.state === 'failure' && counts.failure === 0) {
-      warnWithoutVariableFile();
-    }
     counts[check.state] += 1;
     print(json ? JSON.stringify(check) : lineOf(check));
   }

@@ -8,7 +8,7 @@ import { CHECK_CONNECTION, isOfConnection } from '../postgres/errors.ts';
 import { codeOf, InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
-import { printMessage, warnWithoutVariableFile } from './output.ts';
+import { printMessage } from './output.ts';
 
 const FAILED = 1;
 const DRIFT_LEFT = 3;
@@ -54,7 +54,6 @@ async function createProgram(name: string | undefined): Promise<Command> {
 /** 0: done; 1: failed; 2: wrong command line or configuration; 3: drift was left. */
 function exitCodeOf(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
-  if (error instanceof ConfigInvalid) warnWithoutVariableFile();
   if (error instanceof InstepError) printMessage(`instep: ${withCode(error)}`);
   else if (isSystemError(error)) printMessage(`instep: ${error.message}`);
   else

@@ -2,9 +2,7 @@
 // characters.
 
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { VARIABLE_FILES } from '../config/environment.ts';
 import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 import { CodedError, type InstepErrorCode } from '../runtime/errors.ts';
 
@@ -154,13 +152,6 @@ export function print(text: string): void {
 /** Writes a message, which is not data, to standard error. */
 export function printMessage(message: string): void {
   process.stderr.write(`${message}\n`);
-}
-
-/** Says that no file sets variables here: the first thing to know about missing ones. */
-export function warnWithoutVariableFile(): void {
-  if (VARIABLE_FILES.some((file) => existsSync(file))) return;
-  const files = VARIABLE_FILES.join(' or ');
-  printMessage(`${process.cwd()} has no ${files}, so all variables come from the environment`);
 }
 
 export const PLAN_COLUMNS: Columns = [

@@ -2,60 +2,43 @@
 
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
-import type { ApplicationId, User } from '../core/application.ts';
+import type { ApplicationId } from '../core/application.ts';
 import { addRecorded } from '../operate/perform.ts';
-import { addUser, readUser } from '../postgres/statements/users.ts';
+import { addUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
-import { CommandFailed, type Data, type Json, print, printData } from './output.ts';
+import { type Json, print, printData } from './output.ts';
 import { askReason, withContext } from './with-context.ts';
 
 type AddOptions = { email: string; name?: string; role: string; passwordHash: string } & Json;
 
 export function userCommand(): Command {
-  return createCommand('user', 'add and show users', 'instep user add --email ada@example.com')
-    .addCommand(
-      askReason(
-        createCommand(
-          'add',
-          'add a user (usually your app does this)',
-          'instep user add --email ada@example.com --name Ada',
-        )
-          .requiredOption('--email <email>', 'unique e-mail address')
-          .option('--name <name>', 'display name')
-          .option('--role <role>', 'role', 'member')
-          .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
-          .option('--json', 'print JSON')
-          .action(add),
-      ),
-    )
-    .addCommand(
-      createCommand('show', 'show a user', 'instep user show 1')
-        .argument('<id>', 'user id', applicationId)
+  return createCommand('user', 'add users', 'instep user add --email ada@example.com').addCommand(
+    askReason(
+      createCommand(
+        'add',
+        'add a user (usually your app does this)',
+        'instep user add --email ada@example.com --name Ada',
+      )
+        .requiredOption('--email <email>', 'unique e-mail address')
+        .option('--name <name>', 'display name')
+        .option('--role <role>', 'role', 'member')
+        .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
         .option('--json', 'print JSON')
-        .action(show),
-    );
+        .action(add),
+    ),
+  );
 }
 
 async function add({ email, name, role, passwordHash, ...output }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
-  const added = await withContext(
+  // Not the password hash, which belongs on no screen.
+  const { passwordHash: _, ...added } = await withContext(
     (context, operator) => addRecorded(context, operator, 'user', (query) => addUser(query, user)),
     null,
     { createsDatabase: true },
   );
-  printData(describe(added), output);
-}
-
-async function show(id: ApplicationId, options: Json): Promise<void> {
-  const found = await withContext(({ database }) => readUser(database.query, id));
-  if (found === null) throw new CommandFailed('NOT_FOUND', `there is no user ${id}`);
-  printData(describe(found), options);
-}
-
-/** Everything but the password hash, which belongs on no screen. */
-function describe({ passwordHash: _, ...user }: User): Data {
-  return user;
+  printData(added, output);
 }
 
 type IssueOptions = { user: ApplicationId; days: number } & Json;

@@ -79,7 +79,7 @@ const READ_USER = ({ users }: ApplicationTables) => `
        where id = ${idFrom(users.idType, '$1::text')}`;
 
 /** The user with this id, deleted or not, or `null`. */
-export async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
+async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
   const [row] = await query<UserRow>({ name: 'read_user', text: READ_USER, values: [id] });
   return row === undefined ? null : toUser(row);
 }
