@@ -39,34 +39,6 @@ async function arrange(name = 'Acme') {
 }
 
 describe('the reason for the plan', () => {
-  test.each([
-    ['team', (id: ApplicationId, customer: string) => [`/teams/${id}/link`, { customer }] as const],
-    [
-      'customer',
-      (id: ApplicationId, customer: string) =>
-        [
-          '/attention',
-          { one: `link customer:${customer}`, [`link customer:${customer}`]: String(id) },
-        ] as const,
-    ],
-  ])('says when an operator linked a %s that had the plan before', async (subject, linkOf) => {
-    const { deliver } = await arrange();
-    const customerId = `cus_of_late_${subject}`;
-    const teamId = await addTeam(database.query, { name: 'Late', customerId: null });
-    await deliver(0, { customerId });
-    const [path, form] = linkOf(teamId, customerId);
-    await pages.post(path, form);
-    expect((await pages.get(`/teams/${teamId}`)).text).toMatch(
-      /since 2026-09-21 .* An operator linked the customer to this team on 20/,
-    );
-    // Another team has the customer now.
-    await database.query('update teams set provider_customer_id = null where id = $1', [teamId]);
-    const other = await addTeam(database.query, { name: 'Other', customerId });
-    await deliver(60, { customerId });
-    const { text } = await pages.get(`/teams/${other}`);
-    expect(text).not.toContain('An operator linked');
-  });
-
   test('says that the team has no customer, and which customers wait for a team', async () => {
     const teamId = await addTeam(database.query, { name: 'New', customerId: null });
     const path = `/teams/${teamId}`;

@@ -16,7 +16,6 @@ import {
   readTeam,
   type Subject,
 } from 'instep/operate';
-import { readLinkedMs } from 'instep/src/operate/find-actions.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeEach, expect, test } from 'vitest';
@@ -85,8 +84,6 @@ test('links a team to a customer whose events are parked, and records who did it
       result,
     },
   ]);
-  expect(await readLinkedMs(query, teamId, 'cus_1')).toBeGreaterThan(Date.now() - 60_000);
-  expect(await readLinkedMs(query, teamId, 'cus_2')).toBeNull();
 });
 
 test('replaces a customer only if asked to', async () => {

@@ -141,7 +141,7 @@ function Reason({ team, status, isLinkable, isCompared }: ReasonProps) {
             <UntrustedText text={shortPlan(team.plan)} />
           </strong>
           . Its customer has had it <SinceText {...status.since} />, through subscription{' '}
-          <Id of={status.deciding} />.<DelayText {...status.since} />
+          <Id of={status.deciding} />.
         </>
       );
     case 'lost plan':
@@ -157,7 +157,7 @@ function Reason({ team, status, isLinkable, isCompared }: ReasonProps) {
               </strong>
             </>
           )}
-          .<DelayText {...status.since} />
+          .
         </>
       );
     case 'changed by hand':
@@ -200,20 +200,6 @@ function SinceText({ seconds, isExact }: Since) {
   return (
     <>
       {isExact ? 'since' : 'since at least'} <Time ms={seconds * 1_000} />
-    </>
-  );
-}
-
-/** Why the team's plan is younger than its customer's. */
-function DelayText({ delay }: Since) {
-  if (delay === null) return null;
-  return (
-    <>
-      {' '}
-      {delay.kind === 'linked'
-        ? 'An operator linked the customer to this team on'
-        : 'Instep learned of it on'}{' '}
-      <Time ms={delay.untilMs} />.
     </>
   );
 }

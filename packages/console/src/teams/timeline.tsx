@@ -9,7 +9,7 @@ import {
 } from 'instep/operate';
 import { stateWord } from '../actions/action-summary.tsx';
 import { SubjectLink } from '../actions/subject-link.tsx';
-import { causeText, resultText } from '../actions/words.ts';
+import { resultText } from '../actions/words.ts';
 import { Badge, OutcomeBadge, StatusBadge, type Tone } from '../components/badges.tsx';
 import { Id } from '../components/id.tsx';
 import { Pager } from '../components/pager.tsx';
@@ -164,8 +164,6 @@ function signOf(item: Exclude<TimelineItem, { kind: 'event' }>): Sign {
         ? { word: action, by: operator }
         : { word: `${action} ${stateWord(item.action)}`, tone: 'bad', by: operator };
     }
-    case 'refused':
-      return { word: 'plan refused', tone: 'bad' };
   }
 }
 
@@ -203,8 +201,6 @@ function Why({ item }: ItemProps) {
           )}
         </>
       );
-    case 'refused':
-      return <>{causeText(item.issue.evidence)}</>;
   }
 }
 

@@ -234,7 +234,6 @@ export async function recordResult(
   actionId: number,
   { isDone, result }: Outcome,
 ): Promise<void> {
-  const linked = result.code === 'linked' ? result : null;
   await query({
     name: 'record_result',
     text: `
@@ -242,14 +241,13 @@ export async function recordResult(
          set is_done            = $2,
              outcome            = $3,
              linked_team_id     = $4,
-             linked_customer_id = $5,
              acted_at           = clock_timestamp()
        where id = $1
          and (outcome ->> 'code' = 'begun' or $3::jsonb ->> 'code' <> 'failed')`,
     values: [
       ...[actionId, isDone],
       JSON.stringify(result, (_, value) => (typeof value === 'string' ? storable(value) : value)),
-      ...[linked === null ? null : String(linked.teamId), linked?.customerId ?? null],
+      result.code === 'linked' ? String(result.teamId) : null,
     ],
   });
 }

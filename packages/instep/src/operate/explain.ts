@@ -24,6 +24,7 @@ import {
   type Dismissal,
   readDismissals,
   readNewestDismissal,
+  readStoredIssueOf,
 } from '../postgres/statements/issues.ts';
 import {
   readSubscriptions,
@@ -31,8 +32,7 @@ import {
 } from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
-import { readLinkedMs } from './find-actions.ts';
-import type { ComparisonIssue } from './find-issues.ts';
+import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam, readNamedTeamsOf } from './named-teams.ts';
 import { EVENTS_AROUND, type HistoryEntry, readNames } from './team-history.ts';
 import { readTimelineOf, type Timeline, type TimelineRequest } from './timeline.ts';
@@ -83,8 +83,6 @@ export type Since = {
   /** In seconds since 1970. If it is not exact, the change can be older. */
   readonly seconds: number;
   readonly isExact: boolean;
-  /** Why the team got it much later; `null`: it did not, or the reason is unknown. */
-  readonly delay: { readonly kind: 'linked' | 'received'; readonly untilMs: number } | null;
 };
 
 /** An additional explanation of a team's plan. */
@@ -120,21 +118,22 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [page, stored, linkedMs, dismissals] = await Promise.all([
+  const [page, stored, found, dismissals] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
     readSubscriptions(query, customerIds),
-    customerId === null ? null : readLinkedMs(query, id, customerId),
+    readStoredIssueOf(query, team),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
   ]);
   const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
   const deciding = selectedSubscription(decidingEvents, planSelection);
-  const { timeline, entries, issue } = page;
+  const { timeline, entries } = page;
   const subscriptions = [...decidingEvents.values()]
     .map((state) => ({ ...state, isDeciding: state.subscription === deciding }))
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
-  const record = { team, stored, entries, subscriptions, planSelection, linkedMs };
+  const record = { team, stored, entries, subscriptions, planSelection };
   return {
-    ...{ team, planSelection, timeline, issue },
+    ...{ team, planSelection, timeline },
+    issue: found && comparisonIssueOf(found, [team]),
     isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
     status: statusOf(record, decidingEvents, deciding),
@@ -151,12 +150,10 @@ type TeamRecord = {
   readonly entries: readonly HistoryEntry[];
   readonly subscriptions: readonly TeamSubscription[];
   readonly planSelection: PlanSelection;
-  /** When an operator linked the team to its customer; `null`: no operator did. */
-  readonly linkedMs: number | null;
 };
 
 function statusOf(
-  { team, stored: { names }, entries, planSelection, linkedMs }: TeamRecord,
+  { team, stored: { names }, entries, planSelection }: TeamRecord,
   decidingEvents: DecidingEvents,
   deciding: SubscriptionState | null,
 ): TeamStatus {
@@ -172,7 +169,7 @@ function statusOf(
     return { kind: 'changed by hand', shouldBe };
   }
   const kind = effectOf(deciding.status) === 'grants' ? 'has plan' : 'lost plan';
-  return { kind, deciding, since: sinceOf(team.plan, deciding, entries, linkedMs) };
+  return { kind, deciding, since: sinceOf(team.plan, deciding, entries) };
 }
 
 function* notesOn(
@@ -206,29 +203,16 @@ function sinceOf(
   plan: TeamPlan,
   deciding: SubscriptionState,
   entries: readonly HistoryEntry[],
-  linkedMs: number | null,
 ): Since {
   let seconds = deciding.createdSeconds;
-  let receivedMs = seconds * 1_000;
   let isExact = false;
   for (const { event, subscription, plans } of entries.toReversed()) {
     if (event.outcome !== 'applied' || plans === null) continue;
     if (isExact || !isSameEntitlement(plans.after, plan)) break;
     seconds = subscription.createdSeconds;
-    receivedMs = event.receivedAtMs;
     isExact = !isSameEntitlement(plans.before, plan);
   }
-  return { seconds, isExact, delay: delayOf(seconds, receivedMs, linkedMs) };
-}
-
-/** Shorter delays are as usual. */
-const LATE_MS = 60_000;
-
-/** An event that arrives before the link is parked until then. */
-function delayOf(seconds: number, receivedMs: number, linkedMs: number | null): Since['delay'] {
-  if (linkedMs !== null && linkedMs > receivedMs) return { kind: 'linked', untilMs: linkedMs };
-  const isLate = receivedMs - seconds * 1_000 > LATE_MS;
-  return isLate ? { kind: 'received', untilMs: receivedMs } : null;
+  return { seconds, isExact };
 }
 
 /** Whether both are of the same subscription and product, whatever the status and the name. */

@@ -152,24 +152,6 @@ export async function readActionsOn(
   });
 }
 
-/** When an operator last linked the team to the customer, in milliseconds since 1970; `null`: never. */
-export async function readLinkedMs(
-  query: Query,
-  teamId: ApplicationId,
-  customerId: string,
-): Promise<number | null> {
-  const [row] = await query<{ linkedMs: number | null }>({
-    name: 'read_linked_ms',
-    text: `
-      select (extract(epoch from max(acted_at)) * 1000)::bigint as "linkedMs"
-        from instep.operator_actions
-       where linked_team_id = $1
-         and linked_customer_id = $2`,
-    values: [String(teamId), customerId],
-  });
-  return row?.linkedMs ?? null;
-}
-
 /** Which actions to find: all that match every given member. */
 export type ActionFilter = {
   /** Only those of this operator. */

@@ -6,7 +6,6 @@ import type { PlanSelection } from '../core/plan-selection.ts';
 import { isSamePlan } from '../core/transition.ts';
 import type { PlanStep } from '../event-log/explain.ts';
 import type { Query } from '../postgres/database.ts';
-import { readStoredIssueOf } from '../postgres/statements/issues.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
@@ -14,7 +13,6 @@ import {
 } from '../postgres/statements/plan-changes.ts';
 import type { OperateContext } from './context.ts';
 import { type RecordedAction, readActionsOn } from './find-actions.ts';
-import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
 import { type NamedTeam, readNamedTeam } from './named-teams.ts';
 import { type HistoryEntry, nameOfEvent, readHistory } from './team-history.ts';
 
@@ -29,8 +27,6 @@ export type TimelineItem = {
   /** A change of the plan that no other item of the timeline explains. */
   | { readonly kind: 'change'; readonly change: PlanChange }
   | { readonly kind: 'action'; readonly action: RecordedAction }
-  /** The database refuses the plan, since the time of the item. */
-  | { readonly kind: 'refused'; readonly issue: ComparisonIssue }
 );
 
 /** A part of a team's timeline, the newest item first. */
@@ -52,8 +48,8 @@ export type TimelineRequest = {
 
 /**
  * All that happened to a team, the newest first: the events of its customer, each with its reasons; the changes of its
- * plan, also those by events of an earlier customer and by the application; what operators did; and that the database
- * refuses its plan. What one item changed is part of the item. `null` when there is no such team.
+ * plan, also those by events of an earlier customer and by the application; and what operators did. What one item
+ * changed is part of the item. `null` when there is no such team.
  *
  * @example
  * ```ts
@@ -73,7 +69,7 @@ export async function readTimeline(
 
 type TimelinePage = Omit<TimelineRequest, 'teamId'> & { readonly planSelection: PlanSelection };
 
-/** A page of a team's timeline, with the events and the issue that it was made of. */
+/** A page of a team's timeline, with the events that it was made of. */
 export async function readTimelineOf(
   query: Query,
   team: NamedTeam,
@@ -81,12 +77,9 @@ export async function readTimelineOf(
 ) {
   const { id: teamId, customerId } = team;
   const cursor = parseCursor(before);
-  const [stored, changes] = await Promise.all([
-    readStoredIssueOf(query, team),
-    // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
-    readTeamChanges(query, { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES }),
-  ]);
-  const issue = stored && comparisonIssueOf(stored, [team]);
+  // Not as many as a page: an action stands before the events that it replayed, which can be more than that.
+  const range = { teamId, beforeId: cursor.change, limit: MAX_PLAN_CHANGES };
+  const changes = await readTeamChanges(query, range);
   const page = { planSelection, before: cursor.event, limit };
   const { entries, older, ...history } = await readHistory(query, team, page);
   const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
@@ -103,11 +96,9 @@ export async function readTimelineOf(
       limit: limit + 1,
     }),
   ]);
-  const isRefused = cursor.refused > 0 && issue?.code === 'plan-refused';
   const waiting: Waiting = {
     event: entries.map(entryOfEvent).reverse(),
     action: actions.map(entryOfAction),
-    refused: isRefused ? [entryOfRefusal(issue)] : [],
     change: [],
   };
   const changesById = new Map(
@@ -126,7 +117,7 @@ export async function readTimelineOf(
     next: isLast && !hasMore ? null : cursorText(next),
     prunedBeforeMs: history.prunedBeforeMs,
   };
-  return { timeline, entries, issue };
+  return { timeline, entries };
 }
 
 /** How far each source has been read. */
@@ -135,23 +126,20 @@ type Cursor = {
   readonly event: number;
   readonly change: number;
   readonly action: number;
-  /** 0: it has been shown that the plan is refused. */
-  readonly refused: number;
 };
 
 const ALL = Number.MAX_SAFE_INTEGER;
-const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL, refused: ALL };
+const NEWEST: Cursor = { event: ALL, change: ALL, action: ALL };
 
-const cursorText = ({ event, change, action, refused }: Cursor) =>
-  [event, change, action, refused].join('-');
+const cursorText = ({ event, change, action }: Cursor) => [event, change, action].join('-');
 
 /** Any other text is the newest page. */
 function parseCursor(text: string | null): Cursor {
-  if (text === null || !/^\d{1,16}(?:-\d{1,16}){3}$/.test(text)) return NEWEST;
-  const [event = ALL, change = ALL, action = ALL, refused = ALL] = text
+  if (text === null || !/^\d{1,16}(?:-\d{1,16}){2}$/.test(text)) return NEWEST;
+  const [event = ALL, change = ALL, action = ALL] = text
     .split('-')
     .map((number) => Math.min(ALL, Number(number)));
-  return { event, change, action, refused };
+  return { event, change, action };
 }
 
 /** An item of a source, and the changes that are due to it. */
@@ -166,7 +154,7 @@ type Entry = {
 type Waiting = Record<keyof Cursor, Entry[]>;
 
 /** At the same time, a source comes before the next one. */
-const SOURCES = ['action', 'refused', 'change', 'event'] as const satisfies (keyof Cursor)[];
+const SOURCES = ['action', 'change', 'event'] as const satisfies (keyof Cursor)[];
 
 /** Takes the newest items of all sources, and tells where the next page starts. */
 function takeNewest(waiting: Waiting, cursor: Cursor, limit: number) {
@@ -202,11 +190,6 @@ function entryOfAction(action: RecordedAction): Entry {
   const key = action.actedAtMicroseconds;
   const item = { kind: 'action', atMs: Math.floor(key / 1_000), plans: null, action } as const;
   return { key, item, changes: [] };
-}
-
-function entryOfRefusal(issue: ComparisonIssue): Entry {
-  const item = { kind: 'refused', atMs: issue.sinceMs, plans: null, issue } as const;
-  return { key: 0, item, changes: [] };
 }
 
 function entryOfChange(change: PlanChange): Entry {

@@ -319,9 +319,8 @@ create table instep.operator_actions (
   operator_how       text        not null,
   -- The result as a code with its data.
   outcome            jsonb       not null,
-  -- The team and the customer that a link joined.
+  -- The team that got a customer.
   linked_team_id     text,
-  linked_customer_id text,
   -- Until when a dismissal holds, whatever is found meanwhile; null: until the issue changes.
   dismissed_until    timestamptz
 );
@@ -333,7 +332,7 @@ create index operator_actions_by_time on instep.operator_actions (acted_at);
 -- For a team's timeline and for dismissals. A dismissed issue stays hidden until it is found again in another state.
 create index operator_actions_of_subject on instep.operator_actions (subject, acted_at);
 
-create index operator_actions_links on instep.operator_actions (linked_team_id, linked_customer_id)
+create index operator_actions_links on instep.operator_actions (linked_team_id)
   where linked_team_id is not null;
 
 
