@@ -13,7 +13,6 @@ import { quoted } from '../components/text.tsx';
 /** What a button does. */
 export const BUTTONS: Readonly<Record<Action, string>> = {
   link: 'Link team',
-  'link-suggested': 'Link to suggested teams',
   unlink: 'Unlink',
   replay: 'Replay',
   compare: 'Compare',
@@ -77,8 +76,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `The database refused to change the customer of team ${result.teamId}. The customer may have another team, or a trigger or policy of your table rejects it.`;
     case 'not-linked':
       return `The team has no customer. ${UNCHANGED}`;
-    case 'no-suggestion':
-      return `The metadata of its subscription names no team. ${UNCHANGED}`;
     case 'replayed':
       return kind === 'event' ? eventReplayText(result.outcomes) : replayText(result.outcomes);
     case 'no-such-event':

@@ -99,7 +99,7 @@ async function listAndLink(options: ListOptions): Promise<void> {
         continue;
       }
       const subject = { kind: 'customer', id: customerId } as const;
-      const request = { action: 'link-suggested', subject } as const;
+      const request = { action: 'link', subject, linkTo: String(team.id) } as const;
       const { code } = await performOne(context, operator, request);
       const what = `team ${team.id} to ${printable(customerId)}`;
       printMessage(code === 'linked' ? `linked ${what}` : `did not link ${what}: ${code}`);

@@ -19,7 +19,6 @@ export type Remedy =
   | 'replay'
   | 'compare'
   | 'repair'
-  | 'link-suggested'
   | 'dismiss'
   | 'collect-payment'
   | 'cancel-subscription';

@@ -6,7 +6,6 @@ import {
   type ParkedFilter,
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
-import { readEvents } from '../event-log/event-rows.ts';
 import {
   countOutcomes,
   type Replayed,
@@ -21,7 +20,6 @@ import type { Query } from '../postgres/database.ts';
 import { DatabaseRefused } from '../postgres/errors.ts';
 import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
 import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
-import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import {
   type Action,
   type ActionResult,
@@ -35,7 +33,7 @@ import {
 import { compareOrRepair, DEADLINE_MS } from './compare.ts';
 import type { OperateContext } from './context.ts';
 import { findTeams } from './find-teams.ts';
-import { type NamedTeam, readNamedTeam, readTeamsWithName, teamNamedBy } from './named-teams.ts';
+import { type NamedTeam, readNamedTeam, readTeamsWithName } from './named-teams.ts';
 
 export type ActionRequest = {
   readonly action: Action;
@@ -65,7 +63,6 @@ const EVERYTHING = ['team', 'customer', 'subscription', 'event'] as const;
 /** What each action can be done about. */
 const SUBJECTS: Readonly<Record<Action, readonly Subject['kind'][]>> = {
   link: ['team', 'customer'],
-  'link-suggested': ['customer'],
   unlink: ['team'],
   replay: ['customer', 'event'],
   compare: ['team', 'subscription'],
@@ -98,8 +95,6 @@ export async function act(
   switch (action) {
     case 'link':
       return await link(request, context);
-    case 'link-suggested':
-      return await linkSuggested(subject.id, context);
     case 'unlink':
       return await unlink(request, context);
     case 'replay':
@@ -138,19 +133,6 @@ async function link(
   const expected = expectedCustomerId === undefined ? replaced : expectedCustomerId;
   return await linkAndReplay(team, linkTo, expected, context);
 }
-
-async function linkSuggested(customerId: string, context: ActionContext): Promise<Outcome> {
-  const { database, linkByMetadata, keyMode } = context;
-  const [event] = await readEvents(database.query, { customerId, outcome: 'parked' }, ALL, NEWEST);
-  const named = event && teamNamedBy(event, { teamKey: linkByMetadata ?? TEAM_KEY, keyMode });
-  if (named == null) return failed({ code: 'no-suggestion' });
-  const team = await readNamedTeam(database.query, named);
-  if (team === null) return failed({ code: 'no-such-team', text: named });
-  return await linkAndReplay(team, customerId, null, context);
-}
-
-const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
-const NEWEST = { order: 'newest first', limit: 1 } as const;
 
 async function linkAndReplay(
   { id: teamId, customerId: formerCustomerId }: NamedTeam,

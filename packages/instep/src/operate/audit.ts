@@ -90,8 +90,6 @@ export type ActionResult =
       readonly customerId: string;
     }
   | { readonly code: 'not-linked'; readonly teamId: ApplicationId }
-  /** The metadata of the customer's newest event that waits for a team names none. */
-  | { readonly code: 'no-suggestion' }
   | { readonly code: 'replayed'; readonly outcomes: ReplayOutcomes }
   | { readonly code: 'no-such-event'; readonly position: number }
   | { readonly code: 'in-sync' }
@@ -139,8 +137,6 @@ export type ComparedPlans = {
 export const ACTIONS = [
   /** Gives a team a customer, and the plan that the customer's events yield. */
   'link',
-  /** Links a customer to the team that the metadata of its subscription names, if that has no customer. */
-  'link-suggested',
   /** Takes a team's customer away, and with it the plan. Linking it again undoes this. */
   'unlink',
   /** Processes an event again, or a customer's parked events. What was decided does not change. */

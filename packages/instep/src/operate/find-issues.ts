@@ -210,9 +210,7 @@ async function parkedIssues(
     const newest = newestEvents.find(({ position }) => position === newestPosition) ?? null;
     const suggestedTeam = suggested.get(newestPosition) ?? null;
     const about = { subject: subjectOf('customer', customerId), sinceMs, customerId, team };
-    const issue = openIssue('parked-events', about, { events, newest, suggestedTeam });
-    const canLink = team === null && suggestedTeam !== null && suggestedTeam.customerId === null;
-    return canLink ? { ...issue, remedies: [...issue.remedies, 'link-suggested'] } : issue;
+    return openIssue('parked-events', about, { events, newest, suggestedTeam });
   });
 }
 

@@ -111,7 +111,7 @@ export type TeamNaming = { readonly teamKey: string; readonly keyMode: Mode | nu
  * What the metadata of an event's subscription names, if it can be the id of a team; `null` for an event of another
  * account or mode, where others can write metadata.
  */
-export function teamNamedBy(event: LoggedEvent, { teamKey, keyMode }: TeamNaming): string | null {
+function teamNamedBy(event: LoggedEvent, { teamKey, keyMode }: TeamNaming): string | null {
   if (mismatchOf(originOfBody(event.body), keyMode) !== null) return null;
   const parsed = parseLogged(event);
   return parsed && teamNamedIn(parsed.object, teamKey);
