@@ -289,9 +289,8 @@ export async function performOne(
   context: OperateContext,
   operator: Operator,
   request: ActionRequest | Task,
-  options?: PerformOptions,
 ): Promise<ActionResult> {
-  const [performed] = (await perform(context, operator, [request], options)).results;
+  const [performed] = (await perform(context, operator, [request])).results;
   if (performed === undefined) throw new RangeError(`${request.action} has no result`);
   if (performed.error !== undefined) throw performed.error;
   return performed.result;
@@ -303,32 +302,24 @@ export async function performExpecting<Code extends ActionResult['code']>(
   operator: Operator,
   request: ActionRequest | Task,
   expected: Code,
-  options?: PerformOptions,
 ): Promise<ResultOf<Code>> {
-  const performed = await performOne(context, operator, request, options);
+  const performed = await performOne(context, operator, request);
   const isExpected = (result: ActionResult): result is ResultOf<Code> => result.code === expected;
   if (isExpected(performed)) return performed;
   throw new RangeError(`${request.action} has no result ${performed.code}`);
 }
 
-/** The same for what a team gets or loses. Resolves with its access. */
+/** Gives a team what Stripe has. Resolves with its access. */
 export async function performForTeam(
   context: OperateContext,
   operator: Operator,
-  request: (ActionRequest | Task) & { readonly action: keyof typeof RESULTS },
-  options?: PerformOptions,
+  task: TaskOf<'sync' | 'complete-checkout'>,
 ): Promise<TeamAccess> {
-  const expected = RESULTS[request.action];
-  const { teamId } = await performExpecting(context, operator, request, expected, options);
+  const { teamId } = await performExpecting(context, operator, task, 'synced');
   const access = await readAccess(context.database.query, teamId);
   if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
   return access;
 }
-
-const RESULTS = {
-  sync: 'synced',
-  'complete-checkout': 'synced',
-} as const;
 
 /** Adds a team or a user in a transaction, which usually the application does, and records it. */
 export async function addRecorded<Added extends { readonly id: ApplicationId }>(
