@@ -179,15 +179,6 @@ test('a product whose name could not be looked up is an issue, a new one is not'
   ]);
 });
 
-test('a catch-up that has been running for hours is an issue', async () => {
-  await query(`update instep.leased_jobs
-                  set started_at = now() - interval '2 hours', ended_at = null
-                where name = 'catch-up'`);
-  expect(await codes()).toEqual(['catch-up-too-long']);
-  await query(`update instep.leased_jobs set ended_at = now() where name = 'catch-up'`);
-  expect(await codes()).toEqual([]);
-});
-
 test('an instance with another access policy is an issue while it is running', async () => {
   const policyOf = (keepsPaused: boolean) =>
     ({ planSelection: 'newest', pastDueGraceMs: null, keepsPaused }) as const;

@@ -5,13 +5,11 @@ import {
   type ConfigProblem,
   type DatabaseConfig,
   type Environment,
-  readAccessPolicy,
   readApiConfig,
   readAuthSecrets,
   readConfig,
   readDatabaseConfig,
   readLinkByMetadata,
-  readWebhookSecrets,
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
@@ -85,23 +83,18 @@ function readSettings(environment: Environment) {
     linkByMetadata: attempt(readLinkByMetadata),
     api: attempt(readApiConfig),
     authSecrets: attempt(readAuthSecrets),
-    webhookSecrets: attempt(readWebhookSecrets),
-    accessPolicy: attempt(readAccessPolicy),
     problems: [...problems.values()],
   };
 }
 
 /** Checks the configuration and the kind of the secrets. Shows none of them. */
 function checkConfiguration(settings: Settings): Check[] {
-  const { problems, api, authSecrets, webhookSecrets } = settings;
+  const { problems, api, authSecrets } = settings;
   return [
     ...(problems.length === 0
       ? [ok('configuration', 'complete')]
       : problems.map((problem) => failure('configuration', ...resultAndAdvice(problem)))),
     ...(api === null ? [] : [checkKey(api)]),
-    ...(webhookSecrets === null
-      ? []
-      : [ok('signing secret', counted(webhookSecrets.length, 'secret'))]),
     ...(authSecrets === null ? [] : checkAuthSecrets(authSecrets)),
   ];
 }
@@ -201,7 +194,7 @@ async function* checkContents(
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { query } = database;
-  const { accessPolicy, linkByMetadata } = options.settings;
+  const { linkByMetadata } = options.settings;
   const tables = await recognizeTables(query, declared);
   yield* await checkPrivileges(query, tables, { linksTeams: linkByMetadata !== null });
   yield* await checkRowSecurity(query, tables);
@@ -218,7 +211,7 @@ async function* checkContents(
     yield warning('event log', result, 'correct the tables first');
     return;
   }
-  yield* await unlessDenied('access', checkAccess(query, tables, accessPolicy));
+  yield* await unlessDenied('access', checkAccess(query, tables));
   yield* await unlessDenied('event log', checkEventLog(database, options));
 }
 
@@ -237,10 +230,9 @@ async function checkEventLog(database: Database, options: DatabaseOptions): Prom
   const { now, keyMode, stripe } = options;
   const nowMs = now();
   const report = await reportHealth(database, { keyMode, nowMs });
-  const { issues, eventMode } = report;
+  const { issues } = report;
   return [
     checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),
-    ...(eventMode === null ? [] : [ok('event mode', eventMode)]),
     ...issues.map((issue) => checkOf(issue, nowMs)),
     ...(issues.length > 0 ? [] : [ok('event log', 'no issues')]),
   ];

@@ -1,7 +1,6 @@
 // The checks of the app's tables and of the schema `instep`. examine.ts calls them.
 
 import { policyText, readPolicy } from '../access/team-access.ts';
-import type { AccessPolicy } from '../config/config.ts';
 import { isAccessViewCurrent } from '../postgres/access-view.ts';
 import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
@@ -166,20 +165,11 @@ async function readLackingPrivileges(query: Query): Promise<LackingPrivileges> {
 
 const NAME = 'access';
 
-/** Whether the view `instep.team_access` fits the tables, and has the policy of this environment. */
-export async function checkAccess(
-  query: Query,
-  tables: Recognition,
-  policy: AccessPolicy | null,
-): Promise<Check[]> {
+/** Whether the view `instep.team_access` fits the tables, and the policy that it has. */
+export async function checkAccess(query: Query, tables: Recognition): Promise<Check[]> {
   if (!(await isAccessViewCurrent(query, tables))) {
     const result = 'the view instep.team_access is missing or does not fit the tables';
     return [failure(NAME, result, 'as the owner of the schema instep: `instep migrate`')];
   }
-  const text = policyText(await readPolicy(query));
-  if (policy !== null && policyText(policy) !== text) {
-    const result = `the policy is ${text}, but this environment has ${policyText(policy)}`;
-    return [warning(NAME, result, 'restart the server, or correct the environment')];
-  }
-  return [ok(NAME, text)];
+  return [ok(NAME, policyText(await readPolicy(query)))];
 }

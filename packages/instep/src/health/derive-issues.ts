@@ -21,11 +21,6 @@ import {
 export type SyncState = {
   readonly figures: Figures;
   readonly counts: IssueCounts;
-  /** The last run of catch-up; `null`: none, or unknown. */
-  readonly catchUp: {
-    readonly startedAtMs: number | null;
-    readonly endedAtMs: number | null;
-  } | null;
   /** The policy for access of an instance that differs from the stored one; `null`: none does. */
   readonly otherPolicy: string | null;
   /** The origins of the last events, the newest first. */
@@ -47,9 +42,6 @@ const PARKED_LONG_MS = 10 * 60_000;
 /** Stripe can deliver an event after catch-up has found it; the event then counts as delivered. */
 const UNDELIVERED_LONG_MS = 2 * 60 * 60_000;
 
-/** Catching up on 30 days of events takes a fraction of this. */
-const CATCH_UP_LONG_MS = 60 * 60_000;
-
 /** Anyone can send a few forged deliveries or cookies; a browser also sends the cookie of another app on the host. */
 const FEW_REFUSED = 5;
 
@@ -65,7 +57,7 @@ export function issuesOf(state: SyncState, nowMs: number): Issue[] {
 }
 
 function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
-  const { figures, catchUp, otherPolicy, refusals, failedJobs: jobs } = state;
+  const { figures, otherPolicy, refusals, failedJobs: jobs } = state;
   const isLongSince = (ms: number | null, longMs: number) => ms !== null && nowMs - ms > longMs;
   if (figures.isStandbyMissing) yield issue('writes-not-committed', {});
   const severityOf = ({ refused }: Refusals) =>
@@ -84,10 +76,6 @@ function* serviceIssues(state: SyncState, nowMs: number): Generator<Issue> {
   }
   yield* originIssues(state, nowMs);
   if (unresolvedProducts > 0) yield issue('products-without-name', { products });
-  const startedAtMs = catchUp?.endedAtMs === null ? catchUp.startedAtMs : null;
-  if (startedAtMs !== null && isLongSince(startedAtMs, CATCH_UP_LONG_MS)) {
-    yield issue('catch-up-too-long', { sinceMs: startedAtMs });
-  }
   if (otherPolicy !== null) yield issue('different-policies', { otherPolicy });
   if (jobs.length > 0) yield issue('job-failed', { jobs }, { count: jobs.length });
   const failing = state.consumers.filter(({ setAside }) => setAside > 0);

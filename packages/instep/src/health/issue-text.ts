@@ -56,8 +56,6 @@ export function issueText(issue: Issue, nowMs: number): string {
       return `${subjects(issue, 'subscription')} with same-second events whose order is unknown`;
     case 'products-without-name':
       return `The name of ${counted(issue.evidence.products, 'product')} is unknown, so their plans have no name`;
-    case 'catch-up-too-long':
-      return `Catch-up has been running for ${since(issue.evidence.sinceMs)}`;
     case 'different-policies':
       return `An instance is running with another access policy (${issue.evidence.otherPolicy}) than the one that started last, which decides`;
     case 'job-failed':
@@ -140,7 +138,6 @@ export const ADVICE: Readonly<Record<IssueCode, string>> = {
   'nothing-delivered': 'check the webhook endpoint and its secret',
   'unknown-order': SERVER_ASKS,
   'products-without-name': SERVER_ASKS,
-  'catch-up-too-long': SERVER_ASKS,
   'different-policies':
     'set the same TEAM_PLAN, PAST_DUE_GRACE and PAUSED_ACCESS for all instances',
   'job-failed': 'read the reason in the server log',

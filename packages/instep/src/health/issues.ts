@@ -53,7 +53,6 @@ export const ISSUES = {
   'events-of-other-accounts': kind('warning', 'service'),
   'unknown-order': kind('warning', 'subscription', 'compare', 'dismiss'),
   'products-without-name': kind('warning', 'service'),
-  'catch-up-too-long': kind('warning', 'service'),
   'different-policies': kind('warning', 'service'),
   'job-failed': kind('warning', 'service'),
   'changes-set-aside': kind('warning', 'service'),
@@ -112,7 +111,6 @@ export type Evidence = {
     readonly accounts: readonly string[];
   };
   'products-without-name': { readonly products: number };
-  'catch-up-too-long': { readonly sinceMs: number };
   'different-policies': { readonly otherPolicy: string };
   'deliveries-refused': Refusals;
   'sessions-refused': Refusals;

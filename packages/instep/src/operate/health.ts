@@ -12,7 +12,6 @@ import { readLeasedJob } from '../maintenance/lease.ts';
 import { type Progress, readProgress } from '../maintenance/reconcile/progress.ts';
 import { readRefusals } from '../maintenance/refusals.ts';
 import type { Database } from '../postgres/database.ts';
-import type { Mode } from '../stripe/key-kind.ts';
 import type { Check, OperateContext } from './context.ts';
 import { countOpenIssues } from './find-issues.ts';
 import { countTeams, type TeamCounts } from './team-counts.ts';
@@ -28,10 +27,8 @@ export type HealthReport = {
   /** `null`: there are too many teams to count them. */
   readonly teams: TeamCounts | null;
   readonly figures: Figures;
-  /** The mode of the newest event; `null`: unknown. */
-  readonly eventMode: Mode | null;
   /** The last run of catch-up, which looks for missed events; `null`: there was none. */
-  readonly catchUp: SyncState['catchUp'];
+  readonly catchUp: { readonly startedAtMs: number | null } | null;
   /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
   readonly reconciled: Progress | null;
 };
@@ -105,7 +102,6 @@ export async function reportHealth(
     counts,
     otherPolicy,
     origins,
-    catchUp,
     compared,
     failedJobs,
     refusals,
@@ -113,8 +109,7 @@ export async function reportHealth(
   };
   const issues = issuesOf({ ...known, ...found }, nowMs);
   const verdict = verdictOf(issues, found);
-  const eventMode = origins[0]?.mode ?? null;
-  return { verdict, issues, compared, teams, figures, eventMode, catchUp, reconciled };
+  return { verdict, issues, compared, teams, figures, catchUp, reconciled };
 }
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
