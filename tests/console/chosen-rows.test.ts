@@ -36,8 +36,11 @@ const chosen = (action: string, subjects: readonly string[]): Field[] => [
 
 /** The form that links all rows whose field names a team already. */
 const suggestedIn = (html: string): Field[] => [
-  ...[...html.matchAll(/name="(link customer:[^"]*)" value="([^"]+)"/g)].map(
-    ([, name = '', id = '']): Field => [name, id],
+  ...[...html.matchAll(/name="link (customer:[^"]*)" value="([^"]+)"/g)].flatMap(
+    ([, subject = '', id = '']): Field[] => [
+      ['row', subject],
+      [`link ${subject}`, id],
+    ],
   ),
   ['action', 'link'],
 ];
