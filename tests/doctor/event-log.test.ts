@@ -7,7 +7,6 @@ import { eventBody } from '../support/stripe/events.ts';
 import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const HOUR_MS = 3_600_000;
-const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
 
 /** An account with a team, for the customer of `eventBody`, about whom Stripe has answered. */
 async function openAccount() {
@@ -38,20 +37,6 @@ describe('the last event', () => {
       state: 'ok',
       result: '3 h ago',
     });
-  });
-
-  test('is a warning when Stripe created an event that never arrived', async () => {
-    const account = await openAccount();
-    const created = secondsAgo(3_600);
-    await account.deliver(eventBody({ createdSeconds: secondsAgo(7_200) }));
-    account.events.set({ id: 'evt_1', type: 'customer.subscription.updated', created });
-    expect(issuesOf(await account.examine())).toEqual([
-      expect.stringMatching(
-        /^warning last event: \d s ago; an event that Stripe created 60 min ago is not/,
-      ),
-    ]);
-    await account.deliver(eventBody({ createdSeconds: created }));
-    expect(issuesOf(await account.examine())).toEqual([]);
   });
 });
 

@@ -19,7 +19,6 @@ type Examined = { readonly checks: readonly Check[]; readonly hasFailure: boolea
 type ExaminedAccount = {
   readonly database: Database;
   readonly databaseUrl: URL;
-  readonly events: ApiCollection;
   readonly webhookEndpoints: ApiCollection;
   readonly eventDestinations: ApiCollection;
   /** Paths of the API with another response. */
@@ -52,12 +51,10 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
   const url = databaseUrl ?? (await createMigratedDatabase());
   const database = connect(url);
   const ingest = openPipeline(database, async () => 'Pro');
-  const events = new ApiCollection();
   const webhookEndpoints = new ApiCollection([ENDPOINT]);
   const eventDestinations = new ApiCollection();
   const stripe = await startFakeStripeApi({
     productNames: { prod_1: 'Pro' },
-    events,
     webhookEndpoints,
     eventDestinations,
     get delayMs() {
@@ -75,7 +72,6 @@ export async function openExaminedAccount(databaseUrl?: URL): Promise<ExaminedAc
   const account: ExaminedAccount = {
     database,
     databaseUrl: url,
-    events,
     webhookEndpoints,
     eventDestinations,
     fault: undefined,

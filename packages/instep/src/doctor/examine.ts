@@ -15,7 +15,7 @@ import {
 import { problemText } from '../config/environment.ts';
 import { ADVICE, issueText } from '../health/issue-text.ts';
 import type { Issue } from '../health/issues.ts';
-import { type HealthReport, reportHealth } from '../operate/health.ts';
+import { reportHealth } from '../operate/health.ts';
 import { connectToServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
@@ -54,12 +54,11 @@ export async function* examine(options: ExamineOptions): AsyncGenerator<Check> {
   yield* checkConfiguration(settings);
 
   const keyMode = api === null ? null : keyKindOf(api.secretKey).mode;
-  const stripe =
-    api === null ? null : await checkStripeApi({ api, expected: { url, mode: keyMode } });
-  yield* stripe?.checks ?? [warning("Stripe's API", 'not checked', CONFIGURE_FIRST)];
+  if (api === null) yield warning("Stripe's API", 'not checked', CONFIGURE_FIRST);
+  else yield* await checkStripeApi({ api, expected: { url, mode: keyMode } });
 
   if (settings.database === null) yield warning('database', 'not checked', CONFIGURE_FIRST);
-  else yield* checkDatabase(settings.database, { ...options, settings, keyMode, stripe });
+  else yield* checkDatabase(settings.database, { ...options, settings, keyMode });
 }
 
 /** The parts of the configuration; `null` for an invalid one, and for what is off. */
@@ -129,8 +128,6 @@ type DatabaseOptions = Pick<ExamineOptions, 'notice' | 'now'> & {
   settings: Settings;
   /** The mode of the API key; `null` when unknown. */
   keyMode: Mode | null;
-  /** `null`: not asked. */
-  stripe: Awaited<ReturnType<typeof checkStripeApi>> | null;
 };
 
 const STATEMENT_TIMEOUT_MS = 5_000;
@@ -227,12 +224,11 @@ async function unlessDenied(name: string, checking: Promise<readonly Check[]>) {
 
 /** Whether events arrive, and what is out of sync: all issues, each by its code. */
 async function checkEventLog(database: Database, options: DatabaseOptions): Promise<Check[]> {
-  const { now, keyMode, stripe } = options;
+  const { now, keyMode } = options;
   const nowMs = now();
-  const report = await reportHealth(database, { keyMode, nowMs });
-  const { issues } = report;
+  const { issues, figures } = await reportHealth(database, { keyMode, nowMs });
   return [
-    checkLastEvent(report, stripe?.newestEventSeconds ?? null, nowMs),
+    checkLastEvent(figures.lastDeliveredMs, nowMs),
     ...issues.map((issue) => checkOf(issue, nowMs)),
     ...(issues.length > 0 ? [] : [ok('event log', 'no issues')]),
   ];
@@ -245,26 +241,9 @@ function checkOf(issue: Issue, nowMs: number): Check {
   return { ...common, state: severity, advice: ADVICE[code] };
 }
 
-/** A younger event can still be in transit. */
-const IN_TRANSIT_MS = 10 * 60_000;
-
-function checkLastEvent(
-  { figures: { lastDeliveredMs, newestCreatedSeconds } }: HealthReport,
-  newestEventSeconds: number | null,
-  nowMs: number,
-): Check {
+function checkLastEvent(deliveredMs: number | null, nowMs: number): Check {
   const name = 'last event';
-  const ago = (ms: number) => `${durationText(nowMs - ms)} ago`;
-  const last = lastDeliveredMs === null ? 'none was ever delivered' : ago(lastDeliveredMs);
-  const newestMs = (newestEventSeconds ?? 0) * 1_000;
-  const isKnown = newestMs <= (newestCreatedSeconds ?? 0) * 1_000;
-  if (!isKnown && nowMs - newestMs > IN_TRANSIT_MS) {
-    return warning(
-      name,
-      `${last}; an event that Stripe created ${ago(newestMs)} is not in the log`,
-      'see the lines about the webhook endpoint, and check that the server is running',
-    );
-  }
-  if (lastDeliveredMs !== null) return ok(name, last);
-  return warning(name, last, 'change a subscription in the same mode, so that Stripe sends one');
+  if (deliveredMs !== null) return ok(name, `${durationText(nowMs - deliveredMs)} ago`);
+  const advice = 'change a subscription in the same mode, so that Stripe sends one';
+  return warning(name, 'none was ever delivered', advice);
 }

@@ -72,21 +72,12 @@ type CheckOptions = {
   expected: Expected;
 };
 
-type StripeApiChecks = {
-  checks: readonly Check[];
-  /** When the newest event of the two types was created, in seconds since 1970; `null`: unknown. */
-  newestEventSeconds: number | null;
-};
-
 /**
  * Runs all checks that need Stripe's API. No other check depends on them, because the API can be unreachable.
  */
-export async function checkStripeApi({ api, expected }: CheckOptions): Promise<StripeApiChecks> {
+export async function checkStripeApi({ api, expected }: CheckOptions): Promise<Check[]> {
   const answers = await askAll(api);
-  return {
-    checks: [...checkAccess(answers), ...checkEndpoints(answers, expected)],
-    newestEventSeconds: newestEventOf(answers.get('events')),
-  };
+  return [...checkAccess(answers), ...checkEndpoints(answers, expected)];
 }
 
 /** If the first call gets no response, the others are left out, because they would not get one either. */
@@ -169,13 +160,6 @@ function checkEndpoints(answers: Answers, expected: Expected): Check[] {
 
 function objectsOf(answer: Answer | undefined): StripePage['objects'] {
   return answer?.kind === 'granted' ? answer.page.objects : [];
-}
-
-const createdShape = v.object({ created: v.pipe(v.number(), v.integer()) });
-
-function newestEventOf(answer: Answer | undefined): number | null {
-  const newest = answer?.kind === 'granted' ? answer.page.objects[0] : null;
-  return v.is(createdShape, newest) ? newest.created : null;
 }
 
 const ENDPOINT = 'webhook endpoint';

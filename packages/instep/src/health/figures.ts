@@ -24,8 +24,6 @@ export type Figures = {
    * The time since which Stripe has listed events but delivered none; `null` if the newest one was delivered.
    */
   readonly undeliveredSinceMs: number | null;
-  /** The newest `created`, in seconds since 1970. */
-  readonly newestCreatedSeconds: number | null;
   /** Whether commits wait for a standby, and none is connected. */
   readonly isStandbyMissing: boolean;
 };
@@ -35,7 +33,7 @@ export const MAX_COUNTED_PARKED = 10_000;
 
 const READ_HEALTH = `
       with newest as materialized (
-        select position, created_at, received_at, deliveries
+        select position, received_at, deliveries
           from (
                  select *
                    from instep.events
@@ -68,8 +66,7 @@ const READ_HEALTH = `
                  where position > (
                    select coalesce(max(position), 0) from newest where deliveries > 0
                  )
-               )                                              as undelivered_since,
-               extract(epoch from max(created_at))::bigint    as "newestCreatedSeconds"
+               )                                              as undelivered_since
           from newest
       ), standbys as (
         select current_setting('synchronous_standby_names') <> ''
@@ -88,7 +85,6 @@ const READ_HEALTH = `
              (extract(epoch from last_received) * 1000)::bigint     as "lastReceivedMs",
              (extract(epoch from last_delivered) * 1000)::bigint    as "lastDeliveredMs",
              (extract(epoch from undelivered_since) * 1000)::bigint as "undeliveredSinceMs",
-             "newestCreatedSeconds",
              "isStandbyMissing"
         from parked, nameless, arrival, standbys`;
 

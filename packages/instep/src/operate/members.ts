@@ -15,24 +15,20 @@ export class MembersUnknown extends InstepError {
   }
 }
 
-/** SQL for the users of teams who are not deleted. @throws MembersUnknown */
-function members({ members, users }: ApplicationTables): string {
-  if (members === null) throw new MembersUnknown();
-  return `
-               ${members.rows} as member
-                 join ${users.rows} as person
-                   on person.id = member.user_id
-                  and person.deleted_at is null`;
-}
-
 /**
  * SQL for the ids of the teams of the people with this email address, as it was entered or in lower case, as apps store
  * it. An index on the app's column finds both.
  *
  * @throws MembersUnknown
  */
-export const teamIdsOfEmail = (tables: ApplicationTables, parameter: string) => `array(
+export function teamIdsOfEmail({ members, users }: ApplicationTables, parameter: string): string {
+  if (members === null) throw new MembersUnknown();
+  return `array(
                select member.team_id
-                 from ${members(tables)}
-                where person.email in (${parameter}, lower(${parameter}))
+                 from ${members.rows} as member
+                 join ${users.rows} as person
+                   on person.id = member.user_id
+                where person.deleted_at is null
+                  and person.email in (${parameter}, lower(${parameter}))
              )`;
+}
