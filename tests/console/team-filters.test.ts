@@ -77,7 +77,6 @@ test.each([
   ['issue=unknown-order', ['Echo']],
   ['issue=out-of-sync', ['Alpha']],
   ['issue=changed-by-hand', ['Delta']],
-  ['issue=parked-events', []],
   ['status=unpaid&plan=Basic&search=CHAR', ['Charlie']],
   ['status=%27%3B&plan=%00', []],
 ])('filters by %j', async (parameters, names) => {

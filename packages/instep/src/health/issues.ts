@@ -219,7 +219,6 @@ export const TEAM_ISSUES = [
   'plan-refused',
   'unknown-customer',
   'unknown-order',
-  'parked-events',
   'products-without-name',
 ] as const satisfies readonly IssueCode[];
 
@@ -248,13 +247,6 @@ export const HAS_ISSUE: Readonly<Record<TeamIssueCode, string>> = {
         from instep.subscriptions as state
        where state.is_order_ambiguous
          and state.customer_id = teams.provider_customer_id
-    )`,
-  'parked-events': `
-    exists (
-      select
-        from instep.events as event
-       where event.outcome = 'parked'
-         and event.customer_id = teams.provider_customer_id
     )`,
   'products-without-name': 'teams.provider_product_id is not null and teams.plan_name is null',
 };
