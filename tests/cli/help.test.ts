@@ -10,7 +10,7 @@ const COMMANDS: Readonly<Record<string, readonly string[]>> = {
   doctor: [],
   tables: [],
   migrate: [],
-  user: ['add', 'show'],
+  user: ['add'],
   team: ['add', 'link', 'unlink', 'list', 'show', 'history', 'access', 'sync'],
   checkout: ['complete'],
   session: ['issue'],

@@ -6,14 +6,13 @@ import {
   openContext,
   perform,
 } from 'instep/operate';
-import { addRecorded, performOne } from 'instep/src/operate/perform.ts';
+import { performOne } from 'instep/src/operate/perform.ts';
 import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
-import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
-import { runInstep, spawnInstep } from '../support/process/instep-process.ts';
+import { spawnInstep } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
@@ -61,14 +60,6 @@ const CALLS: Record<string, () => Promise<unknown>> = {
     performOne(context, operator, { action: 'remove-consumer', consumer: 'mailer' }),
   'replay a change': () =>
     performOne(context, operator, { action: 'replay-change', consumer: 'mailer', changeId: 1 }),
-  'add a team': () =>
-    addRecorded(context, operator, 'team', async (query) => ({
-      id: await insertTeam(query, { name: 'New', customerId: 'cus_1' }),
-    })),
-  'add a user': () => {
-    const user = { email: 'ada@example.com', name: null, role: 'member', passwordHash: '!' };
-    return addRecorded(context, operator, 'user', (query) => addUser(query, user));
-  },
 };
 
 /** Everything that an action can change. */
@@ -198,17 +189,4 @@ test.each([
   expect(await contents()).toEqual(before);
   const [newest] = (await findActions(context).page()).actions;
   expect(newest).toMatchObject({ action, isDone: false, result: { code: 'begun' }, changes: [] });
-});
-
-test('teams and users that commands add are in the audit', async () => {
-  const { DATABASE_URL = '' } = account.environment;
-  const environment = { DATABASE_URL };
-  const why = ['--reason', 'a test'];
-  const added = await runInstep(['team', 'add', '--name', 'New', '--json', ...why], environment);
-  const user = await runInstep(['user', 'add', '--email', 'a@b.c', '--json', ...why], environment);
-  const common = { action: 'add', how: 'command', note: 'a test', isDone: true };
-  expect((await findActions(context).page()).actions).toMatchObject([
-    { ...common, subject: `user:${JSON.parse(user.stdout).id}`, result: { code: 'added' } },
-    { ...common, subject: `team:${JSON.parse(added.stdout).id}`, result: { code: 'added' } },
-  ]);
 });

@@ -125,8 +125,6 @@ export function resultText(kind: Subject['kind'] | null, result: ActionResult): 
       return `Change ${result.changeId} is passed on again.`;
     case 'consumer-removed':
       return `The consumer, which was at change ${result.position}, was removed.`;
-    case 'added':
-      return 'Added by a command.';
     case 'does-not-apply':
       return `The action does not apply. ${UNCHANGED}`;
     case 'failed':

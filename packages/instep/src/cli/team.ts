@@ -11,7 +11,7 @@ import type { OperateContext, Operator } from '../operate/context.ts';
 import { explainTeam } from '../operate/explain.ts';
 import { findCustomers, findTeams } from '../operate/find-teams.ts';
 import type { NamedTeam } from '../operate/named-teams.ts';
-import { addRecorded, performForTeam, performOne } from '../operate/perform.ts';
+import { performForTeam, performOne } from '../operate/perform.ts';
 import { addTeam } from '../postgres/statements/teams.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { printHistory } from './changes.ts';
@@ -33,17 +33,15 @@ export function teamCommand(): Command {
     'instep team show 1',
   )
     .addCommand(
-      askReason(
-        createCommand(
-          'add',
-          'add a team (usually your app does this)',
-          'instep team add --name Acme --customer cus_123',
-        )
-          .requiredOption('--name <name>', 'team name')
-          .option('--customer <id>', "id of the team's customer at Stripe")
-          .option('--json', 'print JSON')
-          .action(add),
-      ),
+      createCommand(
+        'add',
+        'add a team (usually your app does this)',
+        'instep team add --name Acme --customer cus_123',
+      )
+        .requiredOption('--name <name>', 'team name')
+        .option('--customer <id>', "id of the team's customer at Stripe")
+        .option('--json', 'print JSON')
+        .action(add),
     )
     .addCommand(
       askReason(
@@ -110,21 +108,14 @@ export function checkoutCommand(): Command {
 
 async function add({ name, customer, ...output }: { name: string; customer?: string } & Json) {
   const addNamed: Parameters<typeof withContext>[0] = async (context, operator) => {
-    const { planSelection } = context;
-    const { id } = await addRecorded(
-      context,
-      operator,
-      'team',
-      async (query) => ({ id: await addTeam(query, { name, customerId: customer ?? null }) }),
+    const id = await context.database.transaction(async (query) => {
+      const teamId = await addTeam(query, { name, customerId: customer ?? null });
+      const by = { name: operator.name, actionId: null };
+      const linking = { ...context, operator: by, expectedCustomerId: null };
       // It gets the plan of its customer.
-      async (query, { id }, by) =>
-        customer !== undefined &&
-        (await linkTeam(query, id, customer, {
-          planSelection,
-          operator: by,
-          expectedCustomerId: null,
-        })),
-    );
+      if (customer !== undefined) await linkTeam(query, teamId, customer, linking);
+      return teamId;
+    });
     printData(teamData(await requireTeam(context, id)), output);
   };
   await withContext(addNamed, null, { createsDatabase: true });

@@ -3,42 +3,38 @@
 import type { Command } from 'commander';
 import { readAuthSecrets } from '../config/config.ts';
 import type { ApplicationId } from '../core/application.ts';
-import { addRecorded } from '../operate/perform.ts';
 import { addUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { type Json, print, printData } from './output.ts';
-import { askReason, withContext } from './with-context.ts';
+import { withContext } from './with-context.ts';
 
 type AddOptions = { email: string; name?: string; role: string; passwordHash: string } & Json;
 
 export function userCommand(): Command {
   return createCommand('user', 'add users', 'instep user add --email ada@example.com').addCommand(
-    askReason(
-      createCommand(
-        'add',
-        'add a user (usually your app does this)',
-        'instep user add --email ada@example.com --name Ada',
-      )
-        .requiredOption('--email <email>', 'unique e-mail address')
-        .option('--name <name>', 'display name')
-        .option('--role <role>', 'role', 'member')
-        .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
-        .option('--json', 'print JSON')
-        .action(add),
-    ),
+    createCommand(
+      'add',
+      'add a user (usually your app does this)',
+      'instep user add --email ada@example.com --name Ada',
+    )
+      .requiredOption('--email <email>', 'unique e-mail address')
+      .option('--name <name>', 'display name')
+      .option('--role <role>', 'role', 'member')
+      .option('--password-hash <hash>', 'hashed password; the default matches no password', '!')
+      .option('--json', 'print JSON')
+      .action(add),
   );
 }
 
 async function add({ email, name, role, passwordHash, ...output }: AddOptions) {
   const user = { email, name: name ?? null, role, passwordHash };
-  // Not the password hash, which belongs on no screen.
-  const { passwordHash: _, ...added } = await withContext(
-    (context, operator) => addRecorded(context, operator, 'user', (query) => addUser(query, user)),
-    null,
-    { createsDatabase: true },
-  );
-  printData(added, output);
+  const added = await withContext(({ database }) => addUser(database.query, user), null, {
+    createsDatabase: true,
+  });
+  // It belongs on no screen.
+  const { passwordHash: _, ...shown } = added;
+  printData(shown, output);
 }
 
 type IssueOptions = { user: ApplicationId; days: number } & Json;

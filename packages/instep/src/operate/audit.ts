@@ -117,8 +117,6 @@ export type ActionResult =
   | { readonly code: 'change-replayed'; readonly changeId: number }
   /** `position`: the last change that the consumer had acknowledged. */
   | { readonly code: 'consumer-removed'; readonly position: number }
-  /** A team or a user was added by a command. */
-  | { readonly code: 'added' }
   /** The action is none for this kind of subject, or lacks its text. */
   | { readonly code: 'does-not-apply' }
   | { readonly code: 'failed'; readonly error: InstepErrorCode };
@@ -165,8 +163,7 @@ export type OperatorAction = {
     | 'rebuild'
     | 'redact'
     | 'replay-change'
-    | 'remove-consumer'
-    | 'add';
+    | 'remove-consumer';
   readonly isDone: boolean;
   readonly result: ActionResult;
 };

@@ -19,7 +19,6 @@ import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
-import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import type { InstepError } from '../runtime/errors.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
@@ -319,23 +318,4 @@ export async function performForTeam(
   const access = await readAccess(context.database.query, teamId);
   if (access === null) throw new SyncFailed('NOT_FOUND', 'the team has just been deleted');
   return access;
-}
-
-/** Adds a team or a user in a transaction, which usually the application does, and records it. */
-export async function addRecorded<Added extends { readonly id: ApplicationId }>(
-  { database, nonce }: OperateContext,
-  operator: Operator,
-  kind: 'team' | 'user',
-  add: (query: Query) => Promise<Added>,
-  /** What belongs to it, such as its link to a customer. */
-  complete: (query: Query, added: Added, by: ActingOperator) => Promise<unknown> = async () => null,
-): Promise<Added> {
-  return await database.transaction(async (query) => {
-    const added = await add(query);
-    const action = { action: 'add', subject: `${kind}:${added.id}` } as const;
-    const [actionId = null] = await beginActions(query, { callId: nonce(), operator }, [action]);
-    await complete(query, added, { name: operator.name, actionId });
-    if (actionId !== null) await recordResult(query, actionId, done({ code: 'added' }));
-    return added;
-  });
 }
