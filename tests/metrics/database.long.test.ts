@@ -42,6 +42,7 @@ test('shows what is out of sync', async () => {
     'update instep.subscriptions set is_order_ambiguous = true where customer_id = $1',
     [customerId],
   );
+  await service.database.query('update instep.products set looked_up_at = now()');
   await untilShown({
     'instep_issues{code="parked-events"}': 1,
     'instep_issues{code="unknown-order"}': 1,
