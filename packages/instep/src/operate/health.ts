@@ -27,8 +27,6 @@ export type HealthReport = {
   /** `null`: there are too many teams to count them. */
   readonly teams: TeamCounts | null;
   readonly figures: Figures;
-  /** The last run of catch-up, which looks for missed events; `null`: there was none. */
-  readonly catchUp: { readonly startedAtMs: number | null } | null;
   /** The last comparison of all teams with Stripe, finished or not; `null`: there was none. */
   readonly reconciled: Progress | null;
 };
@@ -60,29 +58,18 @@ export async function reportHealth(
   { nowMs, ...known }: ReportOptions,
 ): Promise<HealthReport> {
   const { query } = database;
-  const [
-    figures,
-    origins,
-    otherPolicy,
-    catchUp,
-    reconcile,
-    following,
-    teams,
-    failedJobs,
-    refusals,
-    read,
-  ] = await Promise.all([
-    readFigures(query),
-    readLastOrigins(query),
-    readOtherPolicy(query),
-    readLeasedJob(query, 'catch-up'),
-    readLeasedJob(query, 'reconcile'),
-    readLeasedJob(query, ASK_STRIPE_JOB),
-    countTeams({ database }),
-    readFailedJobs(query),
-    readRefusals(query),
-    findConsumers({ database: { query } }),
-  ]);
+  const [figures, origins, otherPolicy, reconcile, following, teams, failedJobs, refusals, read] =
+    await Promise.all([
+      readFigures(query),
+      readLastOrigins(query),
+      readOtherPolicy(query),
+      readLeasedJob(query, 'reconcile'),
+      readLeasedJob(query, ASK_STRIPE_JOB),
+      countTeams({ database }),
+      readFailedJobs(query),
+      readRefusals(query),
+      findConsumers({ database: { query } }),
+    ]);
   const consumers = read.map(({ name, behindSince, setAside }) => ({
     name,
     behindSinceMs: behindSince?.getTime() ?? null,
@@ -109,7 +96,7 @@ export async function reportHealth(
   };
   const issues = issuesOf({ ...known, ...found }, nowMs);
   const verdict = verdictOf(issues, found);
-  return { verdict, issues, compared, teams, figures, catchUp, reconciled };
+  return { verdict, issues, compared, teams, figures, reconciled };
 }
 
 /** The job that compares new teams runs every few seconds, also on demand after each delivery. */
