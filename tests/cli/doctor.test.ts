@@ -70,7 +70,7 @@ test('prints advice below a failure and exits with 1', async () => {
   const { code, stdout, stderr } = await runInstep(['doctor'], { ...environment, PORT: '70000' });
   expect({ code, stderr }).toEqual({
     code: 1,
-    stderr: expect.stringMatching(/\ninstep: 12 ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
+    stderr: expect.stringMatching(/^instep: 12 ok, 0 warnings, 1 failure \[DOCTOR_FAILED\]\n$/),
   });
   expect(stdout.split('\n').slice(0, 2)).toEqual([
     'failure  configuration     PORT must be a whole number from 0 to 65535',
