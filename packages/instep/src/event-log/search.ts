@@ -78,8 +78,10 @@ async function openSearch(
   filter: EventFilter,
   within: PositionRange,
 ): Promise<(from: number | null, page: Page) => Promise<Examined<EventRow, number>>> {
-  const { customerId } = filter;
-  const parked = await readParked(query, filter);
+  const { customerId, outcome } = filter;
+  // From their index; `null` for another search, or when there are too many.
+  const parked =
+    outcome === 'parked' && customerId === undefined ? await readParkedPositions(query) : null;
   const bounds = parked === null ? await boundsOf(query, filter, within) : within;
   const isWhole = isOnlyBounded(filter);
   const size = customerId === undefined ? RANGE : RANGE_OF_CUSTOMER;
@@ -163,15 +165,6 @@ export async function readPageOfEvents(
   const { searchedTo } = ends;
   const reached = searchedTo === null ? null : await readEventAt(query, searchedTo);
   return { events, ...ends, searchedToMs: reached?.receivedAtMs ?? null };
-}
-
-/** The positions of the parked events, from their index; `null` for another search, or when there are too many. */
-async function readParked(
-  query: Query,
-  { outcome, customerId }: EventFilter,
-): Promise<number[] | null> {
-  if (outcome !== 'parked' || customerId !== undefined) return null;
-  return await readParkedPositions(query);
 }
 
 /** Whether all events of the filter's period and customer match. */
