@@ -38,8 +38,7 @@ test('lists every configuration error with a remedy and exits with 2', async () 
     STRIPE_API_BASE: 'api.stripe.com',
   });
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  const [files, head, ...problems] = stderr.trimEnd().split('\n');
-  expect(files).toContain('.env');
+  const [head, ...problems] = stderr.trimEnd().split('\n');
   expect(head).toBe('instep: the configuration is invalid: [CONFIG_INVALID]');
   expect(new Set(problems)).toEqual(
     new Set([
