@@ -60,6 +60,7 @@ function teamLists(teams: number): ConsolePage[] {
   return [
     { name: 'teams', path: '/teams' },
     { name: '… in the middle', path: `/teams?after=${middle}` },
+    { name: '… before the middle', path: `/teams?before=${middle}` },
     { name: '… of a status', path: '/teams?status=unpaid' },
     { name: '… of an absent status', path: '/teams?status=incomplete' },
     { name: '… of a lost plan', path: '/teams?status=unpaid&plan=Pro' },
@@ -89,6 +90,7 @@ function eventLists({ newest, oldest }: Row, teams: number): ConsolePage[] {
   return [
     { name: 'events', path: '/events' },
     { name: '… in the middle', path: `/events?after=${middle}` },
+    { name: '… after the middle', path: `/events?before=${middle}` },
     { name: '… of a customer', path: `/events?customer=cus_Bench${count(teams)}` },
     { name: '… of a customer with 10,000 events', path: `/events?team=${BUSY_TEAM}` },
     {

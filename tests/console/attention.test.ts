@@ -605,5 +605,8 @@ test('the list of actions has pages, the newest first', async () => {
   expect(text).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
   expect(text).not.toContain('Team 51');
   const next = /href="([^"]*)" rel="next"/.exec(html)?.[1] ?? '';
-  expect(await list(next)).toMatch(/Team 51 .* repair Team 60 failed /);
+  const { html: older, text: olderText } = await pages.get(next);
+  expect(olderText).toMatch(/Team 51 .* repair Team 60 failed /);
+  const previous = /href="([^"]*)" rel="prev"/.exec(older)?.[1] ?? '';
+  expect(await list(previous)).toMatch(/ada repair Team 1 .* ada repair Team 50 /);
 });

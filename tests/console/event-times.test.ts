@@ -31,18 +31,20 @@ await query(
 const idsIn = (html: string) =>
   [...html.matchAll(/<a href="\/events\/\d+" aria-label="evt_(\d+)"/g)].map(([, id]) => Number(id));
 
-const nextIn = (html: string) =>
-  /href="([^"]*)" rel="next"/.exec(html)?.[1]?.replaceAll('&amp;', '&') ?? null;
+const linkIn = (html: string, text: string) =>
+  new RegExp(`href="([^"]*)"[^>]*>${text}<`).exec(html)?.[1]?.replaceAll('&amp;', '&') ?? null;
 
-/** The ids on all pages. */
-async function readAll(path: string): Promise<number[][]> {
+/** Follows the links with this text. */
+async function readAll(path: string, text: string) {
   const ids: number[][] = [];
+  let last = path;
   for (let next: string | null = path; next !== null; ) {
+    last = next;
     const { html } = await pages.get(next);
     ids.push(idsIn(html));
-    next = nextIn(html);
+    next = linkIn(html, text);
   }
-  return ids;
+  return { ids, last };
 }
 
 const downFrom = (newest: number, oldest: number) =>
@@ -51,7 +53,7 @@ const downFrom = (newest: number, oldest: number) =>
 test('the events of 10 minutes are found by their time, wherever they are in the log', async () => {
   const between = '/events?from=2026-03-01T13:00&until=2026-03-01T13:10';
   isHurried = true;
-  const ids = await readAll(between);
+  const { ids } = await readAll(between, 'Next');
   isHurried = false;
   expect(ids.map(({ length }) => length)).toEqual(Array(12).fill(50));
   expect(ids.flat()).toEqual(downFrom(4_199, 3_600));
@@ -78,13 +80,16 @@ test.each([
 });
 
 test.each(['customer=cus_3', 'from=2026-03-01T17:50', 'outcome=unreadable'])(
-  'a search that runs out of time has the same events: %s',
+  'the pages in both directions have the same events: %s',
   async (parameters) => {
-    const inTime = await readAll(`/events?${parameters}`);
-    isHurried = true;
-    const hurried = await readAll(`/events?${parameters}`);
-    isHurried = false;
-    expect(hurried.flat()).toEqual(inTime.flat());
+    for (const hurried of [false, true]) {
+      isHurried = hurried;
+      const onwards = await readAll(`/events?${parameters}`, 'Next');
+      const back = await readAll(onwards.last, 'Previous');
+      isHurried = false;
+      expect(new Set(back.ids.flat())).toEqual(new Set(onwards.ids.flat()));
+      expect(back.ids.at(-1)).toEqual(onwards.ids[0]);
+    }
   },
 );
 

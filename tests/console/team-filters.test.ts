@@ -119,14 +119,23 @@ test('a team without a plan shows which one it lost', async () => {
   );
 });
 
-test('every team is on exactly one page', async () => {
+test('every team is on exactly one page in both directions', async () => {
   await query(`insert into teams (name) select 'Many' from generate_series(1, 130)`);
   const onwards: string[][] = [];
-  for (let next = '/teams'; next !== ''; next = await follow(next, /^Next$/)) {
+  let last = '/teams';
+  for (let next = last; next !== ''; next = await follow(next, /^Next$/)) {
     onwards.push(await idsOn(next));
+    last = next;
   }
   expect(onwards.map(({ length }) => length)).toEqual([50, 50, 36]);
   expect(new Set(onwards.flat()).size).toBe(136);
+  const back: string[][] = [];
+  for (let next = last; next !== ''; next = await follow(next, /^Previous$/)) {
+    back.push(await idsOn(next));
+  }
+  // The last step back shows the first page.
+  expect(back.at(-1)).toEqual(onwards[0]);
+  expect(new Set(back.flat()).size).toBe(136);
 });
 
 async function idsOn(path: string): Promise<string[]> {

@@ -1,5 +1,6 @@
 import type { EventFilter } from 'instep/src/event-log/event-rows.ts';
 import { type PageOfEvents, readPageOfEvents } from 'instep/src/event-log/search.ts';
+import type { PageStart } from 'instep/src/postgres/examine.ts';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
@@ -32,13 +33,13 @@ describe.each(postgresServers)('$name', (server) => {
   async function searchAll(filter: EventFilter): Promise<number[]> {
     const { query } = store.database;
     const found: number[] = [];
-    for (let start: number | null = null; ; ) {
+    for (let start: PageStart<number> | null = null; ; ) {
       const request = { filter, start, limit: LIMIT, clockMs: () => 0 };
       const page: PageOfEvents = await readPageOfEvents(query, request);
       expect(page.events.length).toBeLessThanOrEqual(LIMIT);
       found.push(...page.events.map(({ position }) => position));
       if (page.next === null) return found;
-      start = page.next;
+      start = { side: 'after', key: page.next };
     }
   }
 
@@ -71,13 +72,13 @@ describe.each(postgresServers)('$name', (server) => {
     let nowMs = 0;
     const clockMs = () => (nowMs += 1_000);
     const reached: (number | null)[] = [];
-    let start: number | null = null;
+    let start: PageStart<number> | null = null;
     do {
       const request = { filter, start, limit: LIMIT, clockMs };
       const { events, next, searchedToMs }: PageOfEvents = await readPageOfEvents(query, request);
       expect(events).toEqual([]);
       reached.push(searchedToMs);
-      start = next;
+      start = next === null ? null : { side: 'after', key: next };
     } while (start !== null);
     const ofCustomer = Array.from({ length: 20_100 }, (_, index) => 20_100 - index).filter(
       (position) => position % 7 === 3,

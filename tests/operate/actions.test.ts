@@ -223,8 +223,10 @@ test("what fails doesn't stop the others, and what doesn't apply says so", async
   const { actions: recorded } = await ofForm.page();
   expect(recorded).toHaveLength(3);
   const first = await ofForm.page({ limit: 1 });
-  const rest = await ofForm.page({ start: first.next });
+  const rest = await ofForm.page({ start: { side: 'after', key: first.next ?? 0 } });
   expect([...first.actions, ...rest.actions]).toEqual(recorded);
+  const key = rest.previous ?? 0;
+  expect(await ofForm.page({ start: { side: 'before', key }, limit: 1 })).toEqual(first);
   expect((await findActions(context, { callId: randomUUID() }).page()).actions).toEqual([]);
   expect((await findActions(context, { callId: 'x' }).page()).actions).toEqual([]);
 });

@@ -51,8 +51,8 @@ test.each([
 
 test('finds teams page by page, and exports all of them', async () => {
   const first = await findTeams(context).page({ limit: 1 });
-  expect(first).toMatchObject({ teams: [{ id: acme }], next: acme });
-  const second = await findTeams(context).page({ limit: 1, start: first.next });
+  expect(first).toMatchObject({ teams: [{ id: acme }], next: acme, previous: null });
+  const second = await findTeams(context).page({ limit: 1, start: { side: 'after', key: acme } });
   expect(second).toMatchObject({ teams: [{ id: other }], next: null });
   expect((await collect(findTeams(context).all())).map(({ id }) => id)).toEqual([acme, other]);
 });

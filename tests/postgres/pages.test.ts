@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { readPage } from 'instep/src/postgres/examine.ts';
+import { type PageStart, readPage } from 'instep/src/postgres/examine.ts';
 import { expect, test } from 'vitest';
 
 /** Rows with a key each, some of which match. */
@@ -15,18 +15,21 @@ const anySearch = fc.record({
   statements: fc.integer({ min: 1, max: 4 }),
 });
 
-test('pages have all rows that match, whenever time runs out', async () => {
+test('pages have all rows that match, in both directions, whenever time runs out', async () => {
   const property = fc.asyncProperty(anySearch, async ({ rows, limit, examined, statements }) => {
-    async function read(start: number | null) {
+    async function read(start: PageStart<number> | null) {
       let ms = 0;
       const page = await readPage<number, number>({
         start,
         limit,
         clockMs: () => ms,
         keyOf: (key) => key,
-        async read(after, most) {
+        async read(from, isBackwards, most) {
           ms += 30 / statements;
-          const rest = rows.filter(({ key }) => key > (after ?? 0));
+          const inOrder = isBackwards ? rows.toReversed() : rows;
+          const rest = inOrder.filter(({ key }) =>
+            from === null ? true : isBackwards ? key < from : key > from,
+          );
           const some = rest.slice(0, examined);
           const found = some.filter(({ isFound }) => isFound).map(({ key }) => key);
           const isLast = some.length === rest.length;
@@ -40,14 +43,35 @@ test('pages have all rows that match, whenever time runs out', async () => {
       return page;
     }
 
-    const found: number[] = [];
-    let start: number | null = null;
-    do {
-      const page: Awaited<ReturnType<typeof read>> = await read(start);
-      found.push(...page.found);
-      start = page.next;
-    } while (start !== null);
-    expect(found).toEqual(rows.filter(({ isFound }) => isFound).map(({ key }) => key));
+    /** The first row of the pages after a key. */
+    async function firstAfter(key: number | null): Promise<number | null> {
+      if (key === null) return null;
+      const { found, next } = await read({ side: 'after', key });
+      return found[0] ?? (await firstAfter(next));
+    }
+
+    const all = rows.filter(({ isFound }) => isFound).map(({ key }) => key);
+    const forward: number[] = [];
+    let last = await read(null);
+    expect(last.previous).toBeNull();
+    for (;;) {
+      forward.push(...last.found);
+      if (last.next === null) break;
+      last = await read({ side: 'after', key: last.next });
+    }
+    expect(forward).toEqual(all);
+
+    const [first] = last.found;
+    if (first === undefined) return;
+    const backward: number[] = [];
+    for (let key: number | null = first; key !== null; ) {
+      const { found, previous, next } = await read({ side: 'before', key });
+      // The first page is full, so it can have rows that were on the page before.
+      backward.unshift(...found.filter((one) => one < (backward[0] ?? first)));
+      if (previous !== null) expect(await firstAfter(next)).toBe(backward[found.length] ?? first);
+      key = previous;
+    }
+    expect([...backward, ...forward.filter((one) => one >= first)]).toEqual(all);
   });
   await fc.assert(property, { numRuns: 500 });
 });

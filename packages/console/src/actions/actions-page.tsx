@@ -3,7 +3,7 @@ import { findActions, type OperateContext, type RecordedAction } from 'instep/op
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field } from '../components/form.tsx';
-import { ListEnd } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Table } from '../components/table.tsx';
 import { OptionalText, Time, UntrustedText } from '../components/text.tsx';
@@ -39,7 +39,7 @@ export function actionsPage(options: OperateContext): Hono<ConsoleEnv> {
       rows: (reading) => findActions(reading, filter).all(),
     });
     if (file !== null) return file;
-    const start = queryNumber(req.query('after'));
+    const start = readStart((name) => queryNumber(req.query(name)));
     const { actions, ...ends } = await findActions(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="What operators did" area="Attention">

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import type { PageEnds } from 'instep/operate';
+import type { PageEnds, PageStart } from 'instep/operate';
 
 type Link = { readonly href: string; readonly text: string };
 
@@ -30,12 +30,20 @@ export function Pager({ first, previous, next }: PagerProps) {
   );
 }
 
+/** Where a page of a list starts, by its address; `null`: at the beginning. */
+export function readStart<Key>(read: (parameter: string) => Key | null): PageStart<Key> | null {
+  for (const side of ['after', 'before'] as const) {
+    const key = read(side);
+    if (key !== null) return { side, key };
+  }
+  return null;
+}
+
 type ListEndProps<Key> = PageEnds<Key> & {
-  /** The page starts after this row; `null`: it is the first one. */
-  readonly start: Key | null;
+  readonly start: PageStart<Key> | null;
   readonly isEmpty: boolean;
-  /** The address of the page after a row; without one, of the first page. */
-  readonly urlOf: (start: { readonly after?: Key }) => string;
+  /** The address of a page; without a start, of the first one. */
+  readonly urlOf: (start: Readonly<Partial<Record<PageStart<Key>['side'], Key>>>) => string;
   /** The name of the first page. */
   readonly first: string;
   /** What a search has covered that ran out of time. */
@@ -44,16 +52,20 @@ type ListEndProps<Key> = PageEnds<Key> & {
 
 /** The end of a page of a list: how far a search got, and links to other pages. */
 export function ListEnd<Key extends number | string>(props: ListEndProps<Key>) {
-  const { next, searchedTo, start, isEmpty, urlOf, first, searched } = props;
+  const { next, previous, searchedTo, start, isEmpty, urlOf, first, searched } = props;
   return (
     <>
       {searchedTo !== null && (
-        <p class="quiet" {...(isEmpty && autoLoad(urlOf({ after: searchedTo })))}>
+        <p
+          class="quiet"
+          {...(isEmpty && autoLoad(urlOf({ [start?.side ?? 'after']: searchedTo })))}
+        >
           {searched}
         </p>
       )}
       <Pager
-        first={start !== null && { href: urlOf({}), text: first }}
+        first={previous !== null && { href: urlOf({}), text: first }}
+        previous={previous !== null && { href: urlOf({ before: previous }), text: 'Previous' }}
         next={next !== null && { href: urlOf({ after: next }), text: 'Next' }}
       />
     </>

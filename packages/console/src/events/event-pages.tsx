@@ -13,7 +13,7 @@ import { outcomeText } from '../components/badges.tsx';
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select, TimeField } from '../components/form.tsx';
-import { ListEnd } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { Time } from '../components/text.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
@@ -60,7 +60,7 @@ export function eventPages(options: OperateContext): Hono {
       rows: (reading) => findEvents(reading, filter).all(),
     });
     if (file !== null) return file;
-    const start = queryNumber(req.query('after'));
+    const start = readStart((name) => queryNumber(req.query(name)));
     const page = await findEvents(options, filter).page({ start, limit: LIMIT });
     return render(
       <Page title="Events" area="Events">
@@ -80,7 +80,7 @@ export function eventPages(options: OperateContext): Hono {
             isEmpty={page.events.length === 0}
             urlOf={(from) => filterUrl('/events', fields, from)}
             first="Newest"
-            searched={<Searched {...page} />}
+            searched={<Searched {...page} isBackwards={start?.side === 'before'} />}
           />
         </div>
       </Page>,
@@ -156,10 +156,13 @@ function NothingFound({ isFiltered }: { readonly isFiltered: boolean }) {
   );
 }
 
-function Searched({ searchedToMs }: Pick<PageOfEvents, 'searchedToMs'>) {
+type SearchedProps = Pick<PageOfEvents, 'searchedToMs'> & { readonly isBackwards: boolean };
+
+function Searched({ searchedToMs, isBackwards }: SearchedProps) {
   return (
     <>
-      Searched everything received since <Time ms={searchedToMs ?? 0} />. There may be older events.
+      Searched everything received {isBackwards ? 'until' : 'since'} <Time ms={searchedToMs ?? 0} />
+      . There may be {isBackwards ? 'newer' : 'older'} events.
     </>
   );
 }

@@ -4,13 +4,14 @@ import {
   findTeams,
   type NamedTeam,
   type OperateContext,
+  type PageStart,
   STATUSES,
   TEAM_ISSUES,
 } from 'instep/operate';
 import { ExportLink } from '../components/export-link.tsx';
 import { FilterForm } from '../components/filter-form.tsx';
 import { Field, Select } from '../components/form.tsx';
-import { ListEnd } from '../components/pager.tsx';
+import { ListEnd, readStart } from '../components/pager.tsx';
 import { Notice } from '../components/panels.tsx';
 import { type Columns, exportedTime, exportList } from '../export.ts';
 import { ISSUE_NAMES } from '../links/issue-links.tsx';
@@ -27,7 +28,7 @@ export function teamPages(options: OperateContext): Hono {
   const app = new Hono();
   app.get('/', async (context) => {
     const { req, render } = context;
-    const start = queryText(req.query('after')) || null;
+    const start = readStart<ApplicationId>((name) => queryText(req.query(name)) || null);
     const fields = readTeamFields(context);
     if (fields.search.includes('@')) {
       return context.redirect(`/search?q=${encodeURIComponent(fields.search)}`, 303);
@@ -122,7 +123,7 @@ function TeamFilters({ fields }: { readonly fields: TeamFields }) {
 
 type NoTeamsProps = {
   readonly fields: TeamFields;
-  readonly start: ApplicationId | null;
+  readonly start: PageStart<ApplicationId> | null;
 };
 
 function NoTeams({ fields, start }: NoTeamsProps) {

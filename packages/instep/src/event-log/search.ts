@@ -2,7 +2,14 @@
 // positions, so that no statement takes long. operate/events.ts calls it.
 
 import type { Query } from '../postgres/database.ts';
-import { type Examined, type PageEnds, pagesOf, readPage, rowsOf } from '../postgres/examine.ts';
+import {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  pagesOf,
+  readPage,
+  rowsOf,
+} from '../postgres/examine.ts';
 import {
   type EventFilter,
   type EventRow,
@@ -142,7 +149,7 @@ export type PageOfEvents = PageEnds<number> & {
 
 type EventsPage = {
   filter: EventFilter;
-  start: number | null;
+  start: PageStart<number> | null;
   limit: number;
   clockMs: () => number;
 };
@@ -160,7 +167,8 @@ export async function readPageOfEvents(
   const { found: events, ...ends } = await readPage<EventRow, number>({
     ...request,
     keyOf: ({ position }) => position,
-    read: (after, limit) => read(after, { order: 'newest first', limit }),
+    read: (from, isBackwards, limit) =>
+      read(from, { order: isBackwards ? 'oldest first' : 'newest first', limit }),
   });
   const { searchedTo } = ends;
   const reached = searchedTo === null ? null : await readEventAt(query, searchedTo);

@@ -57,16 +57,16 @@ export type OperateContext = {
 };
 
 /** Which page of a list to read. */
-export type PageRequest<Key> = {
-  /** The page starts after this row: the `next` of the page before. The first page by default. */
-  readonly start?: Key | null;
+export type PageRequest<Start> = {
+  /** The first page by default. */
+  readonly start?: Start | null;
   /** 50 by default. */
   readonly limit?: number;
 };
 
 /** What matches a filter. Nothing is read before one of these is called. */
-export type Search<Row, Page, Key> = {
-  page(request?: PageRequest<Key>): Promise<Page>;
+export type Search<Row, Page, Start> = {
+  page(request?: PageRequest<Start>): Promise<Page>;
   /** All rows, for a file. */
   all(): AsyncGenerator<Row>;
 };

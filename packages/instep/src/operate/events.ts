@@ -6,6 +6,7 @@ import type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.t
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
 import { type PageOfEvents, readPageOfEvents } from '../event-log/search.ts';
+import type { PageStart } from '../postgres/examine.ts';
 import { parseLogged } from '../stripe/parse-event.ts';
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { OperateContext, Search } from './context.ts';
@@ -27,7 +28,7 @@ export function findEvents(
   { database: { query }, clockMs }: OperateContext,
   filter: EventFilter = {},
   order: SortOrder = 'newest first',
-): Search<EventRow, PageOfEvents, number> {
+): Search<EventRow, PageOfEvents, PageStart<number>> {
   return {
     page: ({ start = null, limit = 50 } = {}) =>
       readPageOfEvents(query, { filter, start, limit, clockMs }),

@@ -3,7 +3,7 @@
 import type { ApplicationId } from '../core/application.ts';
 import type { TeamPlan } from '../core/transition.ts';
 import type { Query } from '../postgres/database.ts';
-import { type PageEnds, readPage, rowsOf } from '../postgres/examine.ts';
+import { type PageEnds, type PageStart, readPage, rowsOf } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE_COLUMNS } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
@@ -121,6 +121,15 @@ const READ_ACTIONS = (tables: ApplicationTables) => `
        order by acted.id desc
        limit $2`;
 
+/** Back from an action to the newer ones. */
+const READ_NEWER_ACTIONS = (tables: ApplicationTables) => `
+      ${SELECT_ACTIONS(tables)}
+       where acted.id > $1
+         and ($3::text is null or operator = $3)
+         and ($4::uuid is null or form_id = $4)
+       order by acted.id
+       limit $2`;
+
 const READ_ACTIONS_ON = (tables: ApplicationTables) => `
       ${SELECT_ACTIONS(tables)}
        where (subject = any ($1::text[]) or linked_team_id = $2)
@@ -180,13 +189,16 @@ const READ_AT_ONCE = 500;
 export function findActions(
   { database: { query }, clockMs }: OperateContext,
   { callId, operator }: ActionFilter = {},
-): Search<RecordedAction, PageOfActions, number> {
+): Search<RecordedAction, PageOfActions, PageStart<number>> {
   const isNone = callId !== undefined && !isCallId(callId);
   const filter = [operator ?? null, callId ?? null];
-  async function read(after: number | null, limit: number) {
-    const values = [after, limit, ...filter];
-    const reading = { name: 'read_actions', text: READ_ACTIONS, values };
-    return isNone ? [] : await readRecorded(query, reading);
+  async function read(from: number | null, isBackwards: boolean, limit: number) {
+    const statement =
+      isBackwards && from !== null
+        ? { name: 'read_newer_actions', text: READ_NEWER_ACTIONS }
+        : { name: 'read_actions', text: READ_ACTIONS };
+    const values = [from, limit, ...filter];
+    return isNone ? [] : await readRecorded(query, { ...statement, values });
   }
   return {
     async page({ start = null, limit = 50 } = {}) {
@@ -199,7 +211,7 @@ export function findActions(
     },
     all: () =>
       rowsOf<RecordedAction, number>(async (after) => {
-        const found = await read(after, READ_AT_ONCE);
+        const found = await read(after, false, READ_AT_ONCE);
         const last = found.length < READ_AT_ONCE ? undefined : found.at(-1);
         return { found, examinedTo: last?.id ?? null };
       }),

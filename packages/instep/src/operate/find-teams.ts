@@ -5,10 +5,16 @@ import type { ApplicationId } from '../core/application.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { DatabaseContext } from '../maintenance/consumers.ts';
 import type { Query } from '../postgres/database.ts';
-import { type Examined, examine, type PageEnds, readPage, rowsOf } from '../postgres/examine.ts';
+import {
+  type Examined,
+  type PageEnds,
+  type PageStart,
+  readPage,
+  rowsOf,
+} from '../postgres/examine.ts';
 import { JOIN_LOST_PLAN, readCustomerIdsOf } from '../postgres/statements/subscriptions.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { isAfter } from '../postgres/tables/id-from-text.ts';
+import { idFrom, isAfter } from '../postgres/tables/id-from-text.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
@@ -24,7 +30,7 @@ import { TEAM_STATUS } from './team-counts.ts';
 /** A page of teams. Its ends are ids. */
 export type PageOfTeams = PageEnds<ApplicationId> & { readonly teams: readonly NamedTeam[] };
 
-type Request = Required<PageRequest<ApplicationId>> &
+type Request = Required<PageRequest<PageStart<ApplicationId>>> &
   Pick<OperateContext, 'clockMs'> & { readonly filter: TeamFilter };
 
 const LIMIT = 50;
@@ -47,14 +53,15 @@ const LIMIT = 50;
 export function findTeams(
   { database: { query }, clockMs }: OperateContext,
   filter: TeamFilter = {},
-): Search<NamedTeam, PageOfTeams, ApplicationId> {
+): Search<NamedTeam, PageOfTeams, PageStart<ApplicationId>> {
   return {
     page: ({ start = null, limit = LIMIT } = {}) =>
       findPage(query, { filter, start, limit, clockMs }),
     async *all() {
       // A clock that stands still sets no time limit.
       const request = { filter, limit: EXPORT_PAGE, clockMs: () => 0 };
-      yield* rowsOf<NamedTeam, ApplicationId>(async (start) => {
+      yield* rowsOf<NamedTeam, ApplicationId>(async (key) => {
+        const start = key === null ? null : ({ side: 'after', key } as const);
         const { teams, next } = await findPage(query, { ...request, start });
         return { found: teams, examinedTo: next };
       });
@@ -70,7 +77,7 @@ async function findPage(query: Query, request: Request): Promise<PageOfTeams> {
   const isTextOnly = Object.values(others).every((one) => one === undefined);
   if (text === undefined || start !== null || !isTextOnly) return await search(query, request);
   const { teams } = await findCustomers({ database: { query } }, text, limit);
-  if (teams.length > 0) return { teams, next: null, searchedTo: null };
+  if (teams.length > 0) return { teams, next: null, previous: null, searchedTo: null };
   const byId = await readNamedTeam(query, text);
   const byName = await search(query, request);
   if (byId === null) return byName;
@@ -121,7 +128,7 @@ async function search(query: Query, { filter, ...request }: Request): Promise<Pa
   const { found, ...ends } = await readPage<NamedTeam, ApplicationId>({
     ...request,
     keyOf: ({ id }) => id,
-    read: (after, limit) => listTeams(query, { filter, after, limit }),
+    read: (cursor, isBackwards, limit) => listTeams(query, { filter, cursor, isBackwards, limit }),
   });
   return { teams: found, ...ends };
 }
@@ -140,8 +147,9 @@ export type TeamFilter = {
 
 type TeamList = {
   readonly filter: TeamFilter;
-  /** Only teams after this one; `null`: from the first one on. */
-  readonly after: ApplicationId | null;
+  /** Only teams after this one or, backwards, before it; `null`: from the first one on. */
+  readonly cursor: ApplicationId | null;
+  readonly isBackwards: boolean;
   readonly limit: number;
 };
 
@@ -150,32 +158,74 @@ const EXAMINED = 5_000;
 
 async function listTeams(
   query: Query,
-  { filter, after, limit }: TeamList,
+  { filter, cursor, isBackwards, limit }: TeamList,
 ): Promise<Examined<NamedTeam>> {
   const { text, status, plan, issue, email } = filter;
-  const common = [after, limit, text, status, plan, issue].map((value) => value ?? null);
-  const { found, examinedTo } = await examine<NamedTeamRow, ApplicationId>(query, {
+  const common = [limit, cursor, text, status, plan, issue].map((value) => value ?? null);
+  type Row = { examinedTo: ApplicationId | null } & (NamedTeamRow | { id: null });
+  const rows = await query<Row>({
     name: 'list_teams',
-    examined: (tables) => `
+    text: (tables) => {
+      const ofPerson = email === undefined ? 'true' : `id = any (${teamIdsOfEmail(tables, '$7')})`;
+      return isBackwards ? listBefore(tables, ofPerson) : listAfter(tables, ofPerson);
+    },
+    values: email === undefined ? common : [...common, email],
+  });
+  const found = rows.flatMap((row) => {
+    if (row.id === null) return [];
+    const { examinedTo: _, ...team } = row;
+    return [toNamedTeam(team)];
+  });
+  return { found, examinedTo: rows[0]?.examinedTo ?? null };
+}
+
+const listAfter = (tables: ApplicationTables, ofPerson: string) => `
+      with examined as materialized (
         select *
           from ${tables.teams.rows} as teams
-         where ${isAfter(tables.teams.idType, '$1::text')}
-           and ${email === undefined ? 'true' : `id = any (${teamIdsOfEmail(tables, '$7')})`}
+         where ${isAfter(tables.teams.idType, '$2::text')}
+           and ${ofPerson}
          order by id
-         limit ${EXAMINED}`,
-    key: 'id',
-    limit: EXAMINED,
-    found: (tables) => `found as (
+         limit ${EXAMINED}
+      ), found as (
         select ${NAMED_TEAM}
           from examined as teams ${JOIN_LOST_PLAN}
          where ${isMatch(tables)}
          order by id
-         limit $2
-      )`,
-    values: email === undefined ? common : [...common, email],
-  });
-  return { found: found.map(toNamedTeam), examinedTo };
-}
+         limit $1
+      )
+      select case
+               when (select count(*) from examined) = ${EXAMINED}
+                 then (select id from examined order by id desc limit 1)
+             end as "examinedTo",
+             found.*
+        from (select) as once
+        left join found on true
+       order by found.id`;
+
+const listBefore = (tables: ApplicationTables, ofPerson: string) => `
+      with examined as materialized (
+        select *
+          from ${tables.teams.rows} as teams
+         where id < (select ${idFrom(tables.teams.idType, '$2::text')})
+           and ${ofPerson}
+         order by id desc
+         limit ${EXAMINED}
+      ), found as (
+        select ${NAMED_TEAM}
+          from examined as teams ${JOIN_LOST_PLAN}
+         where ${isMatch(tables)}
+         order by id desc
+         limit $1
+      )
+      select case
+               when (select count(*) from examined) = ${EXAMINED}
+                 then (select id from examined order by id limit 1)
+             end as "examinedTo",
+             found.*
+        from (select) as once
+        left join found on true
+       order by found.id desc`;
 
 /** The beginning of a UUID that is none of a word. */
 const MIN_UUID_PREFIX = 4;

@@ -64,7 +64,7 @@ export type {
   ReconciliationIssue,
 } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress } from '../maintenance/reconcile/progress.ts';
-export type { PageEnds } from '../postgres/examine.ts';
+export type { PageEnds, PageStart } from '../postgres/examine.ts';
 export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
