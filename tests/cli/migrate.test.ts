@@ -32,7 +32,7 @@ test('prints the migrations that it runs, and nothing the second time', async ()
 
 test("other commands don't migrate your database, and say what to do", async () => {
   const environment = { DATABASE_URL: (await createEmptyDatabase()).href };
-  const { code, stdout, stderr } = await runInstep(['user', 'show', '1'], environment);
+  const { code, stdout, stderr } = await runInstep(['team', 'show', '1'], environment);
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^instep: the database lacks .*instep migrate.*\n$/);
 });
@@ -42,7 +42,7 @@ test('the schema of another version exits with 1 and one line', async () => {
   const database = connect(url);
   await migrateByNewer(database, 'breaking');
   await database.close();
-  for (const command of [['migrate'], ['user', 'show', '1'], ['serve']]) {
+  for (const command of [['migrate'], ['team', 'show', '1'], ['serve']]) {
     const ended = await runInstep(command, { ...SETTINGS, DATABASE_URL: url.href });
     expect(ended.code).toBe(1);
     expect(ended.stderr).toMatch(

@@ -16,7 +16,6 @@ test('signing secrets are read only where webhooks are verified, signed or check
   expect(mentioning(/webhookSecrets|readWebhook(?:Secrets|Target)/)).toEqual([
     'cli/demo/command.ts',
     'cli/trigger.ts',
-    'doctor/examine.ts',
     'instep.ts',
   ]);
 });
