@@ -1,5 +1,7 @@
 import { findDrifts } from 'instep/src/maintenance/reconcile/reconcile-teams.ts';
+import { openDatabase } from 'instep/src/postgres/database.ts';
 import { type LinkedTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
+import pg from 'pg';
 import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
@@ -9,9 +11,9 @@ import { receivedEvent } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-const find = (teams: readonly LinkedTeam[]) =>
+const find = (teams: readonly LinkedTeam[], database = store.database) =>
   findDrifts(teams, [], {
-    database: store.database,
+    database,
     nameOf: async () => null,
     now: Date.now,
     planSelection: 'newest',
@@ -25,6 +27,21 @@ async function followingTeam() {
   await ingest([receivedEvent({ customerId: team.customerId, status: 'trialing' })]);
   return { ...team, ingest };
 }
+
+test("drift is found through the app's own pool, where each transaction begins with our settings", async () => {
+  const { teamId, customerId } = await followingTeam();
+  await store.database.query(
+    `update teams set plan_name = 'Gold', provider_product_id = 'prod_gold' where id = $1`,
+    [teamId],
+  );
+  const pool = new pg.Pool({ connectionString: store.url.href });
+  const database = openDatabase({
+    ...{ connection: pool, maxConnections: 1, statementTimeoutMs: 5_000 },
+    onConnectionError: () => undefined,
+  });
+  const found = await find(await teamsOf(customerId), database).finally(() => pool.end());
+  expect(found).toMatchObject([{ cause: 'changed by hand' }]);
+});
 
 test('an event applied between reading the team and its subscriptions is not drift', async () => {
   const { customerId, ingest } = await followingTeam();

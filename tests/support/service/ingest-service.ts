@@ -25,6 +25,9 @@ export function useDatabase(server: TestServer) {
   });
 
   return {
+    get url() {
+      return url;
+    },
     get database() {
       return database;
     },

@@ -31,6 +31,8 @@ export type Work<Result> = (query: Query, atCommit: AtCommit) => Promise<Result>
 type TransactionOptions = {
   /** After this time, PostgreSQL ends a statement, also while it waits for a lock; that of all statements by default. */
   readonly timeoutMs?: number | undefined;
+  /** `repeatable read`: all statements see the database at one moment. `read committed` by default. */
+  readonly isolation?: 'repeatable read';
 };
 
 export type Database = {
@@ -69,13 +71,9 @@ const ANSWER_MARGIN_MS = 500;
  * Deciding and then writing requires that each statement sees everything that was committed before it began. Plans are
  * made once, for any number of values, and use indexes, because a table that was small can have grown.
  */
-const BEGIN: Readonly<Record<Use, readonly string[]>> = {
-  alone: ['begin'],
-  deciding: [
-    'begin isolation level read committed',
-    'set local plan_cache_mode = force_generic_plan',
-    'set local enable_seqscan = off',
-  ],
+const SETTINGS: Readonly<Record<Use, readonly string[]>> = {
+  alone: [],
+  deciding: ['set local plan_cache_mode = force_generic_plan', 'set local enable_seqscan = off'],
 };
 
 /** Opens a pool of connections. Nothing is connected before the first statement. */
@@ -133,8 +131,8 @@ class PooledDatabase implements Database {
 
   readonly transaction = <Result>(
     work: Work<Result>,
-    { timeoutMs }: TransactionOptions = {},
-  ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, timeoutMs));
+    options?: TransactionOptions,
+  ): Promise<Result> => this.#run((client) => this.#transact(client, 'deciding', work, options));
 
   readonly poolUse = (): PoolUse => this.#pool.use();
 
@@ -214,7 +212,7 @@ class PooledDatabase implements Database {
     client: pg.PoolClient,
     use: Use,
     work: Work<Result>,
-    timeoutMs?: number,
+    { timeoutMs, isolation }: TransactionOptions = {},
   ): Promise<Result> {
     const inFlight: Promise<unknown>[] = [];
     const atCommit: AtCommit = (...statements) => {
@@ -223,7 +221,13 @@ class PooledDatabase implements Database {
       for (const statement of statements) statement.catch(() => undefined);
     };
     // Nothing waits for its response, so the first statement is sent together with it.
-    const start = [...BEGIN[use], ...(this.#pool.ownsSession(client) ? [] : [this.#setLocally])];
+    const begin =
+      use === 'alone' ? 'begin' : `begin isolation level ${isolation ?? 'read committed'}`;
+    const start = [
+      begin,
+      ...SETTINGS[use],
+      ...(this.#pool.ownsSession(client) ? [] : [this.#setLocally]),
+    ];
     if (timeoutMs !== undefined && timeoutMs < this.#timeouts.statement_timeout) {
       start.push(`set local statement_timeout = ${timeoutMs}`);
     }

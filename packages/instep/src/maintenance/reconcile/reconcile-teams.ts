@@ -278,10 +278,10 @@ export async function findDrifts(
 
   const found = await compare(database.query, teams);
   if (found.length === 0) return [];
-  return await database.transaction(async (query) => {
-    await query('set transaction isolation level repeatable read');
-    return await compare(query, await readAgain(query, found));
-  });
+  return await database.transaction(
+    async (query) => await compare(query, await readAgain(query, found)),
+    { isolation: 'repeatable read' },
+  );
 }
 
 function byCustomer(listed: readonly ListedSubscription[]): Map<string, ListedSubscription[]> {
