@@ -29,7 +29,6 @@ export default {
     'OpenIssueOf',
     'OutOfSync',
     'SUBJECT_KINDS',
-    'SyncState',
     'countsShape',
     'progressShape',
   ],
