@@ -39,7 +39,7 @@ test('maintenance in the background runs no job twice when an app calls for it',
   await maintenance.stop();
 });
 
-test('consumers of changes run in it, and only there', async () => {
+async function openOnDemand() {
   const { database, url } = await createDatabase();
   const handler = createHandler({
     environment: { ...SETTINGS, DATABASE_URL: url.href },
@@ -50,6 +50,11 @@ test('consumers of changes run in it, and only there', async () => {
     await handler.close();
     await database.close();
   });
+  return { database, handler };
+}
+
+test('consumers of changes run in it, and only there', async () => {
+  const { database, handler } = await openOnDemand();
   const passed: unknown[] = [];
   const feed = handler.onPlanChange('mailer', ({ teamId }) => void passed.push(teamId), {
     from: 'beginning',
@@ -74,16 +79,7 @@ test('consumers of changes run in it, and only there', async () => {
 });
 
 test('a consumer that fails in the database keeps no other from running', async () => {
-  const { database, url } = await createDatabase();
-  const handler = createHandler({
-    environment: { ...SETTINGS, DATABASE_URL: url.href },
-    logger: createLogger('silent'),
-    maintenance: 'on-demand',
-  });
-  onTestFinished(async () => {
-    await handler.close();
-    await database.close();
-  });
+  const { database, handler } = await openOnDemand();
   await database.query(
     `alter table instep.plan_change_consumers add check (name <> 'broken' or position = 0)`,
   );

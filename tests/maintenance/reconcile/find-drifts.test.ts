@@ -28,12 +28,16 @@ async function followingTeam() {
   return { ...team, ingest };
 }
 
-test("drift is found through the app's own pool, where each transaction begins with our settings", async () => {
+async function teamChangedByHand() {
   const { teamId, customerId } = await followingTeam();
-  await store.database.query(
-    `update teams set plan_name = 'Gold', provider_product_id = 'prod_gold' where id = $1`,
-    [teamId],
-  );
+  await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
+    teamId,
+  ]);
+  return { teamId, customerId };
+}
+
+test("drift is found through the app's own pool, where each transaction begins with our settings", async () => {
+  const { customerId } = await teamChangedByHand();
   const pool = new pg.Pool({ connectionString: store.url.href });
   const database = openDatabase({
     ...{ connection: pool, maxConnections: 1, statementTimeoutMs: 5_000 },
@@ -51,10 +55,7 @@ test('an event applied between reading the team and its subscriptions is not dri
 });
 
 test('a team that another transaction has locked is compared, too', async () => {
-  const { teamId, customerId } = await followingTeam();
-  await store.database.query(`update teams set subscription_status = 'unpaid' where id = $1`, [
-    teamId,
-  ]);
+  const { teamId, customerId } = await teamChangedByHand();
   await whileHeld(store.openAnother(), lockTeam(teamId), async () => {
     expect(await find(await teamsOf(customerId))).toMatchObject([{ cause: 'changed by hand' }]);
   });

@@ -119,12 +119,3 @@ export async function overhang(page: Page): Promise<number> {
     'document.scrollingElement.scrollWidth - document.documentElement.clientWidth',
   );
 }
-
-/** The width of the first matching element's text, not of its block. */
-export async function textWidth(page: Page, selector: string): Promise<number> {
-  return await page.evaluate<number>(`(() => {
-    const range = document.createRange();
-    range.selectNodeContents(document.querySelector(${JSON.stringify(selector)}));
-    return range.getBoundingClientRect().width;
-  })()`);
-}

@@ -215,10 +215,6 @@ export function readLinkByMetadata(environment: Environment): string | null {
   return readSome(environment, 'LINK_BY_METADATA').LINK_BY_METADATA ?? null;
 }
 
-export function readAccessPolicy(environment: Environment): AccessPolicy {
-  return toAccessPolicy(readSome(environment, 'TEAM_PLAN', 'PAST_DUE_GRACE', 'PAUSED_ACCESS'));
-}
-
 export function readApiConfig(environment: Environment) {
   return toApiConfig(readSome(environment, 'STRIPE_SECRET_KEY', 'STRIPE_API_BASE'));
 }
@@ -237,11 +233,6 @@ export function readAlertConfig(environment: Environment): AlertConfig | null {
 /** Newest first. */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
   return readSome(environment, 'AUTH_SECRET').AUTH_SECRET;
-}
-
-/** Newest first. */
-export function readWebhookSecrets(environment: Environment): readonly [string, ...string[]] {
-  return readSome(environment, 'STRIPE_WEBHOOK_SECRET').STRIPE_WEBHOOK_SECRET;
 }
 
 /** The secret that `instep trigger` signs with, and the address of the server. */

@@ -67,10 +67,7 @@ const MAX_CALLS = 5;
 /** The server's own timeout comes first. This one is for a server that does not answer at all. */
 const ANSWER_MARGIN_MS = 500;
 
-/**
- * Deciding and then writing requires that each statement sees everything that was committed before it began. Plans are
- * made once, for any number of values, and use indexes, because a table that was small can have grown.
- */
+/** Plans are made once, for any number of values, and use indexes, because a table that was small can have grown. */
 const SETTINGS: Readonly<Record<Use, readonly string[]>> = {
   alone: [],
   deciding: ['set local plan_cache_mode = force_generic_plan', 'set local enable_seqscan = off'],
@@ -220,9 +217,10 @@ class PooledDatabase implements Database {
       // Each is awaited at the end. A failure before that must not be an unhandled rejection.
       for (const statement of statements) statement.catch(() => undefined);
     };
-    // Nothing waits for its response, so the first statement is sent together with it.
+    // Deciding and then writing requires that each statement sees everything that was committed before it began.
     const begin =
       use === 'alone' ? 'begin' : `begin isolation level ${isolation ?? 'read committed'}`;
+    // Nothing waits for its response, so the first statement is sent together with it.
     const start = [
       begin,
       ...SETTINGS[use],
