@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
@@ -67,16 +68,24 @@ test('after one connection hung, the others are not tried', async () => {
 
 test('an old connection that fails late does not affect new ones', async () => {
   const database = connectTo(cluster.url.href);
-  const fail = (afterSeconds: number) =>
+  const failAfter = (work: () => Promise<unknown>) =>
     database.transaction(async (query) => {
-      await query('select pg_sleep($1)', [afterSeconds]);
+      await query('select 1');
+      await work();
       await query('select pg_terminate_backend(pg_backend_pid())');
     });
-  const late = expect(fail(0.5)).rejects.toThrow(DatabaseUnavailable);
-  await expect(fail(0)).rejects.toThrow(DatabaseUnavailable);
+  const gate = new EventEmitter();
+  const late = failAfter(() => {
+    gate.emit('open');
+    return once(gate, 'fail');
+  });
+  const failsLate = expect(late).rejects.toThrow(DatabaseUnavailable);
+  await once(gate, 'open');
+  await expect(failAfter(async () => undefined)).rejects.toThrow(DatabaseUnavailable);
   const pid = () => database.query('select pg_backend_pid() as pid');
   const fresh = await pid();
-  await late;
+  gate.emit('fail');
+  await failsLate;
   expect(await pid()).toEqual(fresh);
 });
 
