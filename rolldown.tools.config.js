@@ -4,7 +4,7 @@ import { defineConfig } from 'rolldown';
 // they find their neighbors by path.
 const tools = {
   simulation: ['main.ts', 'core/core-thread.ts'],
-  bench: ['main.ts', 'load/sender.ts', 'floor/server.ts', 'plain/server.ts'],
+  bench: ['main.ts', 'load/sender.ts', 'floor/server.ts', 'plain/server.ts', 'engine/compare.ts'],
 };
 
 const ours = /^(?:\.|\/|instep(?:-[a-z-]+)?(?:\/|$))/;

@@ -19,7 +19,7 @@ export type Divergence =
       readonly shouldBe: TeamRecord;
       readonly subscriptionIds: readonly (string | null)[];
     }
-  /** The whole log yields another state of a subscription than was stored. */
+  /** The whole log yields another state of the customer than was stored. */
   | { readonly kind: 'replayed'; readonly customerId: string }
   /** The latest state of a subscription has another status than the true history, or began at another time. */
   | {
@@ -35,8 +35,6 @@ export type Divergence =
       readonly expected: ExpectedAccess | null;
       readonly actual: ExpectedAccess | null;
     }
-  /** The whole log yields another latest state of a subscription than was stored. */
-  | { readonly kind: 'latest replayed'; readonly customerId: string }
   /** An event was decided this many times instead of once. */
   | {
       readonly kind: 'count';
@@ -69,13 +67,11 @@ export function describeDivergence(divergence: Divergence): string {
     case 'rebuilt':
       return `instep rebuild would change ${JSON.stringify(divergence)}`;
     case 'replayed':
-      return 'the whole log yields a state of a subscription that differs from the stored one';
+      return 'the whole log yields a state of the customer that differs from the stored one';
     case 'latest':
       return `the latest states must be ${JSON.stringify(divergence.expected)}\n         but they are ${JSON.stringify(divergence.actual)}`;
     case 'access':
       return `the access must be ${JSON.stringify(divergence.expected)}\n         but it is ${JSON.stringify(divergence.actual)}`;
-    case 'latest replayed':
-      return 'the whole log yields a latest state of a subscription that differs from the stored one';
     case 'count':
       return `event ${divergence.number} was decided ${divergence.times} times`;
     case 'history':

@@ -68,6 +68,16 @@ export function acceptableTeams<Change extends TrueChange>(
   return isLater(decisive) && grants(decisive) ? [team] : [team, written];
 }
 
+/** The history with this change after all others of its subscription and second. */
+export function withLast(history: readonly TrueChange[], last: TrueChange): readonly TrueChange[] {
+  const { subscriptionId, createdSeconds } = last;
+  const isInSecond = (one: TrueChange) =>
+    one.subscriptionId === subscriptionId && one.createdSeconds === createdSeconds;
+  const others = history.filter((one) => one !== last);
+  const place = Math.max(others.findLastIndex(isInSecond) + 1, history.indexOf(last));
+  return others.toSpliced(place, 0, last);
+}
+
 /** A subscription's true status, and when it began. */
 export type LatestStatus = {
   readonly subscriptionId: string;
@@ -107,17 +117,26 @@ export function expectedAccess(
   history: readonly TrueChange[],
   plan: 'newest' | 'best',
 ): ExpectedAccess | null {
-  const statuses = new Map(expectedLatest(history).map((one) => [one.subscriptionId, one.status]));
-  const hasAccess = (id: string) =>
-    ['active', 'trialing', 'past_due'].includes(statuses.get(id) ?? '');
-  const withAccess = history.filter(({ subscriptionId }) => hasAccess(subscriptionId));
-  const considered = plan === 'best' && withAccess.length > 0 ? withAccess : history;
+  const latest = expectedLatest(history);
+  const statuses = new Map(latest.map((one) => [one.subscriptionId, one.status]));
+  const most = new Set(plan === 'best' ? idsWithMostAccess(latest) : statuses.keys());
+  const considered = history.filter(({ subscriptionId }) => most.has(subscriptionId));
   const last = [...considered].sort(
     (a, b) => b.createdSeconds - a.createdSeconds || (a.subscriptionId < b.subscriptionId ? 1 : -1),
   )[0];
   const { subscriptionId } = decisiveChange(considered, plan) ?? last ?? {};
   const status = statuses.get(subscriptionId ?? '');
   return subscriptionId === undefined || status === undefined ? null : { subscriptionId, status };
+}
+
+/** The subscriptions that keep access the longest; all of them, if none has it. */
+function idsWithMostAccess(latest: readonly LatestStatus[]): readonly string[] {
+  const paid = latest.filter(({ status }) => status === 'active' || status === 'trialing');
+  const due = latest.filter(({ status }) => status === 'past_due');
+  const lastDue = Math.max(...due.map(({ sinceSeconds }) => sinceSeconds));
+  const dueLast = due.filter(({ sinceSeconds }) => sinceSeconds === lastDue);
+  const most = [paid, dueLast].find(({ length }) => length > 0) ?? latest;
+  return most.map(({ subscriptionId }) => subscriptionId);
 }
 
 /** The change that the team follows. */

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const SRC = join(ROOT, 'packages/instep/src');
+const ENGINE = join(ROOT, 'packages/engine/src');
 
 type Source = {
   /** Relative to the root of the project for the simulation, and to `src` for all others. */
@@ -41,6 +42,7 @@ function readSources(directory: string): Source[] {
 }
 
 const sources = readSources(SRC);
+const engineSources = readSources(ENGINE);
 const simulation = readSources(join(ROOT, 'simulation'));
 const consoleSources = readSources(join(ROOT, 'packages/console/src'));
 const createSources = readSources(join(ROOT, 'packages/create-instep/src'));
@@ -63,7 +65,7 @@ function reachedFrom(paths: readonly string[], among: readonly Source[]): Set<st
  * beside it (docs/ARCHITECTURE.md).
  */
 const LAYERS: readonly (readonly string[])[] = [
-  ['core', 'runtime'],
+  ['application.ts', 'runtime'],
   ['stripe', 'testing'],
   ['postgres'],
   ['config'],
@@ -79,10 +81,22 @@ const LAYERS: readonly (readonly string[])[] = [
   ['index.ts', 'cli'],
 ];
 
-function isBelow(part: string, other: string): boolean {
-  const layerOf = (name: string) => LAYERS.findIndex((layer) => layer.includes(name));
+/** The same of the engine. The rule imports nothing. */
+const ENGINE_LAYERS: typeof LAYERS = [
+  ['rule', 'runtime'],
+  ['postgres'],
+  ['log'],
+  ['repair'],
+  ['index.ts'],
+];
+
+function isBelow(part: string, other: string, layers: typeof LAYERS): boolean {
+  const layerOf = (name: string) => layers.findIndex((layer) => layer.includes(name));
   return layerOf(other) !== -1 && layerOf(other) < layerOf(part);
 }
+
+/** The parts of the engine with statements. */
+const ENGINE_WITH_SQL = ['postgres', 'log', 'repair'];
 
 /** The parts that own tables or share the statements of `postgres/statements/`. */
 const WITH_SQL = ['postgres', 'access', 'health', 'event-log', 'maintenance', 'operate', 'doctor'];
@@ -101,8 +115,6 @@ const HOMES: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
   'next/server.js': ['adapters'],
   'prom-client': ['metrics'],
-  // One place decides what a span contains.
-  '@opentelemetry/api': ['runtime'],
 };
 
 const IMPURE = /Date\.now\(\)|new Date\(\)|Math\.random\(|randomUUID\(|randomBytes\(/;
@@ -119,21 +131,32 @@ function packageOf(name: string): string {
 const pathsOf = (among: readonly Source[], isWrong: (source: Source) => boolean) =>
   among.filter(isWrong).map(({ path }) => path);
 
-test('every folder imports only folders of lower layers', () => {
-  const strange = sources.flatMap(({ path, part, files }) =>
+test.each([
+  ['instep', sources, LAYERS],
+  ['instep-engine', engineSources, ENGINE_LAYERS],
+] as const)('in %s every folder imports only folders of lower layers', (_, among, layers) => {
+  const strange = among.flatMap(({ path, part, files }) =>
     files
       .map((file) => file.split('/')[0] ?? '')
-      .filter((other) => other !== part && !isBelow(part, other))
+      .filter((other) => other !== part && !isBelow(part, other, layers))
       .map((other) => `${path} imports ${other}`),
   );
   expect(strange).toEqual([]);
-  expect(LAYERS.flat()).toEqual(expect.arrayContaining(sources.map(({ part }) => part)));
+  expect(layers.flat()).toEqual(expect.arrayContaining(among.map(({ part }) => part)));
+});
+
+test('the rule imports nothing, and the engine few packages', () => {
+  const ofRule = engineSources.filter(({ part }) => part === 'rule');
+  expect(pathsOf(ofRule, ({ packages }) => packages.length > 0)).toEqual([]);
+  // One place decides what a span contains.
+  const known = /^(?:node:|@opentelemetry\/api$)/;
+  const isUnknown = ({ packages }: Source) => packages.some((name) => !known.test(name));
+  expect(pathsOf(engineSources, isUnknown)).toEqual([]);
 });
 
 test("packages are imported only by their own folders, and by the console only the operators' API", () => {
   const isStrange = ({ part, packages }: Source) =>
-    packages.some((name) => !(HOMES[packageOf(name)] ?? [part]).includes(part)) ||
-    (part === 'core' && packages.length > 0);
+    packages.some((name) => !(HOMES[packageOf(name)] ?? [part]).includes(part));
   expect(pathsOf(sources, isStrange)).toEqual([]);
   const known = /^(?:node:|hono\b|@hono\/node-server$|instep\/operate$)/;
   const isUnknown = ({ text, packages }: Source) =>
@@ -144,9 +167,12 @@ test("packages are imported only by their own folders, and by the console only t
 
 test('SQL stands only where a feature owns tables', () => {
   const sql = /['"`]\s*(select\s|insert into|update \w+\s+set|delete from|(create|alter) table)/i;
-  expect(pathsOf(sources, ({ part, text }) => !WITH_SQL.includes(part) && sql.test(text))).toEqual(
-    [],
-  );
+  const isStrange =
+    (parts: readonly string[]) =>
+    ({ part, text }: Source) =>
+      !parts.includes(part) && sql.test(text);
+  expect(pathsOf(sources, isStrange(WITH_SQL))).toEqual([]);
+  expect(pathsOf(engineSources, isStrange(ENGINE_WITH_SQL))).toEqual([]);
 });
 
 test('the clock and randomness are arguments', () => {
@@ -155,10 +181,12 @@ test('the clock and randomness are arguments', () => {
     path === 'operators-listener/open-operations.ts';
   expect(pathsOf(sources, (one) => !isComposer(one) && IMPURE.test(one.text))).toEqual([]);
   expect(pathsOf(consoleSources, ({ text }) => IMPURE.test(text))).toEqual([]);
+  expect(pathsOf(engineSources, ({ text }) => IMPURE.test(text))).toEqual([]);
 });
 
 test.each([
   ['instep', sources],
+  ['instep-engine', engineSources],
   ['instep-console', consoleSources],
   ['create-instep', createSources],
 ])('in %s no file imports itself, directly or through others', (_, among) => {

@@ -18,9 +18,9 @@ afterAll(() => {
 });
 
 /** `dist` is built already, and must not change while other tests run. */
-async function pack(): Promise<{ tarball: string; files: string[] }> {
+async function pack(name = 'instep'): Promise<{ tarball: string; files: string[] }> {
   const destination = folder();
-  const args = ['pack', '--json', '--workspace=instep', '--pack-destination', destination];
+  const args = ['pack', '--json', `--workspace=${name}`, '--pack-destination', destination];
   const { stdout } = await run('npm', args, { cwd: ROOT });
   const [packed] = JSON.parse(stdout) as { filename: string; files: { path: string }[] }[];
   if (packed === undefined) throw new RangeError('npm packed nothing');
@@ -81,10 +81,10 @@ test('npm ci --omit=dev in a clone keeps the build, which runs', async () => {
 }, 120_000);
 
 test('the package installs into an empty project, where the command, the library and its types work', async () => {
-  const { tarball } = await pack();
+  const tarballs = [(await pack()).tarball, (await pack('instep-engine')).tarball];
   const cwd = folder();
   writeFileSync(join(cwd, 'package.json'), '{"private":true,"type":"module"}');
-  await run('npm', ['install', '--no-audit', '--no-fund', tarball], { cwd });
+  await run('npm', ['install', '--no-audit', '--no-fund', ...tarballs], { cwd });
   const help = await run('npx', ['instep', '--help'], { cwd });
   expect(help.stdout).toContain('Usage: instep');
   const script = `

@@ -1,12 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { teamPlan } from 'instep/src/core/plan-selection.ts';
-import { ENDED_STATUSES, effectOf, GRANTING_STATUSES, STATUSES } from 'instep/src/core/status.ts';
-import { isSamePlan, NO_PLAN } from 'instep/src/core/transition.ts';
+import {
+  contractPlan,
+  ENDED_STATUSES,
+  effectOf,
+  foldAll,
+  GRANTING_STATUSES,
+  isSamePlan,
+  NO_PLAN,
+  STATUSES,
+  teamPlan,
+} from 'instep-engine';
 import { describe, expect, test } from 'vitest';
 import { expectedTeam } from '../simulation/expected-team.ts';
 import { hasEnded, STATUSES as SIMULATED_STATUSES } from '../simulation/lifecycle/subscription.ts';
-import { example } from './core/subscription-changes.ts';
+import { receivedEvent } from './support/stripe/events.ts';
 
 const statuses = Object.keys(STATUSES);
 
@@ -22,17 +30,19 @@ test("the simulation's own rule (simulation/expected-team.ts) decides like the c
 
 /** Whether the simulation and the core give the same plan to the team of two subscriptions with these statuses. */
 function isDecidedAlike(one: string, other: string): boolean {
-  const events = [
-    { ...example, subscriptionId: 'sub_1', status: one },
-    { ...example, subscriptionId: 'sub_2', status: other },
-  ];
-  const withEffect = events.filter(({ status }) => effectOf(status) !== 'none');
-  const customer = new Map(
-    withEffect.map((one) => [one.subscriptionId, { subscription: one, order: 'known' }] as const),
-  );
-  const history = events.map((event) => ({ ...event, productName: event.planName ?? '' }));
-  const plan = teamPlan(customer, 'best', new Map()) ?? NO_PLAN;
-  return isSamePlan(expectedTeam(history, 'best'), plan);
+  const events = [one, other].flatMap((status, index) => {
+    const subscriptionId = `sub_${index + 1}`;
+    const event = receivedEvent({ subscriptionId, status, createdSeconds: 10 });
+    return event.kind === 'readable' ? event : [];
+  });
+  const history = events.map(({ subscription }) => ({
+    ...subscription,
+    subscriptionId: String(subscription.subscriptionId),
+    productName: 'Pro',
+  }));
+  const names = new Map([['prod_1', 'Pro']]);
+  const plan = teamPlan(foldAll(events, 'best'), 'best', names) ?? NO_PLAN;
+  return isSamePlan(expectedTeam(history, 'best'), contractPlan(plan));
 }
 
 /** A page of the docs as one line. */

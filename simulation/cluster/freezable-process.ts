@@ -1,4 +1,5 @@
 import type { Database } from 'instep/src/postgres/database.ts';
+import type { Statement } from 'instep-engine';
 
 /**
  * A process that can freeze, as when its machine is paused: what it sent is under way, but it sees no result
@@ -37,13 +38,14 @@ export class FreezableProcess {
         await this.#frozen;
         return await this.#seen(database.query(...from));
       },
-      transaction: async (work) => {
+      run: async <Row extends object>(statement: Statement, timeoutMs: number) => {
         await this.#frozen;
-        // Statements of one turn are sent together: only their results wait.
+        return await this.#seen(database.run<Row>(statement, timeoutMs));
+      },
+      transaction: async (work, options) => {
+        await this.#frozen;
         return await this.#seen(
-          database.transaction((query, atCommit) =>
-            work((...from) => this.#seen(query(...from)), atCommit),
-          ),
+          database.transaction((query) => work((...from) => this.#seen(query(...from))), options),
         );
       },
     };

@@ -1,8 +1,8 @@
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
 import { withLease } from 'instep/src/maintenance/lease.ts';
 import { type Job, startMaintenance } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
+import type { PlanSelection } from 'instep-engine';
 import {
   BEFORE_ALL_MS,
   CATCH_UP_INTERVAL_MS,
@@ -34,10 +34,10 @@ export class Instance {
     this.#database = this.#process.uses(open());
     this.#clockSkewMs = Math.round((options.random.next() * 2 - 1) * MAX_CLOCK_SKEW_MS);
     const database = this.#database;
-    const pipeline = (planSelection: PlanSelection): Pipeline => ({
-      ingest: openUnreliablePipeline(database, { ...options, planSelection }),
-      clockSkewMs: this.#clockSkewMs,
-    });
+    const pipeline = (planSelection: PlanSelection): Pipeline => {
+      const { ingest, settle } = openUnreliablePipeline(database, { ...options, planSelection });
+      return { ingest, settle, clockSkewMs: this.#clockSkewMs };
+    };
     this.#pipelines = { newest: pipeline('newest'), best: pipeline('best') };
   }
 
@@ -48,12 +48,13 @@ export class Instance {
   /** Maintains the teams until the returned function is called. */
   maintain(options: CatchUpOptions): () => Promise<void> {
     const { api, now, planSelection } = options;
+    const { ingest, settle } = this.#pipelines[planSelection];
     const calls = this.#process;
     const own: CatchUpOptions = {
       ...options,
       database: this.#database,
       query: this.#database.query,
-      ingest: this.#pipelines[planSelection].ingest,
+      ...{ ingest, settle },
       now: () => now() + this.#clockSkewMs,
       api: {
         retrieveSubscription: calls.whenAwake(api.retrieveSubscription),

@@ -1,6 +1,5 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { makeSnapshot } from 'instep/src/stripe/subscription-snapshot.ts';
+import type { PlanSelection, TeamId } from 'instep-engine';
 import { changeOfRedirect, changesOf, checkoutRecord } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import {
@@ -8,14 +7,16 @@ import {
   expectedLatest,
   expectedTeam,
   giftRecord,
-  type LatestStatus,
+  hasEffect,
   type TeamRecord,
   type TrueChange,
+  withLast,
 } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
-import { renderHistory } from '../lifecycle/history.ts';
+import { renderHistory, type TrueEvent } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';
 import type { RunCase } from '../shrink.ts';
+import { type AmbiguousOrder, type Arrival, CoreStore } from './core-store.ts';
 import {
   type CustomerEvents,
   hasUndatedEvents,
@@ -23,7 +24,6 @@ import {
   SimulationBroken,
   toArrival,
 } from './customer-events.ts';
-import { type Arrival, MemoryStore } from './memory-store.ts';
 
 type CoreRound = {
   readonly customers: ReadonlyMap<string, CustomerEvents>;
@@ -45,12 +45,15 @@ const SNAPSHOT_AFTER_MS = 2_000;
 /** A newer event can supersede a snapshot, which is then requested again. */
 const MAX_SNAPSHOT_ROUNDS = 10;
 
-/** Delivers a schedule to the pure core, runs maintenance in between, and checks every team. */
-export function runCoreRound({ customers, steps, planSelection }: CoreRound): RoundResult {
-  const store = new MemoryStore(planSelection);
-  const decided = new Map<Arrival['event']['key'], Decided>();
+/** Delivers a schedule to the engine's decisions in memory, runs maintenance in between, and checks every team. */
+export function runCoreRound(round: CoreRound): RoundResult {
+  const { customers, steps, planSelection } = round;
+  const store = new CoreStore(planSelection);
+  const decided = new Map<string, Decided>();
+  /** The keys of the events in the order of their first arrival. */
+  const arrived = new Map<string, number>();
   /** The last plan that the application wrote into each team. */
-  const written = new Map<ApplicationId, Written>();
+  const written = new Map<TeamId, Written>();
   /** The completed checkouts of each customer, and when each was completed. */
   const completed = new Map<string, Map<TrueChange, number>>();
   const unfilled = new Set<string>();
@@ -63,28 +66,33 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
 
   function ingest(arrivals: readonly Arrival[]): void {
     now += 1;
-    const results = store.ingest(arrivals);
-    for (const [index, { outcome }] of results.entries()) {
-      const event = arrivals[index]?.event;
+    for (const [index, outcome] of store.ingest(arrivals).entries()) {
+      const key = arrivals[index]?.key ?? '';
       digest = (Math.imul(digest, 31) + (CODES[outcome] ?? 0)) | 0;
-      const isDecided = outcome !== 'duplicate' && outcome !== 'parked';
-      if (event === undefined || event.kind !== 'readable' || !isDecided) continue;
-      decided.set(event.key, { times: (decided.get(event.key)?.times ?? 0) + 1, last: now });
+      if (!arrived.has(key)) arrived.set(key, arrived.size);
+      if (outcome === 'duplicate' || outcome === 'parked') continue;
+      decided.set(key, { times: (decided.get(key)?.times ?? 0) + 1, last: now });
     }
-    for (const { event } of arrivals) {
-      if (event.kind === 'unreadable') continue;
-      const { customerId } = event.subscription;
+    recordDecided();
+    for (const { subscription } of arrivals) {
+      const { customerId } = subscription;
       const isEmpty = store.teamsOf(customerId).map(({ plan }) => plan.subscriptionStatus === null);
       if (isEmpty.includes(true) && store.hasState(customerId)) unfilled.add(customerId);
     }
   }
 
+  function recordDecided(): void {
+    for (const key of store.takeDecided()) {
+      decided.set(key, { times: (decided.get(key)?.times ?? 0) + 1, last: now });
+    }
+  }
+
   /** Reads the keys of the log before the API's state, as maintenance does. */
   function requestSnapshots(atMs: number): Arrival[] {
-    return store.ambiguous().flatMap((state): Arrival[] => {
-      const { customerId, subscriptionId, createdSeconds } = state.subscription;
+    return store.ambiguous().flatMap((order): Arrival[] => {
+      const { customerId, subscriptionId, createdSeconds } = order;
       if (atMs < (createdSeconds + 1) * 1_000 + SNAPSHOT_AFTER_MS) return [];
-      const seenKeys = store.tieGroupKeysOf(state);
+      const seenKeys = store.tieGroupKeysOf(order);
       const object = customers.get(customerId)?.history.stateAt(subscriptionId ?? '', atMs) ?? null;
       snapshots += 1;
       const nonce = () => `snapshot_${snapshots}`;
@@ -100,9 +108,9 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   }
 
   function repair(isApiUp: boolean): void {
-    const parked = store.parked();
-    if (parked.length > 0) ingest(parked);
-    store.fillEmptyTeams();
+    now += 1;
+    store.settle();
+    recordDecided();
     if (isApiUp) store.learnNames(NAMES);
   }
 
@@ -178,25 +186,23 @@ export function runCoreRound({ customers, steps, planSelection }: CoreRound): Ro
   for (let round = 0; round < maxRounds && store.ambiguous().length > 0; round += 1) {
     ingest(requestSnapshots(END_OF_TIME_MS));
   }
+  const ambiguous = store.ambiguous();
   const divergences = [...customers.values()].flatMap((customer) =>
     checkCustomer(customer, {
-      ...{ store, decided, written, completed, unfilled, planSelection },
+      ...{ store, decided, arrived, written, completed, unfilled, planSelection },
+      ambiguous: ambiguous.filter(({ customerId }) => customerId === customer.history.customerId),
     }),
   );
-  // Without Stripe's answer, the last arrival decides an ambiguous second.
-  const undecidable = new Set(
-    store.ambiguous().map(({ subscription: { customerId } }) => customerId),
-  );
+  const undecidable = new Set(ambiguous.map(({ customerId }) => customerId));
   // Only its arrival decides when an event without `created` happened.
   const undated = new Set(
     [...customers].flatMap(([id, events]) => (hasUndatedEvents(events) ? [id] : [])),
   );
   const isExcused = ({ kind, customerId }: Divergence) =>
-    ((kind === 'team' || kind.startsWith('latest')) && undated.has(customerId)) ||
+    ((kind === 'team' || kind === 'latest') && undated.has(customerId)) ||
     (kind === 'ambiguous' && undated.has(customerId) && !hasSnapshots) ||
-    (!hasSnapshots &&
-      undecidable.has(customerId) &&
-      (kind === 'team' || kind === 'ambiguous' || kind === 'latest'));
+    // Without Stripe's answer, the order stays ambiguous, and with it which event without an effect came last.
+    (!hasSnapshots && undecidable.has(customerId) && (kind === 'ambiguous' || kind === 'latest'));
   const unexcused = divergences.filter((found) => !isExcused(found));
   return { divergences: unexcused, digest, snapshots };
 }
@@ -223,21 +229,24 @@ type Decided = { readonly times: number; readonly last: number };
 type Written = { readonly record: TeamRecord; readonly at: number };
 
 type CheckedRound = {
-  readonly store: MemoryStore;
+  readonly store: CoreStore;
   readonly decided: ReadonlyMap<string, Decided>;
-  readonly written: ReadonlyMap<ApplicationId, Written>;
+  readonly arrived: ReadonlyMap<string, number>;
+  readonly ambiguous: readonly AmbiguousOrder[];
+  readonly written: ReadonlyMap<TeamId, Written>;
   readonly completed: ReadonlyMap<string, ReadonlyMap<TrueChange, number>>;
   readonly unfilled: ReadonlySet<string>;
   readonly planSelection: PlanSelection;
 };
 
-function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRound): Divergence[] {
+function checkCustomer(customer: CustomerEvents, round: CheckedRound): Divergence[] {
+  const { history, variants } = customer;
   const { store, decided, written, completed, unfilled, planSelection } = round;
   const { customerId } = history;
   const checkouts = completed.get(customerId) ?? new Map<TrueChange, number>();
-  const changes = changesOf(history, [...checkouts.keys()]);
+  const changes = withLastArrivals(changesOf(history, [...checkouts.keys()]), customer, round);
   const divergences: Divergence[] = [];
-  const decidedOf = (number: number) => decided.get(variants.get(number)?.named.event.key ?? '');
+  const decidedOf = (number: number) => decided.get(variants.get(number)?.named.key ?? '');
   const numbers = new Map<TrueChange, number>(history.events.map((one) => [one, one.number]));
   const decidedAt = (change: TrueChange) => decidedOf(numbers.get(change) ?? -1)?.last ?? 0;
   const teams = store.teamsOf(customerId);
@@ -263,12 +272,9 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
     if (times !== 1) divergences.push({ kind: 'count', customerId, number, times });
   }
   const expected = expectedLatest(changes);
-  const actual = latestStatuses(store, customerId);
+  const actual = store.latestOf(customerId);
   if (JSON.stringify(actual) !== JSON.stringify(expected)) {
     divergences.push({ kind: 'latest', customerId, expected, actual });
-  }
-  if (store.isLatestReplayedDifferently(customerId)) {
-    divergences.push({ kind: 'latest replayed', customerId });
   }
   if (store.isReplayedDifferently(customerId)) divergences.push({ kind: 'replayed', customerId });
   if (store.hasParked(customerId)) divergences.push({ kind: 'parked', customerId });
@@ -276,15 +282,23 @@ function checkCustomer({ history, variants }: CustomerEvents, round: CheckedRoun
   return divergences;
 }
 
-/** The stored latest states, in the order of the subscriptions' ids. */
-function latestStatuses(store: MemoryStore, customerId: string): readonly LatestStatus[] {
-  return [...store.latestStatesOf(customerId)]
-    .map(([id, { subscription: latest, sinceSeconds }]) => ({
-      subscriptionId: id ?? '',
-      status: latest.status,
-      sinceSeconds,
-    }))
-    .sort((a, b) => (a.subscriptionId < b.subscriptionId ? -1 : 1));
+/** Without Stripe's answer, the last arrival of an ambiguous second counts as its last event. */
+function withLastArrivals(
+  changes: readonly TrueChange[],
+  { history, variants }: CustomerEvents,
+  { ambiguous, arrived }: CheckedRound,
+): readonly TrueChange[] {
+  const arrivalOf = ({ number }: TrueEvent) =>
+    arrived.get(variants.get(number)?.named.key ?? '') ?? -1;
+  return ambiguous.reduce((ordered, { subscriptionId, createdSeconds }) => {
+    const [last] = history.events
+      .filter(
+        (one) => one.subscriptionId === subscriptionId && one.createdSeconds === createdSeconds,
+      )
+      .filter(({ status }) => hasEffect(status))
+      .sort((a, b) => arrivalOf(b) - arrivalOf(a));
+    return last === undefined ? ordered : withLast(ordered, last);
+  }, changes);
 }
 
 export const runCoreCase: RunCase = async ({ customer, steps, planSelection }) => {

@@ -1,8 +1,8 @@
-import { isDatedKey, tieGroupRangeOf } from 'instep/src/core/event-key-layout.ts';
 import { parseEvent, type ReadableEvent } from 'instep/src/stripe/parse-event.ts';
 import type { SnapshotEvent } from 'instep/src/stripe/subscription-snapshot.ts';
+import { FIRST_DATED_KEY } from 'instep-engine';
 import type { History, TrueEvent } from '../lifecycle/history.ts';
-import type { Arrival } from './memory-store.ts';
+import type { Arrival } from './core-store.ts';
 
 /** The simulation itself is defective, not what it tests. */
 export class SimulationBroken extends Error {}
@@ -18,7 +18,7 @@ export type CustomerEvents = {
 
 /** Whether events without `created` come between those that Stripe's clock orders. */
 export function hasUndatedEvents({ variants }: CustomerEvents): boolean {
-  return [...variants.values()].some(({ named }) => !isDatedKey(named.event.key));
+  return [...variants.values()].some(({ named }) => named.key < FIRST_DATED_KEY);
 }
 
 export function parseHistory(history: History): CustomerEvents {
@@ -43,27 +43,13 @@ export function parseReadable({ body, atMs, number }: TrueEvent): ReadableEvent 
   return event;
 }
 
-/** The bytes are never parsed again in memory. */
+/** The store in memory never parses a body again. */
 const NO_BYTES = new Uint8Array();
 
-/** The event as it arrives, and as the log returns it later: equal, but a different object. */
 export function toArrival(
   event: ReadableEvent | SnapshotEvent,
   receivedAtMs: number,
   productName: string | null,
 ): Arrival {
-  const { key, subscription, object, previousAttributes, isDeletion, isSnapshot, seenKeys } = event;
-  return {
-    event: { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName },
-    asLogged: {
-      key,
-      subscription: { ...subscription },
-      object,
-      previousAttributes,
-      isDeletion,
-      isSnapshot,
-      seenKeys,
-    },
-    second: tieGroupRangeOf(event.key).low,
-  };
+  return { ...event, body: NO_BYTES, receivedAtMs, source: 'delivery', productName };
 }

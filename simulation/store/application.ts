@@ -1,10 +1,9 @@
 import { linkTeam } from 'instep/src/access/current-plan.ts';
-import { completeCheckout } from 'instep/src/checkout/checkout.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { ReconcileServices } from 'instep/src/maintenance/reconcile/progress.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
+import { type CheckoutServices, completeCheckout } from 'instep/src/checkout/checkout.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { PlanSelection } from 'instep-engine';
 import { checkoutRecord, type Redirect } from '../checkout.ts';
 import { giftRecord, type TeamRecord } from '../expected-team.ts';
 import type { Step } from '../lifecycle/delivery-schedule.ts';
@@ -59,7 +58,10 @@ export class Application {
   }
 
   /** Completes a checkout, and then once more, as when the page is loaded again. */
-  complete(redirect: Redirect, services: ReconcileServices & { api: SimulatedApi }): Promise<void> {
+  complete(
+    redirect: Redirect,
+    services: Omit<CheckoutServices, 'api'> & { readonly api: SimulatedApi },
+  ): Promise<void> {
     const api = { ...services.api, ...services.api.checkoutOf(this.#history, redirect) };
     const call = () =>
       untilAvailable(() =>

@@ -1,11 +1,11 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { NO_PLAN, type TeamPlan } from 'instep/src/core/transition.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { readStates } from 'instep/src/postgres/statements/customers.ts';
 import { readTeamChanges } from 'instep/src/postgres/statements/plan-changes.ts';
-import { readSubscriptions } from 'instep/src/postgres/statements/subscriptions.ts';
 import { readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
+import { ambiguousReport, NO_PLAN, type Plan } from 'instep-engine';
 import { changeOfRedirect, changesOf } from '../checkout.ts';
 import { type Divergence, isSameTeam } from '../divergence.ts';
 import {
@@ -95,23 +95,37 @@ async function checkTeams(
       );
     }
   }
-  const { decidingEvents } = await readSubscriptions(query, [customerId]);
-  const states = [...(decidingEvents.get(customerId)?.values() ?? [])];
-  if (states.some(({ order }) => order === 'ambiguous')) {
+  const states = await readStates(query, [customerId]);
+  const { isAmbiguous, hasParked } = await readWaiting(query, customerId);
+  if (isAmbiguous || ambiguousReport(states.of(customerId)) !== null) {
     divergences.push({ kind: 'ambiguous', customerId });
   }
+  if (hasParked) divergences.push({ kind: 'parked', customerId });
   return divergences;
+}
+
+/** What the jobs still see to do. */
+async function readWaiting(query: Query, customerId: string) {
+  const text = `
+    select exists (
+             select from instep.customers where customer_id = $1 and ambiguous_since is not null
+           ) as "isAmbiguous",
+           exists (
+             select from instep.events where customer_id = $1 and outcome = 'parked'
+           ) as "hasParked"`;
+  const rows = await query<{ isAmbiguous: boolean; hasParked: boolean }>(text, [customerId]);
+  return rows[0] ?? { isAmbiguous: false, hasParked: false };
 }
 
 /** Unless the application wrote a plan, each change must begin with what the one before it left, and the last be the row. */
 async function checkHistory(
   teamId: ApplicationId,
   customerId: string,
-  plan: TeamPlan,
+  plan: Plan,
   query: Query,
 ): Promise<Divergence[]> {
   const changes = (await readTeamChanges(query, { teamId, limit: 1_000 })).toReversed();
-  let current: TeamPlan = NO_PLAN;
+  let current: Plan = NO_PLAN;
   let isComplete = true;
   for (const { before, after } of changes) {
     isComplete &&= isSameTeam(before ?? NO_PLAN, current) && !isSameTeam(after ?? NO_PLAN, current);
@@ -140,6 +154,9 @@ async function checkAccess(
   return isSame ? [] : [{ kind: 'access', customerId, expected, actual }];
 }
 
+/** For a dry run. */
+const settlesNothing = async () => false;
+
 /** `instep rebuild` must change nothing, and keep plans that the application wrote. */
 async function checkRebuild(
   { customer, history, application }: StoreCustomer,
@@ -155,7 +172,8 @@ async function checkRebuild(
   const others = (['newest', 'best'] as const).map((one) => expectedTeam(changes, one));
   const [team] = await readTeamsOf(database.query, [customerId]);
   if (team === undefined) return [];
-  for await (const found of rebuild(database, { planSelection, teamId: team.id, isDryRun: true })) {
+  const options = { planSelection, teamId: team.id, isDryRun: true, settle: settlesNothing };
+  for await (const found of rebuild(database, options)) {
     const { teamId, is, shouldBe, subscriptionIds } = found;
     const isOwn =
       hasUndatedEvents || others.some((one) => isSameTeam({ ...one, planName: is.planName }, is));

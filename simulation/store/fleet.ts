@@ -1,14 +1,18 @@
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
 import { startMaintenance } from 'instep/src/maintenance/worker.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
+import type { PlanSelection } from 'instep-engine';
 import type { Summary } from '../level.ts';
 import { type CatchUpOptions, createCatchUpJob } from './catch-up-and-reconcile.ts';
 import { createPruneJob, maintenanceJobs } from './maintenance-jobs.ts';
 import { openUnreliablePipeline, type UnreliablePipelineOptions } from './unreliable-pipeline.ts';
 
 /** Takes events, by its own clock. */
-export type Pipeline = { readonly ingest: Ingest; readonly clockSkewMs: number };
+export type Pipeline = {
+  readonly ingest: Ingest;
+  readonly settle: Settle;
+  readonly clockSkewMs: number;
+};
 
 /** The processes that accept events and maintain teams on one database. */
 export type Fleet = {
@@ -28,10 +32,10 @@ export type FleetOptions = Omit<UnreliablePipelineOptions, 'planSelection'> & {
 export function openPipelines(count: number, { open, ...options }: FleetOptions): Fleet {
   const pools = Array.from({ length: count }, open);
   const pipelines = (planSelection: PlanSelection) =>
-    pools.map((pool) => ({
-      ingest: openUnreliablePipeline(pool, { ...options, planSelection }),
-      clockSkewMs: 0,
-    }));
+    pools.map((pool) => {
+      const { ingest, settle } = openUnreliablePipeline(pool, { ...options, planSelection });
+      return { ingest, settle, clockSkewMs: 0 };
+    });
   const of = { newest: pipelines('newest'), best: pipelines('best') };
   return {
     pipelines: (planSelection) => of[planSelection],

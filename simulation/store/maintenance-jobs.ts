@@ -1,18 +1,18 @@
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
 import { pruneEvents } from 'instep/src/event-log/prune.ts';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
 import { askForOrder } from 'instep/src/maintenance/ambiguous-order.ts';
 import { askForName, createAskJob } from 'instep/src/maintenance/ask-stripe.ts';
 import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
 import {
-  createParkedEventsJob,
+  createSettleJob,
   readCustomersOfParkedEvents,
 } from 'instep/src/maintenance/parked-events.ts';
 import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import type { Job } from 'instep/src/maintenance/worker.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
+import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
+import type { PlanSelection } from 'instep-engine';
 import type { SimulatedApi } from './simulated-api.ts';
 import { isTemporary } from './until-available.ts';
 
@@ -20,6 +20,7 @@ export type MaintenanceOptions = {
   readonly database: Database;
   readonly query: Query;
   readonly ingest: Ingest;
+  readonly settle: Settle;
   readonly planSelection: PlanSelection;
   readonly api: Pick<SimulatedApi, 'retrieveSubscription' | 'retrieveProductName'>;
   readonly logger: Logger;
@@ -32,14 +33,17 @@ const PRUNE_INTERVAL_MS = 50;
 
 /** The real jobs, with the simulated API instead of Stripe's. */
 export function maintenanceJobs(options: MaintenanceOptions): readonly Job[] {
-  const { database, query, ingest, planSelection, api, logger, now, nonce } = options;
+  const { database, query, ingest, settle, api, logger, now, nonce } = options;
   const { retrieveSubscription, retrieveProductName } = api;
   const ordering = { query, ingest, retrieveSubscription, now, nonce };
   const jobs: Readonly<Record<string, Job['run']>> = {
-    parked: createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 }),
-    'empty-teams': createEmptyTeamsJob({
-      ...{ database, planSelection, logger },
-      againAfterMs: 0,
+    parked: createSettleJob({
+      ...{ settle, logger, againAfterMs: 0 },
+      find: (page) => readCustomersOfParkedEvents(query, page),
+    }),
+    'empty-teams': createSettleJob({
+      ...{ settle, logger, againAfterMs: 0 },
+      find: (page) => readEmptyTeams(query, page),
     }),
     'ask-stripe': createAskJob({
       query,
@@ -75,16 +79,15 @@ export function createPruneJob({ query, now }: MaintenanceOptions): Job {
 /** The subscriptions of teams whose order is ambiguous. */
 export const readAmbiguous = (query: Query) =>
   query<{ subscriptionId: string }>(`
-    select subscription_id as "subscriptionId"
-      from instep.subscriptions
-     where is_order_ambiguous
-       and subscription_id <> ''
+    select ambiguous_subscription_id as "subscriptionId"
+      from instep.customers
+     where ambiguous_subscription_id is not null
        and exists (select from teams where provider_customer_id = customer_id)`);
 
 const MAX_ROUNDS = 50;
 
 /** Runs the jobs until no order is ambiguous and no event with a team is parked. A job that fails runs again. */
-export async function settle(jobs: readonly Job[], query: Query): Promise<void> {
+export async function runUntilSettled(jobs: readonly Job[], query: Query): Promise<void> {
   const { signal } = new AbortController();
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     let isDone = true;

@@ -36,8 +36,8 @@ export async function runWorld(world: StoreWorld, options: RunOptions): Promise<
     if (customer === undefined) continue;
     if (step.kind === 'redirect') {
       if (!step.isApiUp) continue;
-      const { ingest } = random.pick(pipelines);
-      const services = { ...maintained, ingest, nameOf: api.retrieveProductName };
+      const { ingest, settle } = random.pick(pipelines);
+      const services = { ...maintained, ingest, settle, nameOf: api.retrieveProductName };
       await start(() => customer.application.complete(step, services));
       continue;
     }

@@ -1,7 +1,7 @@
-import type { Json } from 'instep/src/core/json.ts';
-import { InstepError } from 'instep/src/runtime/errors.ts';
 import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
 import { ApiCollection, type ApiObject, listObjects } from 'instep/src/testing/fake-stripe-api.ts';
+import type { Json } from 'instep-engine';
+import { InstepError } from 'instep-engine';
 import type { Redirect } from '../checkout.ts';
 import type { History } from '../lifecycle/history.ts';
 import { PRODUCTS } from '../lifecycle/subscription.ts';

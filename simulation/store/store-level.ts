@@ -13,7 +13,7 @@ import { createCatchUpJob, reconcileCustomers } from './catch-up-and-reconcile.t
 import { checkWorld } from './check-world.ts';
 import type { Fleet, FleetOptions } from './fleet.ts';
 import type { Losses } from './losses.ts';
-import { createPruneJob, maintenanceJobs, settle } from './maintenance-jobs.ts';
+import { createPruneJob, maintenanceJobs, runUntilSettled } from './maintenance-jobs.ts';
 import { runWorld } from './run-world.ts';
 import { SimulatedApi } from './simulated-api.ts';
 import { listedHistory, openWorld, type StoreWorld } from './store-world.ts';
@@ -67,12 +67,14 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       }
       const planSelection = worlds[0]?.planSelection ?? 'newest';
       const pipelines = fleet.pipelines(planSelection);
-      const ingest = pipelines[0]?.ingest;
-      if (ingest === undefined) break;
+      const [first] = pipelines;
+      if (first === undefined) break;
+      const { ingest, settle } = first;
       await storePolicy(query, { planSelection, pastDueGraceMs: null, keepsPaused: false });
       const nonce = () => `nonce_${random.next()}`;
       const { now } = options;
-      const maintained = { database, query, ingest, planSelection, api, logger, now, nonce };
+      const services = { database, query, ingest, settle, planSelection };
+      const maintained = { ...services, api, logger, now, nonce };
       const jobs = [...maintenanceJobs(maintained), createPruneJob(maintained)];
 
       const stop = fleet.run(maintained);
@@ -83,9 +85,9 @@ export async function runStoreLevel(options: StoreLevelOptions): Promise<StoreSu
       api.isDown = false;
       api.advanceToEnd();
       // A new job, because a stopped catch-up would continue without the events listed since it began.
-      await settle([...jobs, createCatchUpJob(maintained)], query);
+      await runUntilSettled([...jobs, createCatchUpJob(maintained)], query);
       const drifting = await reconcileCustomers(customers, maintained);
-      await settle(jobs, query);
+      await runUntilSettled(jobs, query);
 
       countWorlds(sum, worlds);
       const failures = await mapConcurrently(worlds, CONNECTIONS, (world) =>

@@ -1,9 +1,13 @@
-import type { PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import type { Logger } from 'instep/src/runtime/logging.ts';
+import {
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseUnavailable,
+  type PlanSelection,
+  type Statement,
+} from 'instep-engine';
 import type { Random } from '../random.ts';
 import type { SimulatedApi } from './simulated-api.ts';
 
@@ -15,8 +19,8 @@ export type UnreliablePipelineOptions = {
 };
 
 /**
- * The probability that a transaction fails before it begins, because the server is unreachable or
- * because rows are locked, and the probability that its commit is not reported.
+ * The probability that a statement or transaction fails before it begins, because the server is unreachable, because rows
+ * are locked or because of a conflict, and the probability that its commit is not reported.
  */
 const OUTAGE = 0.01;
 const LOST_RESPONSE = 0.01;
@@ -27,20 +31,24 @@ const MAX_QUEUED = 100_000;
 export function openUnreliablePipeline(
   database: Database,
   options: UnreliablePipelineOptions,
-): Ingest {
+): IngestPipeline {
   const unreliable = unreliableDatabase(database, options.random);
-  return new IngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED }).ingest;
+  return new IngestPipeline({ ...options, database: unreliable, maxQueued: MAX_QUEUED });
 }
 
 function unreliableDatabase(database: Database, random: Random): Database {
+  async function unreliably<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (random.chance(OUTAGE)) throw new DatabaseUnavailable('simulated: no connection');
+    if (random.chance(OUTAGE)) throw new DatabaseBusy('simulated: rows are locked');
+    if (random.chance(OUTAGE)) throw new DatabaseConflict('simulated: a deadlock');
+    const result = await work();
+    if (random.chance(LOST_RESPONSE)) throw new DatabaseUnavailable('simulated: response lost');
+    return result;
+  }
   return {
     ...database,
-    async transaction(work) {
-      if (random.chance(OUTAGE)) throw new DatabaseUnavailable('simulated: no connection');
-      if (random.chance(OUTAGE)) throw new DatabaseBusy('simulated: rows are locked');
-      const result = await database.transaction(work);
-      if (random.chance(LOST_RESPONSE)) throw new DatabaseUnavailable('simulated: response lost');
-      return result;
-    },
+    run: <Row extends object>(statement: Statement, timeoutMs: number) =>
+      unreliably(() => database.run<Row>(statement, timeoutMs)),
+    transaction: (work, options) => unreliably(() => database.transaction(work, options)),
   };
 }

@@ -1,6 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseBusy, DatabaseConflict, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
-import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
+import {
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseUnavailable,
+  DeadlineExceeded,
+} from 'instep-engine';
 
 /** Whether the work can succeed later: the endpoint answers 503, and Stripe sends the event again. */
 export function isTemporary(error: unknown): boolean {

@@ -31,7 +31,7 @@ const NONE = {
 const GIFT = { ...NONE, planName: 'Partner', subscriptionStatus: 'active' };
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+  await query(`truncate teams, instep.events, instep.customers, instep.findings,
                         instep.plan_changes, instep.operator_actions cascade`);
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
   account.customers.set({ id: 'cus_1' });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { openContext } from 'instep/operate';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { type CompleteCheckoutRequest, completeCheckout } from 'instep/src/checkout/checkout.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import {
   type CheckoutSessionFields,
@@ -26,7 +26,7 @@ beforeEach(async () => {
   account.fault = undefined;
   account.delayMs = undefined;
   account.calls.length = 0;
-  await query('truncate teams, instep.events, instep.subscriptions, instep.findings');
+  await query('truncate teams, instep.events, instep.customers, instep.findings');
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 
@@ -129,7 +129,7 @@ describe('a completed checkout', () => {
     const outcomes = await query<{ outcome: string }>(
       'select outcome from instep.events order by created_at',
     );
-    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['stale', 'applied', 'applied']);
+    expect(outcomes.map(({ outcome }) => outcome)).toEqual(['applied', 'stale', 'applied']);
   });
 
   test('of a payment that is pending changes no plan, and says so', async () => {
@@ -157,7 +157,7 @@ describe('a completed checkout', () => {
     const end = { status: 'canceled', createdSeconds: began + 300 };
     const first = { customerId: 'cus_1', subscriptionId: 'sub_1', productId: 'prod_pro' };
     await account.happen({ ...first, ...end }, 'missed');
-    await query('truncate instep.events, instep.subscriptions');
+    await query('truncate instep.events, instep.customers');
     const next = { customerId: 'cus_1', subscriptionId: 'sub_next', productId: 'prod_base' };
     await account.happen({ ...next, createdSeconds: began + 600 });
     expect(await complete(sessionId, teamId)).toMatchObject({ hasAccess: true, planName: 'Base' });

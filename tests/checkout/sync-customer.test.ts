@@ -1,9 +1,9 @@
 import { createHandler } from 'instep/src/adapters/handler.ts';
 import { syncCustomer } from 'instep/src/checkout/checkout.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { createCheckoutSession } from 'instep/src/testing/stripe-objects.ts';
+import { DeadlineExceeded } from 'instep-engine';
 import { afterAll, beforeEach, expect, test } from 'vitest';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -20,9 +20,7 @@ afterAll(() => handler.close());
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query(
-    'truncate teams, instep.events, instep.subscriptions, instep.findings, instep.questions',
-  );
+  await query('truncate teams, instep.events, instep.customers, instep.findings, instep.questions');
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
 

@@ -29,7 +29,7 @@ test('completes a checkout, prints the team, and records who did it', async () =
   ]);
 });
 
-test('a kill -9 before the commit changes nothing, and the same command then completes it', async () => {
+test('a kill -9 before the event is stored leaves the team linked, and the same command then completes it', async () => {
   const id = await addTeam(query, { name: 'Acme', customerId: null });
   account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_killed' }));
   await account.happen(trialOf('cus_killed', 'sub_killed'), 'missed');
@@ -43,7 +43,8 @@ test('a kill -9 before the commit changes nothing, and the same command then com
   });
   const before = `select from instep.events where customer_id = 'cus_killed'`;
   expect(await query(before)).toEqual([]);
-  expect(await account.planOf(id)).toMatchObject({ customerId: null });
+  const linked = { customerId: 'cus_killed', plan: { subscriptionStatus: null } };
+  expect(await account.planOf(id)).toMatchObject(linked);
   expect(JSON.parse((await instep(...command)).stdout)).toMatchObject({ id, planName: 'Pro' });
 });
 

@@ -5,7 +5,7 @@ const log = useLog();
 const HOUR_MS = 60 * 60 * 1_000;
 
 afterEach(() =>
-  log.database.query('truncate instep.events, instep.subscriptions, instep.dismissed_events'),
+  log.database.query('truncate instep.events, instep.customers, instep.dismissed_events'),
 );
 
 async function deliverParked() {

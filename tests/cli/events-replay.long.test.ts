@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
 import { expect, test } from 'vitest';
@@ -92,19 +92,17 @@ test('an unreadable event that can be read now is applied once', async () => {
   });
   // Simulates a program that can read an event that an older program could not.
   const body = eventBody({ customerId, eventId: 'evt_u', status: 'trialing' });
-  const position = await log.positionOf('evt_u');
-  await log.database.query('update instep.events set body = $2 where position = $1', [
-    position,
+  await log.database.query('update instep.events set body = $2 where event_id = $1', [
+    'evt_u',
     Buffer.from(body),
   ]);
-  const again = () => log.events(['replay', String(position)]);
+  const again = () => log.events(['replay', 'evt_u']);
   expect(await again()).toMatchObject({ code: 0, stderr: '1 applied\n' });
   expect(await planOf(teamId)).toMatchObject({ subscriptionStatus: 'trialing' });
   expect((await again()).stdout).toMatch(/applied → duplicate/);
   expect(await countOf(customerId)).toEqual([
     { event_id: 'evt_u', outcome: 'applied', deliveries: 1 },
   ]);
-  expect(await log.positionOf('evt_u')).toBe(position);
 });
 
 test('--since replays events received since, except snapshots', async () => {

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterEach, expect, test } from 'vitest';
 import { startInstep } from '../support/process/instep-process.ts';
@@ -9,7 +9,7 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const daysAgo = (days: number) => Date.now() - days * DAY_MS;
 
 afterEach(async () => {
-  await log.database.query('truncate instep.events, instep.subscriptions');
+  await log.database.query('truncate instep.events, instep.customers');
   await log.database.query('update instep.pruning set pruned_before = null');
 });
 

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';
 import { API_KEY } from '../support/secrets/test-secrets.ts';

@@ -61,6 +61,7 @@ test('a late redirect that writes an old plan is repaired by the reconciliation'
   const options = {
     database,
     ingest: account.ingest,
+    settle: account.settle,
     api: createStripeApi({ secretKey: API_KEY, baseUrl }),
     nameOf: async () => 'Pro',
     planSelection: 'newest',

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { deleteDismissedEvents } from 'instep/src/event-log/dismiss.ts';
 import { rebuild } from 'instep/src/event-log/rebuild.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
@@ -14,7 +14,7 @@ import { eventBody, received } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database, ingest } = account;
+const { database, ingest, settle } = account;
 const { query } = database;
 const apiBase = account.environment.STRIPE_API_BASE ?? '';
 const pages = await openConsole(database, { apiBase });
@@ -23,9 +23,8 @@ const MINUTE_MS = 60_000;
 const secondsAgo = (seconds: number) => Math.floor(Date.now() / 1_000) - seconds;
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
-                        instep.operator_actions, instep.dismissed_events,
-                        instep.double_billed`);
+  await query(`truncate teams, instep.events, instep.customers, instep.findings,
+                        instep.operator_actions, instep.dismissed_events`);
   account.fault = undefined;
   for (const { id } of account.subscriptions.newestFirst()) account.subscriptions.delete(id);
 });
@@ -48,12 +47,26 @@ async function parkNaming(customerId: string, teamId: ApplicationId): Promise<vo
 const newTeam = (name: string, customerId: string | null = null) =>
   addTeam(query, { name, customerId });
 
-/** A team that follows a subscription, which has changed at Stripe if `isMissed`. */
-async function arrange(name: string, { isMissed = false } = {}): Promise<ApplicationId> {
+type Arranged = {
+  /** Whether the subscription has been canceled at Stripe since. */
+  readonly isMissed?: boolean;
+  /** The second of its events, if nothing shows which of them came last. */
+  readonly unknownOrderSecond?: number;
+};
+
+/** A team that follows a subscription. */
+async function arrange(
+  name: string,
+  { isMissed = false, unknownOrderSecond }: Arranged = {},
+): Promise<ApplicationId> {
   const customerId = `cus_${name}`;
   const teamId = await newTeam(name, customerId);
   const fields = { customerId, subscriptionId: `sub_${name}`, productId: 'prod_pro' };
-  await account.happen({ ...fields, createdSeconds: secondsAgo(600) });
+  const createdSeconds = unknownOrderSecond ?? secondsAgo(600);
+  if (unknownOrderSecond !== undefined) {
+    await account.happen({ ...fields, createdSeconds, status: 'unpaid' });
+  }
+  await account.happen({ ...fields, createdSeconds });
   if (isMissed) {
     await account.happen(
       { ...fields, status: 'canceled', createdSeconds: secondsAgo(60) },
@@ -71,7 +84,14 @@ async function changeByHand(teamId: ApplicationId): Promise<void> {
 /** A reconciliation; a dry run by default. */
 async function compareAll(isDryRun = true): Promise<void> {
   const services = {
-    ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
+    ...{
+      database,
+      ingest,
+      settle,
+      planSelection: 'newest' as const,
+      now: Date.now,
+      nonce: randomUUID,
+    },
     api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(apiBase) }),
     nameOf: async () => 'Pro',
     logger: createLogger('silent'),
@@ -142,15 +162,12 @@ const at1 = (match: RegExpMatchArray) => match[1];
 describe('the list', () => {
   test('has a row for each kind of problem, with its time, reason and button', async () => {
     await park('cus_parked');
-    await changeByHand(await arrange('ByHand'));
+    await changeByHand(await arrange('ByHand', { unknownOrderSecond: secondsAgo(1_200) }));
     await arrange('Missed', { isMissed: true });
     await newTeam('Unknown', 'cus_unknown');
     await compareAll();
     const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
     await ingest([received(JSON.stringify(odd), Date.now())]);
-    await query(`update instep.subscriptions
-                    set is_order_ambiguous = true, created_at = now() - interval '20 minutes'
-                  where customer_id = 'cus_ByHand'`);
     const { html, text } = await pages.get('/attention');
     // The most severe kinds come first, each below its heading.
     expect([...html.matchAll(/scope="rowgroup"[^>]*><span class="badge (\w+)"/g)].map(at1)).toEqual(
@@ -520,7 +537,7 @@ describe('a dismissal until a date', () => {
     const teamId = await arrange('Partner');
     await changeByHand(teamId);
     await dismissUntil(teamId, '2999-01-01');
-    for await (const _ of rebuild(database, { planSelection: 'newest', isDryRun: false }));
+    for await (const _ of rebuild(database, { planSelection: 'newest', settle, isDryRun: false }));
     expect((await planOf(teamId))?.subscriptionStatus).toBe('trialing');
   });
 });
@@ -561,18 +578,14 @@ describe('several rows', () => {
 });
 
 test('an unknown order is decided by asking Stripe', async () => {
-  await arrange('Acme');
-  await query(`update instep.subscriptions
-                  set is_order_ambiguous = true, created_at = now() - interval '20 minutes'`);
+  await arrange('Acme', { unknownOrderSecond: secondsAgo(1_200) });
   const { text } = await send([['one', 'compare subscription:sub_Acme']]);
   expect(text).toContain('Stripe has shown which event came last.');
   expect(text).toContain(EMPTY);
 });
 
 test('an unknown order of a second that is not over by the clock of Stripe is asked again later', async () => {
-  await arrange('Acme');
-  await query(`update instep.subscriptions
-                  set is_order_ambiguous = true, created_at = now() + interval '20 minutes'`);
+  await arrange('Acme', { unknownOrderSecond: secondsAgo(-1_200) });
   const { text } = await send([['one', 'compare subscription:sub_Acme']]);
   expect(text).toContain('Failed sub_Acme of Acme : By Stripe');
   expect(text).toContain('the second of these events is not over. Try again later.');

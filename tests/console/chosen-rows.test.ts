@@ -17,7 +17,7 @@ const CUSTOMERS = 205;
 const MAX_CHOSEN = 200;
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.findings,
+  await query(`truncate teams, instep.events, instep.customers, instep.findings,
                         instep.operator_actions, instep.dismissed_events`);
   const bodies = Array.from({ length: CUSTOMERS }, (_, index) => {
     const customerId = `cus_${String(index).padStart(3, '0')}`;

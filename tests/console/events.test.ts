@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
 import { describe, expect, test } from 'vitest';

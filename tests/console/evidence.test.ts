@@ -18,13 +18,20 @@ import { eventBody } from '../support/stripe/events.ts';
 import { openAccount } from '../support/stripe/reconciled-account.ts';
 
 const account = await openAccount();
-const { database, ingest } = account;
+const { database, ingest, settle } = account;
 const { query } = database;
 const pages = await openConsole(database);
 const logger = createLogger('silent');
 
 const services = {
-  ...{ database, ingest, planSelection: 'newest' as const, now: Date.now, nonce: randomUUID },
+  ...{
+    database,
+    ingest,
+    settle,
+    planSelection: 'newest' as const,
+    now: Date.now,
+    nonce: randomUUID,
+  },
   api: createStripeApi({
     secretKey: API_KEY,
     baseUrl: new URL(account.environment.STRIPE_API_BASE ?? ''),

@@ -1,14 +1,14 @@
 import type { IssueCode } from 'instep/operate';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
-import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
+import { DatabaseBusy } from 'instep-engine';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { useConsole } from '../support/service/console-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
-import { eventBody, received } from '../support/stripe/events.ts';
+import { ambiguousEvents, eventBody, received } from '../support/stripe/events.ts';
 
 const GREEN = 'data-verdict="in-sync"';
 const MINUTE_MS = 60_000;
@@ -46,7 +46,7 @@ async function deliver({
 beforeEach(async () => {
   ingest = openPipeline(service.database);
   service.clock.nowMs = Date.now();
-  await run('truncate instep.events, instep.subscriptions, teams');
+  await run('truncate instep.events, instep.customers, teams');
   await run('truncate instep.products, instep.findings');
   await run(`update instep.leased_jobs
                 set started_at = null, ended_at = null, progress = null, failure_code = null,
@@ -265,11 +265,9 @@ describe('an issue has a remedy', () => {
   });
 
   test('ambiguous orders that Stripe does not decide', async () => {
-    await run(
-      `update instep.subscriptions
-          set is_order_ambiguous = true,
-              created_at = now() - interval '20 minutes'`,
-    );
+    const createdSeconds = Math.floor((service.clock.nowMs - 20 * MINUTE_MS) / 1_000);
+    const ended = { subscriptionId: 'sub_2', status: 'canceled' };
+    await ingest(ambiguousEvents({ ...ended, createdSeconds }, service.clock.nowMs));
     await expectIssue('unknown-order', 'href="/attention?issue=unknown-order"');
   });
 

@@ -21,6 +21,7 @@ async function addSubscribed(name: string, plan: keyof typeof PRODUCTS, status: 
   if (status !== 'active') {
     await ingest([receivedEvent({ ...event, status, createdSeconds: 2_000 })]);
   }
+  return { ...event, status, createdSeconds: 2_000 };
 }
 
 beforeAll(async () => {
@@ -31,11 +32,10 @@ beforeAll(async () => {
   await addSubscribed('Alpha', 'Pro', 'active');
   await addSubscribed('Charlie', 'Basic', 'unpaid');
   await addSubscribed('Bravo', 'Pro', 'unpaid');
-  await addSubscribed('Echo', 'Basic', 'canceled');
+  const echo = await addSubscribed('Echo', 'Basic', 'canceled');
+  // Of one second, and nothing shows which came last.
+  await ingest([receivedEvent({ ...echo, status: 'unpaid' }), receivedEvent(echo)]);
   await addTeam(query, { name: 'Foxtrot', customerId: null });
-  await query(
-    `update instep.subscriptions set is_order_ambiguous = true where customer_id = 'cus_echo'`,
-  );
   await query(
     `insert into instep.findings (customer_id, team_id, problem)
      values ('cus_alpha', '2', 'missed event'), ('cus_delta', '1', 'changed by hand')`,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';

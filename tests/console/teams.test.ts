@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { readCustomerIdsOf } from 'instep/src/postgres/statements/subscriptions.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
+import { readCustomerIdsOf } from 'instep/src/postgres/statements/customers.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { describe, expect, test } from 'vitest';
 import { openConsole } from '../support/browser/console-pages.ts';
@@ -86,7 +86,7 @@ describe('the search', () => {
 
   test('finds a subscription by an index', async () => {
     const used = await indexesUsed(database, (query) => readCustomerIdsOf(query, 'sub_acme', 50));
-    expect([...used]).toEqual(['subscriptions_by_id']);
+    expect([...used]).toEqual(['customers_by_subscription']);
   });
 });
 

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { expect, test } from 'vitest';
 import { runInstep, SETTINGS } from '../support/process/instep-process.ts';

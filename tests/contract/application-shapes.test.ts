@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';

@@ -1,4 +1,3 @@
-import type { LoggedOutcome } from 'instep/src/core/subscription-event.ts';
 import type { EventRow } from 'instep/src/event-log/event-rows.ts';
 import {
   type Explanation,
@@ -9,6 +8,7 @@ import {
 import { reasonText } from 'instep/src/event-log/reason-text.ts';
 import { SNAPSHOT_TYPE } from 'instep/src/stripe/parse-event.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import type { LoggedOutcome } from 'instep-engine';
 import { describe, expect, test } from 'vitest';
 import { eventBody, received } from '../support/stripe/events.ts';
 
@@ -39,6 +39,7 @@ function logOf(events: readonly Logged[]): EventRow[] {
       receivedAtMs: event.receivedAtMs,
       deliveries: 1,
       outcome,
+      parkedOutcome: null,
       body: event.body,
     };
   });
@@ -195,20 +196,6 @@ describe('stale', () => {
         'gives a plan, then the one with the larger id.',
     ]);
   });
-
-  test('says that a parked event was decided later', () => {
-    const log = logOf([
-      ['stale', 0, 'active'],
-      ['applied', 100, 'canceled'],
-      ['applied', 200, 'active'],
-    ]);
-    const explained = explainAt(1, log);
-    expect(textOf(explained)).toEqual([
-      'A newer event of the same subscription arrived before this one was decided: evt_2 (position 2), created 100 s later.',
-      'It was parked at first, and was decided when a team was linked to its customer.',
-    ]);
-    expect(statuses(explained)).toEqual(['canceled', 'canceled']);
-  });
 });
 
 test('says for a parked event whose customer has a team now that it is about to be applied', () => {
@@ -235,9 +222,6 @@ describe('when the log is incomplete', () => {
       ['applied', 100, 'active'],
     ]);
     expect(whyAt(2, complete, { prunedBeforeMs: CREATED * 1_000 - 1 })).toHaveLength(1);
-    expect(whyAt(1, log, pruned)).toContain(
-      'It was parked at first, or the events known when it arrived have been pruned.',
-    );
   });
 
   test('says that the reason is no longer known', () => {

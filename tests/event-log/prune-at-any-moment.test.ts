@@ -1,21 +1,19 @@
 import fc from 'fast-check';
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
-import { type Difference, rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { Difference } from 'instep/src/event-log/rebuild.ts';
 import { replayEvents } from 'instep/src/event-log/replay.ts';
 import { searchLog } from 'instep/src/event-log/search.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { readTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
+import { rebuildTeams } from '../support/service/rebuilding.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 import { repetitions } from '../support/test-length.ts';
-
-const logger = createLogger('silent');
 
 const { signal } = new AbortController();
 const RUNS = repetitions(6, 25);
@@ -88,7 +86,7 @@ class World {
 
   static async open(store: Store, ingest: Ingest, customerId: string): Promise<World> {
     // Events of an earlier story would otherwise be replayed as well.
-    await store.database.query('truncate instep.events, instep.subscriptions');
+    await store.database.query('truncate instep.events, instep.customers');
     const { teamId } = await store.addTeam();
     return new World(store, ingest, customerId, teamId);
   }
@@ -111,13 +109,9 @@ class World {
     planSelection: 'newest' | 'best',
     isDryRun: boolean,
   ): Promise<Omit<Difference, 'teamId'>[]> {
-    const differences: Omit<Difference, 'teamId'>[] = [];
     const { teamId } = this;
-    for await (const found of rebuild(this.store.database, { planSelection, teamId, isDryRun })) {
-      const { teamId: _, ...difference } = found;
-      differences.push(difference);
-    }
-    return differences;
+    const found = await rebuildTeams(this.store.database, { planSelection, teamId, isDryRun });
+    return found.map(({ teamId: _, ...difference }) => difference);
   }
 
   async plan() {
@@ -157,11 +151,7 @@ describe.each(postgresServers)('$name', (server) => {
               await world.link(action.kind === 'link');
               break;
             case 'ingest parked':
-              await createParkedEventsJob({
-                query: world.store.database.query,
-                ingest: world.ingest,
-                logger,
-              })(signal);
+              await openSettleJobs(world.store.database).parkedEvents(signal);
               break;
             case 'replay':
               await world.replay();

@@ -16,7 +16,7 @@ describe.each(postgresServers)('$name', (server) => {
   const prune = (cutoffMs = CUTOFF_MS) =>
     pruneLog({ query: store.database.query, cutoffMs }, signal);
 
-  beforeEach(() => store.database.query('truncate instep.events, instep.subscriptions'));
+  beforeEach(() => store.database.query('truncate instep.events, instep.customers'));
 
   test('prunes events that no longer count, and keeps the rest', async () => {
     const { teamId, customerId } = await store.addTeam();

@@ -1,14 +1,13 @@
 import { readAccess } from 'instep/src/access/team-access.ts';
-import { type RebuildFailure, rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { RebuildFailure } from 'instep/src/event-log/rebuild.ts';
 import { expect, test } from 'vitest';
-import { collect } from '../support/collect.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
+import { rebuildTeams } from '../support/service/rebuilding.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
-const options = { planSelection: 'newest', isDryRun: false } as const;
 
 test('a team that refuses its plan keeps no other from being rebuilt', async () => {
   const { query } = store.database;
@@ -28,7 +27,7 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
 
   const failures: RebuildFailure[] = [];
   const onFailure = (failure: RebuildFailure) => failures.push(failure);
-  const rebuilt = await collect(rebuild(store.database, { ...options, onFailure }));
+  const rebuilt = await rebuildTeams(store.database, { onFailure });
   expect(rebuilt.map(({ customerId }) => customerId)).toEqual(
     teams.slice(1).map(({ customerId }) => customerId),
   );
@@ -37,7 +36,7 @@ test('a team that refuses its plan keeps no other from being rebuilt', async () 
   ]);
   const restored = await Promise.all(teams.slice(1).map(({ teamId }) => store.planOf(teamId)));
   expect(restored).toEqual(plans.slice(1));
-  await expect(collect(rebuild(store.database, options))).rejects.toMatchObject({
+  await expect(rebuildTeams(store.database)).rejects.toMatchObject({
     code: 'DATABASE_REFUSED',
   });
 });
@@ -55,8 +54,12 @@ test('the begin of a status is repaired, unless the log was pruned', async () =>
     await ingest([receivedEvent({ customerId, status, createdSeconds })]);
   }
   const repaired = async () => {
-    await query('update instep.subscriptions set latest_since = to_timestamp(3000)');
-    await collect(rebuild(store.database, { ...options, teamId }));
+    await query(
+      `update instep.customers
+          set subscriptions = jsonb_set(subscriptions::jsonb, '{subscriptions,0,since}', '3000')::json,
+              access_since = to_timestamp(3000)`,
+    );
+    await rebuildTeams(store.database, { teamId });
     return (await readAccess(query, teamId))?.since;
   };
   expect(await repaired()).toEqual(new Date(2_000_000));

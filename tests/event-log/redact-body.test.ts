@@ -1,8 +1,6 @@
-import { EventHistory } from 'instep/src/core/event-history.ts';
-import { decideEvent } from 'instep/src/core/ordering-rule.ts';
-import { NO_DECIDING_EVENTS } from 'instep/src/core/plan-selection.ts';
 import { redactBody } from 'instep/src/event-log/redact.ts';
 import { parseBody } from 'instep/src/stripe/parse-event.ts';
+import { foldAll } from 'instep-engine';
 import { expect, test } from 'vitest';
 import { renderHistory } from '../../simulation/lifecycle/history.ts';
 import { createRandom } from '../../simulation/random.ts';
@@ -69,15 +67,12 @@ function withDescription(body: string, index: number): string {
 
 /** The customer's state after these bodies, in this order, each with its original key. */
 function fold(events: readonly { readonly key: string; readonly body: string }[]) {
-  const history = new EventHistory();
-  let customer = NO_DECIDING_EVENTS;
-  for (const { key, body } of events) {
+  const parsed = events.map(({ key, body }) => {
     const event = parseBody(body, 0);
     if (event === null) throw new RangeError('an event is unreadable');
-    history.add({ ...event, key });
-    customer = decideEvent(customer, { ...event, key }, history, 'newest').decidingEvents;
-  }
-  return customer;
+    return { ...event, key, eventId: null, type: 'customer.subscription.updated' };
+  });
+  return foldAll(parsed, 'newest');
 }
 
 test('redacted events decide like the originals, in any order of arrival', () => {

@@ -95,6 +95,8 @@ describe.each(postgresServers)('$name', (server) => {
     const used = await indexesUsed(store.database, (explaining) => pruneEvents(explaining, step));
     // This table has one row.
     used.delete('all of pruning');
-    expect(used).toEqual(new Set(['events_pkey', 'subscriptions_pkey', 'events_of_customer']));
+    // Where no customer has a state yet, no product has a name.
+    used.delete('products_pkey');
+    expect([...used].sort()).toEqual(['customers_pkey', 'events_of_customer', 'events_pkey']);
   });
 });

@@ -1,5 +1,5 @@
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseUnavailable } from 'instep-engine';
 
 /** The point at which a process dies: before or after its n-th await of an outside operation. */
 export type CrashPoint = { readonly at: number; readonly side: 'before' | 'after' };
@@ -34,13 +34,14 @@ export class CrashPlan {
     return {
       ...database,
       query: through(database.query),
-      transaction: (work) =>
+      run: (statement, timeoutMs) => this.outside(() => database.run(statement, timeoutMs)),
+      transaction: (work, options) =>
         this.outside(() =>
-          database.transaction(async (query, atCommit) => {
-            const result = await work(through(query), atCommit);
+          database.transaction(async (query) => {
+            const result = await work(through(query));
             // Between the last statement and the commit.
             return await this.outside(async () => result);
-          }),
+          }, options),
         ),
     };
   }

@@ -1,14 +1,7 @@
 import fc from 'fast-check';
-import { EventHistory } from 'instep/src/core/event-history.ts';
-import { decideEvent } from 'instep/src/core/ordering-rule.ts';
-import {
-  type DecidingEvents,
-  NO_DECIDING_EVENTS,
-  teamPlan,
-} from 'instep/src/core/plan-selection.ts';
-import type { TeamPlan } from 'instep/src/core/transition.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
+import { contractPlan, foldAll, type Plan, teamPlan } from 'instep-engine';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -50,16 +43,13 @@ const anyDelivery = fc
 
 const nameOf = (productId: string) => `The plan of ${productId}`;
 
-/** The pure core's result for a customer's events, in the order of Stripe's clock. */
-function planAfterAll(events: readonly ReceivedEvent[]): TeamPlan {
-  let customer: DecidingEvents = NO_DECIDING_EVENTS;
+/** The result of the pure rule for a customer's events, in the order of Stripe's clock. */
+function planAfterAll(events: readonly ReceivedEvent[]): Plan {
   const changes = events.flatMap((event) => (event.kind === 'readable' ? event : []));
   changes.sort((a, b) => a.subscription.createdSeconds - b.subscription.createdSeconds);
-  for (const event of changes) {
-    customer = decideEvent(customer, event, new EventHistory([event]), 'newest').decidingEvents;
-  }
   const names = new Map(PRODUCTS.map((productId) => [productId, nameOf(productId)]));
-  return teamPlan(customer, 'newest', names) ?? NO_PLAN;
+  const plan = teamPlan(foldAll(changes, 'newest'), 'newest', names);
+  return plan === null ? NO_PLAN : contractPlan(plan);
 }
 
 describe.each(postgresServers)('$name', (server) => {

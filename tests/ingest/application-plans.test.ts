@@ -1,10 +1,10 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { rebuildTeams } from '../support/service/rebuilding.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -42,12 +42,7 @@ async function teamAfterCheckout(planSelection: 'newest' | 'best') {
   return { teamId, deliver };
 }
 
-async function rebuildTeam(teamId: ApplicationId) {
-  const options = { planSelection: 'newest', teamId, isDryRun: false } as const;
-  const found = [];
-  for await (const difference of rebuild(store.database, options)) found.push(difference);
-  return found;
-}
+const rebuildTeam = (teamId: ApplicationId) => rebuildTeams(store.database, { teamId });
 
 describe('a plan that the application wrote', () => {
   test('is kept at the end of an old subscription with TEAM_PLAN=best, and reported', async () => {

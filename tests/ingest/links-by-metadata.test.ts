@@ -1,34 +1,21 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { processBatch } from 'instep/src/ingest/process-batch.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
-import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
+import { addTeam, readTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
+import { counting } from '../support/postgres/observed-database.ts';
 import { postgresServers } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { openWholePipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
-
-const OPTIONS = {
-  planSelection: 'newest',
-  namesWritten: 'everywhere',
-  linkByMetadata: 'teamId',
-} as const;
 
 describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
   const store = useDatabase(server);
   const lines: string[] = [];
 
   function openPipeline(linkByMetadata: string | null = 'teamId', database = store.database) {
-    return new IngestPipeline({
-      database,
-      api: { retrieveProductName: async () => null },
-      logger: createLogger('info', { write: (line) => lines.push(line) }),
-      planSelection: 'newest',
-      linkByMetadata,
-      keyMode: 'test',
-      maxQueued: 1_000,
-    }).ingest;
+    const logger = createLogger('info', { write: (line) => lines.push(line) });
+    const options = { logger, linkByMetadata, keyMode: 'test' } as const;
+    return openWholePipeline(database, options).ingest;
   }
 
   const newTeam = (customerId: string | null = null) =>
@@ -149,41 +136,42 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     const eventOf = (status: string, createdSeconds: number) =>
       eventWith({ teamId: String(teamId) }, customerId, status, createdSeconds);
     const newer = openPipeline('teamId', store.openAnother());
-    const { results } = await store.database.transaction((query, atCommit) => {
-      const afterNewer: Query = async (statement, values) => {
-        if (typeof statement !== 'string' && statement.name === 'lock_customer_to_link') {
-          await newer([eventOf('trialing', 2_000)]);
-        }
-        return await query(statement, values);
-      };
-      const older = { ...eventOf('active', 1_000), productName: null };
-      return processBatch({ query: afterNewer, atCommit }, [older], OPTIONS);
+    let hasLinked = false;
+    const older = openPipeline('teamId', {
+      ...store.database,
+      async transaction(work, options) {
+        if (!hasLinked) await newer([eventOf('trialing', 2_000)]);
+        hasLinked = true;
+        return await store.database.transaction(work, options);
+      },
     });
-    expect(results).toMatchObject([{ outcome: 'stale', teamIds: [teamId] }]);
+    const results = await older([eventOf('active', 1_000)]);
+    // It had its outcome when the other instance linked its customer.
+    expect(results).toMatchObject([{ outcome: 'duplicate', teamIds: [teamId] }]);
     expect(await rowOf(teamId)).toEqual([customerId, 'trialing']);
   });
 
   test('batches of the same customers in opposite orders never deadlock', async () => {
-    const pools = [store.openAnother(), store.openAnother()];
-    // Looks up the application's tables, which would repeat the first transaction of a pool.
-    await Promise.all(pools.map(({ query }) => readTeam(query, 1)));
-    let attempts = 0;
+    const instances = [store.openAnother(), store.openAnother()].map(counting);
+    // Looks up the application's tables, which repeats the first statement of a pool.
+    await Promise.all(instances.map(({ database }) => readTeamsOf(database.query, [])));
     for (let round = 0; round < 3; round += 1) {
+      const customers = Array.from({ length: 40 }, () => store.newCustomer());
       const events = [];
-      for (let count = 0; count < 40; count += 1) {
-        const event = eventWith({ teamId: String(await newTeam()) }, store.newCustomer());
-        events.push({ ...event, productName: null });
+      for (const customerId of customers) {
+        events.push(eventWith({ teamId: String(await newTeam()) }, customerId));
       }
-      const batches = [events, events.toReversed()].map((batch, index) =>
-        pools[index]?.transaction((query, atCommit) => {
-          attempts += 1;
-          return processBatch({ query, atCommit }, batch, OPTIONS);
-        }),
+      const batches = [events, events.toReversed()];
+      await Promise.all(
+        instances.map(({ database }, index) =>
+          openPipeline('teamId', database)(batches[index] ?? []),
+        ),
       );
-      await Promise.all(batches);
+      const text = `select count(*) from teams
+                     where provider_customer_id = any ($1) and subscription_status = 'active'`;
+      expect(await store.database.query(text, [customers])).toEqual([{ count: events.length }]);
     }
-    // After a deadlock, one of them would be repeated.
-    expect(attempts).toBe(6);
+    expect(instances.map(({ counts }) => counts.conflicts)).toEqual([0, 0]);
   });
 
   test.each(['first', 'last'])(
@@ -202,27 +190,16 @@ describe.each(postgresServers)('with LINK_BY_METADATA on $name', (server) => {
     },
   );
 
-  test.each(['first', 'last'])(
-    'within a batch, the newest event counts, also if it is %s',
-    async (position) => {
-      const [customerId, other] = [store.newCustomer(), store.newCustomer()];
-      const [former, teamId] = [await newTeam(), await newTeam()];
-      const events = [
-        eventWith({ teamId: String(teamId) }, other, 'active', 1_000),
-        eventWith({ teamId: String(former) }, customerId, 'active', 1_000),
-        eventWith({ teamId: String(teamId) }, customerId, 'active', 2_000),
-      ].map((event) => ({ ...event, productName: null }));
-      await store.database.transaction((query, atCommit) =>
-        processBatch(
-          { query, atCommit },
-          position === 'last' ? events : events.toReversed(),
-          OPTIONS,
-        ),
-      );
-      expect(await rowOf(teamId)).toEqual([customerId, 'active']);
-      expect(await rowOf(former)).toEqual([null, null]);
-    },
-  );
+  test('of two teams that the events of a batch name, a free one gets the customer', async () => {
+    const [customerId, other] = [store.newCustomer(), store.newCustomer()];
+    const teams = [await newTeam(), await newTeam(other)];
+    const events = teams.map((teamId) => eventWith({ teamId: String(teamId) }, customerId));
+    await openPipeline()([eventWith({}, store.newCustomer()), ...events.toReversed()]);
+    expect(await Promise.all(teams.map(rowOf))).toEqual([
+      [customerId, 'active'],
+      [other, null],
+    ]);
+  });
 
   test('an event that names its own team by metadata, but could not be linked, stays unlinked', async () => {
     const [teamId, foreignId] = [await newTeam(), await newTeam(store.newCustomer())];

@@ -1,26 +1,18 @@
-import { IngestPipeline, type IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
+import type { IngestPipelineOptions } from 'instep/src/ingest/pipeline.ts';
 import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
+import { DatabaseBusy } from 'instep-engine';
 import { expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
+import { counting } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
+import { openWholePipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
 
-function openPipeline(options: Partial<IngestPipelineOptions> = {}) {
-  return new IngestPipeline({
-    database: store.database,
-    api: { retrieveProductName: async () => null },
-    logger: createLogger('silent'),
-    planSelection: 'newest',
-    maxQueued: 10_000,
-    ...options,
-  });
-}
+const openPipeline = (options: Partial<IngestPipelineOptions> = {}) =>
+  openWholePipeline(store.database, options);
 
 test('an event of a team that is locked for a moment does not wait for other locked teams', async () => {
   const pipeline = openPipeline();
@@ -134,18 +126,8 @@ test('a team whose trigger waited once is not behind those whose triggers always
 });
 
 test('drops events whose requests have given up', async () => {
-  let transactions = 0;
-  const database: Database = {
-    ...store.openAnother(),
-    transaction: async (work) => {
-      transactions += 1;
-      return await store.database.transaction(async (query, atCommit) => {
-        await query(`set local lock_timeout = '100ms'`);
-        return await work(query, atCommit);
-      });
-    },
-  };
-  const pipeline = openPipeline({ database, timeoutMs: 150 });
+  const { database, counts } = counting(store.database);
+  const pipeline = openWholePipeline(database, { timeoutMs: 150 });
   await whileHeld(store.openAnother(), 'lock table instep.events', async () => {
     const ends = await Promise.allSettled(
       Array.from({ length: 30 }, () =>
@@ -154,6 +136,6 @@ test('drops events whose requests have given up', async () => {
     );
     expect(new Set(ends.map(({ status }) => status))).toEqual(new Set(['rejected']));
   });
-  expect(transactions).toBeLessThan(10);
+  expect(counts.statements).toBeLessThan(20);
   expect(pipeline.queued()).toMatchObject({ ready: 0, blocked: 0 });
 });

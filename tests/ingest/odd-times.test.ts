@@ -1,25 +1,19 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { describe, expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
+import { findDifferences } from '../support/service/rebuilding.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
-const logger = createLogger('silent');
 const SECOND = 1_700_000_000;
 
-async function rebuilt(teamId: ApplicationId): Promise<unknown[]> {
-  const found = [];
-  const options = { planSelection: 'newest', teamId, isDryRun: true } as const;
-  for await (const difference of rebuild(store.database, options)) found.push(difference);
-  return found;
-}
+const rebuilt = (teamId: ApplicationId) => findDifferences(store.database, teamId);
 
 test.each([0, 1, 2 ** 32, 2 ** 32 + 7, 253_402_300_799])(
   'the events of second %d are put in order',
@@ -56,11 +50,7 @@ test('events without a time count in the order of their arrival, alone and in a 
     undated(customerId, status, SECOND),
   );
   await ingest([receivedEvent({ customerId: 'cus_nobody' }), ...batch]);
-  const states = await store.database.query<{ is_order_ambiguous: boolean }>(
-    'select is_order_ambiguous from instep.subscriptions where customer_id = $1',
-    [customerId],
-  );
-  expect(states).toEqual([{ is_order_ambiguous: false }]);
+  expect(await hasUnknownOrder(store.database.query, customerId)).toBe(false);
 });
 
 describe('events with and without a time in one second', () => {
@@ -114,9 +104,7 @@ describe('events with and without a time in one second', () => {
       await ingest([parked(customerId, 'canceled', SECOND)]);
       const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
       await ingest([undated(customerId, 'active', SECOND)]);
-      await createParkedEventsJob({ query: store.database.query, ingest, logger })(
-        new AbortController().signal,
-      );
+      await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
       expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
       expect(await rebuilt(teamId)).toEqual([]);
     }
@@ -131,9 +119,7 @@ describe('events with and without a time in one second', () => {
     const createdSeconds = SECOND;
     await ingest([receivedEvent({ customerId, status: 'canceled', type, createdSeconds })]);
     await ingest([undated(customerId, 'active', SECOND)]);
-    await createParkedEventsJob({ query: store.database.query, ingest, logger })(
-      new AbortController().signal,
-    );
+    await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
     expect(await rebuilt(teamId)).toEqual([]);
   });

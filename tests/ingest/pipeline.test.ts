@@ -116,11 +116,12 @@ describe.each(postgresServers)('$name', (server) => {
     await link(customerId);
     const teamIds = [teamId];
     expect(await ingest([newer])).toEqual([{ outcome: 'applied', teamIds }]);
-    expect(await ingest([older])).toEqual([{ outcome: 'stale', teamIds }]);
+    // Both events that waited have their outcome now.
+    expect(await ingest([older])).toEqual([{ outcome: 'duplicate', teamIds }]);
     expect(await ingest([newer])).toEqual([{ outcome: 'duplicate', teamIds }]);
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
     expect(await store.logOf(customerId)).toEqual([
-      { event_id: older.eventId, outcome: 'stale', deliveries: 2 },
+      { event_id: older.eventId, outcome: 'applied', deliveries: 2 },
       { event_id: newer.eventId, outcome: 'applied', deliveries: 3 },
     ]);
   });

@@ -1,6 +1,6 @@
 import { type Operator, openContext, perform, readPlanChanges } from 'instep/operate';
 import { linkTeam as link } from 'instep/src/access/current-plan.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import { performOne } from 'instep/src/operate/perform.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { migrate } from 'instep/src/postgres/migrate.ts';
 import { readStoredIssues } from 'instep/src/postgres/statements/issues.ts';
 import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
+import { DatabaseRefused } from 'instep-engine';
 import { describe, expect, test, vi } from 'vitest';
 import { connect, embeddedServer, postgresServers } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
@@ -98,6 +98,14 @@ describe.each(postgresServers)('$name', (server) => {
       'drop trigger objection on teams',
     ],
     [
+      'a trigger that writes another status',
+      `create or replace function lie() returns trigger language plpgsql as
+       $$begin if new.provider_customer_id = 'cus_bad' then new.subscription_status := 'paused'; end if;
+       return new; end$$;
+       create trigger objection before update on teams for each row execute function lie()`,
+      'drop trigger objection on teams',
+    ],
+    [
       'a view with row level security',
       `alter table teams rename to all_teams;
        create policy readable on all_teams for select using (true);
@@ -139,12 +147,12 @@ describe.each(postgresServers)('$name', (server) => {
       await query(withdrawal);
       expect(await store.planOf(teamId)).toEqual(NO_PLAN);
       expect(await store.logOf('cus_bad')).toEqual([]);
-      const known = `select from instep.subscriptions where customer_id = 'cus_bad'`;
+      const known = `select from instep.customers where customer_id = 'cus_bad'`;
       expect(await query(known)).toEqual([]);
       expect(await ingestAll(['cus_bad'])).toMatchObject([{ status: 'fulfilled' }]);
       await query(`delete from teams where provider_customer_id = 'cus_bad';
         delete from instep.events where customer_id = 'cus_bad';
-        delete from instep.subscriptions where customer_id = 'cus_bad'`);
+        delete from instep.customers where customer_id = 'cus_bad'`);
     },
   );
 

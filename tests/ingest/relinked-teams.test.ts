@@ -1,15 +1,15 @@
 import { linkTeam } from 'instep/src/access/current-plan.ts';
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
-import type { Database } from 'instep/src/postgres/database.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
+import type { Settle } from 'instep/src/ingest/pipeline.ts';
+import { raiseQuestions } from 'instep/src/maintenance/questions.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { NO_PLAN } from '../support/service/contract-service.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -33,15 +33,13 @@ async function teamWithPlan() {
   return { ingest, teamId, customerId, newest, older };
 }
 
-const logger = createLogger('silent');
-
 /** A job as of an instance that has just started. A run returns the ids of the teams that got a plan. */
-function createJob(database: Database = store.database) {
-  const run = createEmptyTeamsJob({ database, planSelection: 'newest', logger });
+function createJob(settle: Settle = openWholePipeline(store.database).settle) {
+  const { emptyTeams } = openSettleJobs(store.database, { settle });
   return async (): Promise<ApplicationId[]> => {
     const { query } = store.database;
     const [last] = await query<{ id: number }>('select max(id) as id from instep.plan_changes');
-    await run(new AbortController().signal);
+    await emptyTeams(new AbortController().signal);
     const text = 'select team_id from instep.plan_changes where id > $1 order by id';
     const changed = await query<{ team_id: string }>(text, [last?.id ?? 0]);
     return changed.map(({ team_id }) => Number(team_id));
@@ -135,17 +133,13 @@ test('a refused plan rests after the first attempt', async () => {
   const refusedId = await addEmptyTeam(customerId);
   await run(`alter table teams add constraint objection
              check (id <> ${refusedId} or subscription_status is null)`);
-  let transactions = 0;
-  const database: Database = {
-    ...store.database,
-    transaction(work) {
-      transactions += 1;
-      return store.database.transaction(work);
-    },
-  };
-  const fill = createJob(database);
+  const attempts: string[] = [];
+  const fill = createJob(async (id) => {
+    attempts.push(id);
+    return await openWholePipeline(store.database).settle(id);
+  });
   for (let count = 0; count < 2; count += 1) expect(await fill()).toEqual([]);
-  expect(transactions).toBe(1);
+  expect(attempts).toEqual([customerId]);
   await run('alter table teams drop constraint objection');
   expect(await fillDueTeams()).toEqual([refusedId]);
 });
@@ -185,7 +179,7 @@ test('the product of a plan without a name is looked up later', async () => {
   const emptyId = await addEmptyTeam(customerId);
   await fillDueTeams();
   expect(await store.planOf(emptyId)).toMatchObject({ planName: null });
-  expect(await run('select product_id, name from instep.products')).toEqual([
-    { product_id: 'prod_1', name: null },
-  ]);
+  await raiseQuestions(store.database.query);
+  const asked = await run(`select subject from instep.questions where kind = 'product-names'`);
+  expect(asked).toContainEqual({ subject: 'prod_1' });
 });

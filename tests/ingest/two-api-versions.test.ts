@@ -1,20 +1,18 @@
-import { rebuild } from 'instep/src/event-log/rebuild.ts';
-import { processBatch } from 'instep/src/ingest/process-batch.ts';
 import type { ReceivedEvent } from 'instep/src/ingest/received-event.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { writeProductName } from 'instep/src/postgres/statements/products.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
-import { createLogger } from 'instep/src/runtime/logging.ts';
 import { expect, test } from 'vitest';
+import { withMeanwhile } from '../support/postgres/observed-database.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
+import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
+import { findDifferences } from '../support/service/rebuilding.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
-const logger = createLogger('silent');
 const { signal } = new AbortController();
-const OPTIONS = { planSelection: 'newest', namesWritten: 'everywhere' } as const;
 const CREATED_SECONDS = 1_700_000_000;
 
 /** An event as two endpoints with different API versions deliver it: with different members. */
@@ -25,16 +23,11 @@ function renderings(body: string): [ReceivedEvent, ReceivedEvent] {
   return [received(body), received(JSON.stringify(other))];
 }
 
-/** Parks two events in two transactions, neither of which sees the other's rows. */
+/** Parks an event at two instances, each of which has read the customer before the other has stored the event. */
 async function parkAtOnce([one, other]: readonly [ReceivedEvent, ReceivedEvent]): Promise<void> {
-  const park = (event: ReceivedEvent, then: () => Promise<unknown>) =>
-    store.openAnother().transaction(async (query, atCommit) => {
-      const named = { ...event, productName: null };
-      const { results } = await processBatch({ query, atCommit }, [named], OPTIONS);
-      expect(results).toMatchObject([{ outcome: 'parked' }]);
-      await then();
-    });
-  await park(one, () => park(other, async () => undefined));
+  const second = openPipeline(store.openAnother());
+  const first = openPipeline(withMeanwhile(store.openAnother(), () => second([other])));
+  expect(await first([one])).toMatchObject([{ outcome: 'parked' }]);
 }
 
 test.each([
@@ -59,7 +52,7 @@ test.each([
     await parkAtOnce(renderings(body(before, 'trialing')));
     const teamId = await addTeam(store.database.query, { name: 'Late', customerId });
     if (decider === 'a delivery') await ingest([last[1]]);
-    await createParkedEventsJob({ query: store.database.query, ingest, logger })(signal);
+    await openSettleJobs(store.database).parkedEvents(signal);
 
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: expected });
     const log = await store.logOf(customerId);
@@ -67,14 +60,8 @@ test.each([
     expect(log.map(({ deliveries }) => deliveries)).toEqual(
       decider === 'a delivery' ? [3, 2] : [2, 2],
     );
-    const orders = await store.database.query(
-      'select is_order_ambiguous from instep.subscriptions where customer_id = $1',
-      [customerId],
-    );
-    expect(orders).toEqual([{ is_order_ambiguous: false }]);
-    for await (const found of rebuild(store.database, { ...OPTIONS, teamId, isDryRun: true })) {
-      expect.unreachable(JSON.stringify(found));
-    }
+    expect(await hasUnknownOrder(store.database.query, customerId)).toBe(false);
+    expect(await findDifferences(store.database, teamId)).toEqual([]);
   },
 );
 
@@ -95,13 +82,9 @@ test('a stored product name is written, whichever events are in the same batch',
   const old = { ...event, api_version: '2012-01-01', data: { ...data, object } };
   // The name of this event's product is not needed, so it is not looked up.
   const ended = eventBody({ customerId: other, productId, status: 'canceled' });
-  const batch = [JSON.stringify(old), ended].map((one) => ({
-    ...received(one),
-    productName: null,
-  }));
-  await store.database.transaction((query, atCommit) =>
-    processBatch({ query, atCommit }, batch, OPTIONS),
-  );
+  // They arrive during another batch, so they form one batch.
+  const first = received(eventBody({ customerId: store.newCustomer() }));
+  await ingest([first, received(JSON.stringify(old)), received(ended)]);
 
   const plan = { providerProductId: productId, planName: 'Pro' };
   expect(await store.planOf(teamId)).toMatchObject(plan);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
+import { hasUnknownOrder } from '../support/service/customer-states.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { eventBody, received } from '../support/stripe/events.ts';
@@ -30,11 +31,7 @@ async function ambiguousTeam(answeredSeconds: () => number | null) {
     api: { retrieveSubscription: async (id) => (id === subscriptionId ? answer() : null) },
     nonce: randomUUID,
   });
-  const isAmbiguous = async () => {
-    const text = 'select is_order_ambiguous from instep.subscriptions where customer_id = $1';
-    const [row] = await store.database.query<{ is_order_ambiguous: boolean }>(text, [customerId]);
-    return row?.is_order_ambiguous;
-  };
+  const isAmbiguous = () => hasUnknownOrder(store.database.query, customerId);
   const statusOf = async () => (await store.planOf(teamId))?.subscriptionStatus;
   const run = async () => {
     await passTime(store.database.query, '1 minute');

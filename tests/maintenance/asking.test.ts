@@ -13,7 +13,7 @@ const store = useDatabase(embeddedServer);
 const query = (statement: string) => store.database.query(statement);
 
 beforeEach(async () => {
-  await query(`truncate teams, instep.events, instep.subscriptions, instep.products,
+  await query(`truncate teams, instep.events, instep.customers, instep.products,
                         instep.questions`);
   await query('update instep.leased_jobs set failure_code = null, attempt_at = null');
 });

@@ -1,19 +1,18 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { pruneLog } from 'instep/src/event-log/prune.ts';
 import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { createCatchUpJob } from 'instep/src/maintenance/catch-up.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
-import { Stopped } from 'instep/src/runtime/retry.ts';
 import { createStripeApi } from 'instep/src/stripe/api.ts';
 import {
   ApiCollection,
   type ApiFault,
   startFakeStripeApi,
 } from 'instep/src/testing/fake-stripe-api.ts';
+import { DatabaseBusy, DatabaseUnavailable, Stopped } from 'instep-engine';
 import { afterAll, describe, expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';

@@ -16,6 +16,7 @@ test('a missing product name is looked up again after 30 seconds, even if the cl
   const nameOf = createNameLookup({
     readStored: async () => null,
     store: async () => true,
+    storeNameless: async () => undefined,
     retrieve: async () => names.shift() ?? null,
     onRetrieveError: () => undefined,
   });

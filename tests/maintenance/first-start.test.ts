@@ -8,7 +8,7 @@ import { expect, test } from 'vitest';
 import { atEndOfFile } from '../support/end-of-file.ts';
 import { createDatabase } from '../support/postgres/test-database.ts';
 import { API_KEY } from '../support/secrets/test-secrets.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openWholePipeline } from '../support/service/pipelines.ts';
 
 const TEAMS = 20;
 const LIVE_SECONDS = 1_750_000_000;
@@ -47,10 +47,12 @@ async function startBesideApp({ canList }: { readonly canList: boolean }) {
   });
   atEndOfFile(server.close);
   atEndOfFile(() => database.close());
+  const { ingest, settle } = openWholePipeline(database);
   const jobs = createJobs(
     {
       database,
-      ingest: openPipeline(database),
+      ingest,
+      settle,
       api: createStripeApi({ secretKey: API_KEY, baseUrl: new URL(server.url) }),
       nameOf: async () => 'Pro',
       planSelection: 'newest',

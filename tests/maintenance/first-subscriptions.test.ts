@@ -37,9 +37,7 @@ const asked = () => calls.filter((path) => path.startsWith('/v1/subscriptions'))
 const passTime = (interval: string) => passTimeIn(query, interval);
 
 beforeEach(async () => {
-  await query(
-    'truncate teams, instep.subscriptions, instep.events, instep.questions, instep.products',
-  );
+  await query('truncate teams, instep.customers, instep.events, instep.questions, instep.products');
   await query(`update instep.leased_jobs set progress = null where name = 'reconcile'`);
   account.fault = undefined;
   calls.length = 0;

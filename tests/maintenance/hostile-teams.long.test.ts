@@ -20,6 +20,7 @@ import {
 import { connect, createDatabase } from '../support/postgres/test-database.ts';
 import { SETTINGS } from '../support/process/instep-process.ts';
 import { WEBHOOK_SECRET } from '../support/secrets/test-secrets.ts';
+import { openWholePipeline } from '../support/service/pipelines.ts';
 
 /** How Instep gets to know a team's subscription. */
 const WAYS = ['delivered', 'parked', 'missed', 'compared'] as const;
@@ -118,7 +119,9 @@ test.each(SEEDS)(
     const app = connect(roleUrl);
     const failed: string[] = [];
     const onFailure = ({ customerId }: { customerId: string }) => failed.push(customerId);
-    for await (const _ of rebuild(app, { planSelection: 'newest', isDryRun: false, onFailure }));
+    const { settle } = openWholePipeline(app);
+    const options = { planSelection: 'newest', settle, isDryRun: false, onFailure } as const;
+    for await (const _ of rebuild(app, options));
     await app.close();
     expect(failed).not.toEqual([]);
     await expectPlans();

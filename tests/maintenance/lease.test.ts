@@ -1,5 +1,5 @@
 import { type LeasedRun, sweep, withLease } from 'instep/src/maintenance/lease.ts';
-import { Stopped } from 'instep/src/runtime/retry.ts';
+import { Stopped } from 'instep-engine';
 import { afterEach, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';

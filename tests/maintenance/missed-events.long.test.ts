@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { ApiCollection, startFakeStripeApi } from 'instep/src/testing/fake-stripe-api.ts';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';

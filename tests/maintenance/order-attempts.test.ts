@@ -1,6 +1,6 @@
-import type { JsonObject } from 'instep/src/core/json.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
-import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
+import type { JsonObject } from 'instep-engine';
+import { DatabaseBusy } from 'instep-engine';
 import { expect, test } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { openAskingJob, passTime } from '../support/service/asking-job.ts';
@@ -70,7 +70,7 @@ test.each([
 });
 
 test('a snapshot that the database refuses keeps no other subscription waiting', async () => {
-  await store.database.query('truncate instep.subscriptions, instep.events');
+  await store.database.query('truncate instep.customers, instep.events');
   const refused = await ambiguousTeam();
   const other = await ambiguousTeam();
   await store.database.query(
@@ -85,7 +85,7 @@ test('a snapshot that the database refuses keeps no other subscription waiting',
 });
 
 test('a locked team keeps no other subscription waiting, and its snapshot is taken again', async () => {
-  await store.database.query('truncate instep.subscriptions, instep.events');
+  await store.database.query('truncate instep.customers, instep.events');
   const locked = await ambiguousTeam();
   const other = await ambiguousTeam();
   const customerOf = new Map([locked, other].map((one) => [one.subscriptionId, one.customerId]));

@@ -1,21 +1,18 @@
 import { dismissParkedEvents } from 'instep/src/event-log/dismiss.ts';
 import { readFigures } from 'instep/src/health/figures.ts';
-import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import {
-  createParkedEventsJob,
-  readCustomersOfParkedEvents,
-} from 'instep/src/maintenance/parked-events.ts';
-import type { Query } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy } from 'instep/src/postgres/errors.ts';
+import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
+import { readCustomersOfParkedEvents } from 'instep/src/maintenance/parked-events.ts';
 import { pagesOf } from 'instep/src/postgres/examine.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
+import { DatabaseBusy } from 'instep-engine';
 import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { createJobsWithoutStripe } from '../support/service/jobs-without-stripe.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -23,19 +20,15 @@ const { signal } = new AbortController();
 const logger = createLogger('silent');
 
 /** Parks one event each of this many customers without a team. */
-const parkMany = (query: Query, count: number) =>
-  query(
-    `insert into instep.events
-            (key, event_id, type, customer_id, created_at, received_at, deliveries, outcome, body)
-     select gen_random_uuid(), 'evt_' || number, 'customer.subscription.updated',
-            'cus_foreign_' || number, now(), now(), 1, 'parked', ''
-       from generate_series(1, $1) as number`,
-    [count],
-  );
+async function parkMany(count: number): Promise<void> {
+  const numbers = Array.from({ length: count }, (_, index) => index + 1);
+  const ingest = openWholePipeline(store.database, { maxQueued: count }).ingest;
+  await ingest(numbers.map((number) => receivedEvent({ customerId: `cus_foreign_${number}` })));
+}
 
 test('a customer who has a team now is found, page by page, even if many others have none', async () => {
   const { query } = store.database;
-  await parkMany(query, 12_000);
+  await parkMany(12_000);
   await openPipeline(store.database)([receivedEvent({ customerId: 'cus_foreign_late' })]);
   await addTeam(query, { name: 'Late', customerId: 'cus_foreign_late' });
   const pages: (readonly string[])[] = [];
@@ -44,7 +37,7 @@ test('a customer who has a team now is found, page by page, even if many others 
   for await (const page of pagesOf(read)) pages.push(page);
   expect(pages.length).toBeGreaterThan(2);
   expect(pages.flat()).toEqual(['cus_foreign_late']);
-  await query('truncate teams, instep.events');
+  await query('truncate teams, instep.events, instep.customers');
 });
 
 test('decides all events of a customer in one run, however many they are', async () => {
@@ -57,7 +50,7 @@ test('decides all events of a customer in one run, however many they are', async
     ),
   );
   await addTeam(query, { name: 'Late', customerId });
-  await createParkedEventsJob({ query, ingest, logger })(signal);
+  await openSettleJobs(store.database).parkedEvents(signal);
   const outcomes = await query(
     'select distinct outcome from instep.events where customer_id = $1',
     [customerId],
@@ -76,21 +69,13 @@ test('a customer whose event is refused or whose team is locked delays no other'
   const { query } = store.database;
   await query(`alter table teams add constraint objection
                check (provider_product_id <> 'prod_refused')`);
-  const { ingest } = new IngestPipeline({
-    database: store.database,
-    api: { retrieveProductName: async () => null },
-    logger,
-    planSelection: 'newest',
-    maxQueued: 100,
-    timeoutMs: 500,
-  });
+  const { ingest, settle } = openWholePipeline(store.database, { timeoutMs: 500 });
   const tried: string[] = [];
-  const noted: Ingest = async (events) => {
-    for (const event of events)
-      if (event.kind === 'readable') tried.push(event.subscription.customerId);
-    return await ingest(events);
+  const noted: Settle = (customerId) => {
+    tried.push(customerId);
+    return settle(customerId);
   };
-  const run = createParkedEventsJob({ query, ingest: noted, logger });
+  const { parkedEvents: run } = openSettleJobs(store.database, { settle: noted });
   const refused = await lateTeam(ingest, 'prod_refused');
   const locked = await lateTeam(ingest, 'prod_1');
   await whileHeld(store.openAnother(), lockTeam(locked.teamId), async () => {
@@ -106,27 +91,27 @@ test('a customer whose event is refused or whose team is locked delays no other'
     expect(tried).toEqual([next.customerId]);
   });
   await query('alter table teams drop constraint objection');
-  await createParkedEventsJob({ query, ingest, logger })(signal);
+  await openSettleJobs(store.database).parkedEvents(signal);
   for (const { teamId } of [refused, locked]) {
     expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
   }
 });
 
 test.each([
-  ['fail', async () => Promise.reject(new DatabaseBusy('locked'))],
-  ['stay parked', async () => [{ outcome: 'parked', teamIds: [] }] as const],
-])('events that %s are tried once in a run, even without a rest', async (_, outcome) => {
-  const { query } = store.database;
-  await query('truncate instep.events');
+  ['fails', async () => Promise.reject(new DatabaseBusy('locked'))],
+  ['is locked', async () => false],
+])('a customer who %s is tried once in a run, even without a rest', async (_, answer) => {
+  await store.database.query('truncate instep.events, instep.customers');
   await lateTeam(openPipeline(store.database), 'prod_1');
   const stopping = new AbortController();
   let tries = 0;
-  const ingest: Ingest = () => {
+  const settle: Settle = () => {
     tries += 1;
     if (tries > 1) stopping.abort();
-    return outcome();
+    return answer();
   };
-  await createParkedEventsJob({ query, ingest, logger, againAfterMs: 0 })(stopping.signal);
+  const { parkedEvents } = openSettleJobs(store.database, { settle, againAfterMs: 0 });
+  await parkedEvents(stopping.signal);
   expect(tries).toBe(1);
 });
 
@@ -148,7 +133,7 @@ const parkedCustomers = async () =>
   ).map(({ customer_id }) => customer_id);
 
 test('dismissed events of a customer who had a team raise no alert, and count for the next team', async () => {
-  await store.database.query('truncate instep.events, instep.dismissed_events');
+  await store.database.query('truncate instep.events, instep.customers, instep.dismissed_events');
   const { query } = store.database;
   const ingest = openPipeline(store.database);
   const { teamId, customerId } = await store.addTeam();
@@ -166,12 +151,12 @@ test('dismissed events of a customer who had a team raise no alert, and count fo
   expect(await readFigures(query)).toMatchObject({ parkedEvents: 0 });
 
   const nextId = await addTeam(query, { name: 'Next', customerId });
-  await createParkedEventsJob({ query, ingest, logger })(signal);
+  await openSettleJobs(store.database).parkedEvents(signal);
   expect(await store.planOf(nextId)).toMatchObject({ subscriptionStatus: 'canceled' });
 });
 
 test('parked events have a retention', async () => {
-  await store.database.query('truncate instep.events');
+  await store.database.query('truncate instep.events, instep.customers');
   await store.database.query(
     `update instep.leased_jobs set started_at = null where name = 'retention'`,
   );
@@ -185,19 +170,19 @@ test('parked events have a retention', async () => {
 
 test('parked events are dismissed page by page, also where most of them have a team', async () => {
   const { query } = store.database;
-  await query('truncate instep.events, instep.dismissed_events');
+  await query('truncate instep.events, instep.customers, instep.dismissed_events');
   // More than one statement examines, most of which stay.
-  await parkMany(query, 5_000);
+  await parkMany(5_000);
   await query(`insert into teams (name, provider_customer_id)
                select '', 'cus_foreign_' || number from generate_series(1, 4200) as number`);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(800);
   expect(await dismissParkedEvents(query, {}, signal)).toBe(0);
   await query(`delete from teams where provider_customer_id like 'cus_foreign_%'`);
-  await query('truncate instep.events, instep.dismissed_events');
+  await query('truncate instep.events, instep.customers, instep.dismissed_events');
 });
 
 test('an instance whose clock has jumped ahead deletes no parked event', async () => {
-  await store.database.query('truncate instep.events');
+  await store.database.query('truncate instep.events, instep.customers');
   await store.database.query(
     `update instep.leased_jobs set started_at = null where name = 'retention'`,
   );
@@ -208,7 +193,7 @@ test('an instance whose clock has jumped ahead deletes no parked event', async (
 });
 
 test('parked events of a customer who had a team stay until a team is linked to that customer again', async () => {
-  await store.database.query('truncate instep.events');
+  await store.database.query('truncate instep.events, instep.customers');
   await store.database.query(
     `update instep.leased_jobs set started_at = null where name = 'retention'`,
   );
@@ -224,6 +209,6 @@ test('parked events of a customer who had a team stay until a team is linked to 
   await pruneExpired(() => nowMs);
   expect(await parkedCustomers()).toEqual([customerId]);
   const again = await addTeam(query, { name: 'Again', customerId });
-  await createParkedEventsJob({ query, ingest, logger })(signal);
+  await openSettleJobs(store.database).parkedEvents(signal);
   expect((await readTeam(query, again))?.plan).toMatchObject({ subscriptionStatus: 'canceled' });
 });

@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { postgresServers } from '../support/postgres/test-database.ts';
+import { openAskingJob } from '../support/service/asking-job.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
 import { openPipeline } from '../support/service/pipelines.ts';
 import { receivedEvent } from '../support/stripe/events.ts';
@@ -110,7 +111,9 @@ describe.each(postgresServers)('product names on $name', (server) => {
     const { retrieve } = await apis.startWith(listener);
     const ingest = openPipeline(store.database, retrieve);
     expect(await nameBy(ingest, productId)).toBeNull();
-    // Stored without a name, so that maintenance looks it up later.
-    expect(await storedName(productId)).toBeNull();
+    // Maintenance looks it up later.
+    const retrieveProductName = async () => 'Later';
+    await openAskingJob({ database: store.database, api: { retrieveProductName } })();
+    expect(await storedName(productId)).toBe('Later');
   });
 });

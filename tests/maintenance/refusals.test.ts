@@ -1,5 +1,5 @@
 import { RefusalCounts, readRefusals } from 'instep/src/maintenance/refusals.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseUnavailable } from 'instep-engine';
 import { beforeEach, expect, test } from 'vitest';
 import { createDatabase } from '../support/postgres/test-database.ts';
 

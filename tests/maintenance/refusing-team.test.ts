@@ -1,16 +1,14 @@
-import type { Json } from 'instep/src/core/json.ts';
-import { IngestPipeline } from 'instep/src/ingest/pipeline.ts';
 import { catchUp } from 'instep/src/maintenance/catch-up.ts';
-import { createEmptyTeamsJob } from 'instep/src/maintenance/jobs.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripePage } from 'instep/src/stripe/api.ts';
+import type { Json } from 'instep-engine';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { embeddedServer } from '../support/postgres/test-database.ts';
 import { useDatabase } from '../support/service/ingest-service.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, receivedEvent } from '../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -46,7 +44,7 @@ async function withPlan(): Promise<string[]> {
   return rows.map(({ id }) => id);
 }
 
-beforeEach(() => run('truncate teams, instep.events, instep.subscriptions, instep.findings'));
+beforeEach(() => run('truncate teams, instep.events, instep.customers, instep.findings'));
 
 describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', (state) => {
   beforeEach(async () => {
@@ -67,8 +65,7 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
     const ingest = openPipeline(store.database);
     await ingest(CUSTOMERS.map((customerId) => receivedEvent({ customerId })));
     await addTeams();
-    const { query } = store.database;
-    await createParkedEventsJob({ query, ingest, logger })(signal);
+    await openSettleJobs(store.database).parkedEvents(signal);
     expect(await withPlan()).toEqual(OTHERS);
   });
 
@@ -82,8 +79,7 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
     await run(
       'create trigger refuse before update on teams for each row execute function refuse()',
     );
-    const { database } = store;
-    await createEmptyTeamsJob({ database, planSelection: 'newest', logger })(signal);
+    await openSettleJobs(store.database).emptyTeams(signal);
     expect(await withPlan()).toEqual(OTHERS);
   });
 
@@ -119,10 +115,11 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
       (customerId) =>
         JSON.parse(eventBody({ customerId, subscriptionId: `sub_${customerId}` })).data.object,
     );
+    const { ingest, settle } = openWholePipeline(store.database);
     const counts = await reconcile(
       {
         database: store.database,
-        ingest: openPipeline(store.database),
+        ...{ ingest, settle },
         api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
         nameOf: async () => null,
         planSelection: 'newest',
@@ -160,18 +157,11 @@ test('a team whose trigger waits does not lock the other empty teams meanwhile',
          return new;
        end $$;
     create trigger wait before update on teams for each row execute function wait()`);
-  const filled = createEmptyTeamsJob({ database, planSelection: 'newest', logger })(signal);
+  const filled = openSettleJobs(database).emptyTeams(signal);
   const waiting = `select from pg_stat_activity
                     where wait_event = 'PgSleep' and datname = current_database()`;
   await vi.waitUntil(async () => (await run(waiting)).length > 0, { interval: 5, timeout: 20_000 });
-  const { ingest: impatient } = new IngestPipeline({
-    database,
-    api: { retrieveProductName: async () => null },
-    logger,
-    planSelection: 'newest',
-    maxQueued: 100,
-    timeoutMs: 1_500,
-  });
+  const { ingest: impatient } = openWholePipeline(database, { timeoutMs: 1_500 });
   const [customerId = ''] = OTHERS;
   await impatient([receivedEvent({ customerId, createdSeconds: 1_800_000_000 })]);
   await filled;

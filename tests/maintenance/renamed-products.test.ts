@@ -1,7 +1,7 @@
 import { applyProductNames } from 'instep/src/maintenance/plan-names.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
+import { DatabaseUnavailable } from 'instep-engine';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { lockTeam, whileHeld } from '../support/postgres/locks.ts';
 import { embeddedServer } from '../support/postgres/test-database.ts';
@@ -40,11 +40,11 @@ async function maintain(
   const database: Pick<Database, 'query' | 'transaction'> = {
     query,
     transaction: (work, options) =>
-      store.database.transaction(async (within, atCommit) => {
+      store.database.transaction(async (within) => {
         // Statements that a test counts, or that fail, are those of its own query.
         const watched: Query = (statement, values) =>
           query === store.database.query ? within(statement, values) : query(statement, values);
-        return await work(watched, atCommit);
+        return await work(watched);
       }, options),
   };
   await passTime(store.database.query, '1 day');

@@ -1,9 +1,8 @@
-import type { Json } from 'instep/src/core/json.ts';
 import { readPages } from 'instep/src/maintenance/stripe-calls.ts';
-import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
-import { Stopped } from 'instep/src/runtime/retry.ts';
 import type { StripePage } from 'instep/src/stripe/api.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+import type { Json } from 'instep-engine';
+import { DeadlineExceeded, Stopped } from 'instep-engine';
 import { expect, test } from 'vitest';
 
 const pageOf = (...objects: Json[]): StripePage => ({

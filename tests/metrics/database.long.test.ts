@@ -38,10 +38,11 @@ test('shows what is out of sync', async () => {
   const { customerId } = await service.addTeam();
   await service.post(eventBody({ customerId: 'cus_nobody' }));
   await service.post(eventBody({ customerId, productId: 'prod_nameless' }));
-  await service.database.query(
-    'update instep.subscriptions set is_order_ambiguous = true where customer_id = $1',
-    [customerId],
-  );
+  // Nothing shows which of these came last.
+  for (const status of ['active', 'unpaid']) {
+    const event = { customerId, subscriptionId: 'sub_2', createdSeconds: 1_700_000_000, status };
+    await service.post(eventBody(event));
+  }
   await service.database.query('update instep.products set looked_up_at = now()');
   await untilShown({
     'instep_issues{code="parked-events"}': 1,
@@ -52,7 +53,9 @@ test('shows what is out of sync', async () => {
 });
 
 test('leaves out a subscription whose order has been ambiguous for a moment', async () => {
-  await service.database.query('update instep.subscriptions set created_at = now()');
+  await service.database.query(
+    'update instep.customers set ambiguous_since = now() where ambiguous_since is not null',
+  );
   await untilShown({ 'instep_issues{code="unknown-order"}': 0 });
 });
 
@@ -70,7 +73,7 @@ test.each(['refuse', 'swallow'] as const)(
     const absent = Object.fromEntries(OUT_OF_SYNC.map((name) => [name, undefined]));
     await untilShown({ ...absent, instep_database_up: 0 });
     const answered = 'instep_http_request_duration_seconds_count{route="/api/stripe/webhook"';
-    expect(await service.value(`${answered},status="200"}`)).toBe(2);
+    expect(await service.value(`${answered},status="200"}`)).toBe(4);
     await proxy.become('forward');
     await untilShown({ instep_database_up: 1, 'instep_issues{code="parked-events"}': 1 });
   },

@@ -7,8 +7,8 @@ import {
   perform,
 } from 'instep/operate';
 import { performOne } from 'instep/src/operate/perform.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { addTeam as insertTeam } from 'instep/src/postgres/statements/teams.ts';
+import { DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest';
 import { collect } from '../support/collect.ts';
 import { untilWaiting, whileHeld } from '../support/postgres/locks.ts';
@@ -24,7 +24,7 @@ afterAll(() => context.close());
 
 let teamId: Awaited<ReturnType<typeof insertTeam>>;
 beforeEach(async () => {
-  await query(`truncate teams, users, instep.events, instep.subscriptions, instep.findings,
+  await query(`truncate teams, users, instep.events, instep.customers, instep.findings,
                         instep.operator_actions, instep.dismissed_events, instep.plan_changes cascade`);
   account.fault = undefined;
   teamId = await insertTeam(query, { name: 'Acme', customerId: null });
@@ -135,7 +135,7 @@ test('an action is in the audit as far as its texts can be stored', async () => 
 });
 
 test('what an action did stays in the audit if a later part of it fails', async () => {
-  const broken = { ...context, ingest: () => Promise.reject(new DatabaseUnavailable('gone')) };
+  const broken = { ...context, settle: () => Promise.reject(new DatabaseUnavailable('gone')) };
   const link = { action: 'link', subject: customer, linkTo: `${teamId}` } as const;
   await perform(broken, operator, [link]);
   expect((await findActions(context).page()).actions).toMatchObject([

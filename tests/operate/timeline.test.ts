@@ -131,13 +131,13 @@ test('has the events of the present customer, and of an earlier one only what ch
     item.plans?.after?.subscriptionStatus ?? null,
   ]);
   expect(shown).toEqual([
-    ['event', waiting, 'trialing'],
-    ['action', false, null],
+    ['action', false, 'trialing'],
+    ['event', waiting, null],
     ['change', first, 'active'],
   ]);
 });
 
-test('a link stands before the events that it replayed', async () => {
+test('a link has what it changed, and not the events that waited for it', async () => {
   const { teamId, customerId, deliver, replaceBy } = await arrange();
   await deliver('active');
   await deliver('active', `${customerId}_b`);
@@ -148,8 +148,8 @@ test('a link stands before the events that it replayed', async () => {
     plans?.after?.planName ?? null,
   ]);
   expect(steps).toEqual([
-    ['event', null, 'Pro'],
-    ['action', 'Pro', null],
+    ['action', 'Pro', 'Pro'],
+    ['event', null, null],
     ['change', null, 'Pro'],
   ]);
 });

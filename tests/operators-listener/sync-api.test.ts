@@ -31,7 +31,7 @@ async function listen(tokens: readonly NamedToken[]): Promise<string> {
     config: {
       operations: { host: '127.0.0.1', port: 0, tokens },
       stripeApi: { secretKey: API_KEY, baseUrl: new URL(STRIPE_API_BASE ?? '') },
-      planSelection: 'newest',
+      accessPolicy: { planSelection: 'newest', keepsPaused: false },
       linkByMetadata: null,
     },
     logger: createLogger('silent'),
@@ -65,7 +65,7 @@ async function described(name: string, response: Response) {
 
 beforeEach(async () => {
   account.fault = undefined;
-  await query(`truncate teams, instep.events, instep.subscriptions,
+  await query(`truncate teams, instep.events, instep.customers,
                         instep.operator_actions`);
   account.checkoutSessions.set(createCheckoutSession({ customerId: 'cus_1' }));
   const trial = { customerId: 'cus_1', status: 'trialing', productId: 'prod_pro' };

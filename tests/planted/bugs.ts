@@ -3,13 +3,16 @@ export type PlantedBug = {
   readonly name: string;
   readonly file: string;
   /** Each search text occurs in the file exactly once. */
-  readonly edits: readonly (readonly [search: string, replace: string])[];
+  readonly edits: readonly Edit[];
   /**
-   * The level that can detect it: `store` for SQL and concurrency; `unit` for a second safeguard, whose loss
-   * no history reveals.
+   * What can detect it. `core` and `store`: that level of the simulation, the latter for SQL and jobs. `unit`: tests of
+   * Instep; `engine`: tests of the engine. These are for safeguards whose loss no history reveals, and for concurrency.
    */
-  readonly level: 'core' | 'store' | 'unit';
+  readonly level: Level;
 };
+
+type Edit = readonly [search: string, replace: string];
+type Level = 'core' | 'store' | 'unit' | 'engine';
 
 /** A file's text with the bug. @throws RangeError when the bug no longer matches the text */
 export function textWith({ name, file, edits }: PlantedBug, text: string): string {
@@ -19,188 +22,235 @@ export function textWith({ name, file, edits }: PlantedBug, text: string): strin
   }, text);
 }
 
-function bug(
-  name: string,
-  file: string,
-  ...edits: readonly (readonly [search: string, replace: string])[]
-): PlantedBug {
-  return { name, file: `packages/instep/src/${file}`, edits, level: 'core' };
+function bugIn(folder: string, level: Level) {
+  return (name: string, file: string, ...edits: readonly Edit[]): PlantedBug => ({
+    ...{ name, level, edits },
+    file: `${folder}/${file}`,
+  });
 }
 
-function storeBug(
-  name: string,
-  file: string,
-  ...edits: readonly (readonly [search: string, replace: string])[]
-): PlantedBug {
-  return { ...bug(name, file, ...edits), level: 'store' };
-}
+const ENGINE = 'packages/engine/src';
+const INSTEP = 'packages/instep/src';
 
-const DECIDE = 'ingest/decide.ts';
+/** In the engine, by what detects it. */
+const engine = {
+  core: bugIn(ENGINE, 'core'),
+  store: bugIn(ENGINE, 'store'),
+  tests: bugIn(ENGINE, 'engine'),
+  unit: bugIn(ENGINE, 'unit'),
+};
+
+/** In Instep, by what detects it. */
+const instep = {
+  core: bugIn(INSTEP, 'core'),
+  store: bugIn(INSTEP, 'store'),
+  unit: bugIn(INSTEP, 'unit'),
+};
+
+const DECIDE = 'log/decide.ts';
+const WRITE = 'log/write-text.ts';
 
 export const PLANTED_BUGS: readonly PlantedBug[] = [
-  bug('seconds are taken for milliseconds', 'stripe/parse-event.ts', [
+  instep.core('seconds are taken for milliseconds', 'stripe/parse-event.ts', [
     'createdSeconds: created ??',
     'createdSeconds: (created && Math.floor(created / 1_000)) ??',
   ]),
 
   // Tie groups.
-  bug('the other seconds of a subscription are not read', DECIDE, [
-    '      ...withOtherLast(events, stored.decidingEvents, decidingEvents),\n      ...stateNeedsOtherSeconds,\n',
-    '',
+  engine.core("Stripe's answer about an ambiguous second is ignored", 'rule/tie-group.ts', [
+    'if (snapshot !== undefined && hasEffect(snapshot)) return known(snapshot);',
+    "if (snapshot?.key === '') return known(snapshot);",
   ]),
-  bug("Stripe's answer about an ambiguous second is ignored", 'core/tie-group.ts', [
-    'if (snapshot !== undefined && planAfter(snapshot.subscription) !== null) {',
-    'if (snapshot !== undefined && snapshot.key === null) {',
+  engine.core('every snapshot counts as outdated', 'rule/snapshot.ts', [
+    'return !isStillAmbiguous ||',
+    'return true ||',
   ]),
-  bug('the log is not read for the events of a tie group', DECIDE, [
-    'new EventHistory(stored.logged.flatMap(({ parsed }) => parsed ?? []))',
-    'new EventHistory()',
+  engine.core('an ambiguous second has the first arrival', 'rule/tie-group.ts', [
+    'const lastArrival = group.findLast(hasEffect);',
+    'const lastArrival = group.find(hasEffect);',
   ]),
-  bug('the events of a tie group are not found in the log', 'core/event-key-layout.ts', [
+  engine.core('the log is not asked about late events', 'rule/known-events.ts', [
+    'return isNewest ? null',
+    'return true ? null',
+  ]),
+  engine.core('an event alone in its group is taken for the last of its second', 'rule/fold.ts', [
+    'const group = [...known.inSecondOf(event), event];',
+    'const group = [event];',
+  ]),
+  engine.store('the events of a tie group are not found in the log', 'rule/event-key-layout.ts', [
     'if (!isDatedKey(key)) return',
     "if (key >= '') return",
   ]),
 
-  // Duplicates and parked events.
-  bug('duplicates are applied again', DECIDE, [
-    "if (knownOutcome !== undefined && knownOutcome !== 'parked') {",
-    "if (knownOutcome === 'unreadable') {",
+  // Duplicates and events that wait for a team.
+  engine.core('duplicates are applied again', DECIDE, [
+    'if (found !== undefined) return repeat(event, found.key);',
+    'if (found === event) return repeat(event, found.key);',
   ]),
-  bug('the key of an event omits its content', 'stripe/event-key.ts', [
+  instep.core('the key of an event omits its content', 'stripe/event-key.ts', [
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds, data])',
     'JSON.stringify([eventId ?? nonce(), type, createdSeconds])',
   ]),
-  bug('parked events are lost', DECIDE, [
-    "if (knownOutcome !== undefined && knownOutcome !== 'parked') {",
-    'if (knownOutcome !== undefined) {',
+  engine.core('events that wait for a team are lost', DECIDE, [
+    "if (!hasTeam) waiting = outcome === 'applied' ? 'plan' : (waiting ?? 'events');",
+    'if (!hasTeam) waiting = null;',
   ]),
-  bug('an event of a batch does not see those before it', DECIDE, [
-    'decidingEvents.set(customerId, decision.decidingEvents);',
-    "if (decision.outcome === 'stale') decidingEvents.set(customerId, decision.decidingEvents);",
-  ]),
-  bug('an empty row is not filled', DECIDE, ['|| isSamePlan(plan, NO_PLAN),', ',']),
-  bug("the application's own plan is overwritten by maintenance", DECIDE, [
-    '|| isSamePlan(plan, NO_PLAN),',
-    "|| plan.subscriptionStatus !== 'canceled',",
-  ]),
-  bug('only one team of a customer is changed', DECIDE, [
-    'else plans.set(team.id, plan);',
-    'else if (plans.size === 0) plans.set(team.id, plan);',
-  ]),
-  {
-    ...bug('the end of an old subscription clears a new one', DECIDE, [
-      "isEnd && planWriterOf(team.plan, ofCustomer) === 'unknown subscription'",
-      "isEnd && teamPlan === null && planWriterOf(team.plan, ofCustomer) === 'unknown subscription'",
-    ]),
-    level: 'unit',
-  },
-  storeBug("rebuild overwrites the application's plan", 'core/plan-selection.ts', [
-    'const selected = (',
-    "if (plan.subscriptionStatus !== null) return 'instep';\n  const selected = (",
-  ]),
-  bug('every snapshot counts as outdated', DECIDE, [
-    'return !isStillAmbiguous ||',
-    'return true ||',
-  ]),
-
-  // SQL and concurrency.
-  storeBug('a parked event stays parked in the log', 'postgres/statements/events.ts', [
-    "newIfParked('outcome')",
-    "'logged.outcome'",
-  ]),
-  storeBug('a resolved ambiguity is not written', 'postgres/statements/subscriptions.ts', [
-    '  Object.keys(columns)\n',
-    "  Object.keys(columns).filter((column) => column !== 'is_order_ambiguous')\n",
-  ]),
-  storeBug('teams are not locked', 'postgres/statements/lock-teams.ts', [
-    '           for no key update ',
-    '           -- ',
-  ]),
-  storeBug('the time of a state is not written', 'postgres/statements/subscriptions.ts', [
-    '  Object.keys(columns)\n',
-    "  Object.keys(columns).filter((column) => column !== 'created_at')\n",
-  ]),
-  storeBug('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
-    'return event && { ...event, key };',
-    'return event && { ...event, key, isSnapshot: false };',
-  ]),
-  storeBug(
-    'the log is read before the lock',
-    'ingest/process-batch.ts',
-    [
-      '  const [available, storedBefore]',
-      '  const early = await readStored(query, events, customerIds);\n  const [available, storedBefore]',
-    ],
-    ['    readStored(query, events, customerIds),\n  ]);', '    early,\n  ]);'],
-  ),
-  storeBug(
-    'the newest tie group is pruned',
-    'event-log/prune.ts',
-    ['state.created_at > event.created_at', 'state.created_at >= event.created_at'],
-    ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
-    ['between_them.created_at < state.created_at', 'between_them.created_at <= state.created_at'],
-  ),
-  storeBug("another subscription's newest event is pruned", 'event-log/prune.ts', [
-    "       and state.subscription_id = coalesce(event.subscription_id, '')\n",
+  engine.core('an event of a batch does not see those before it', DECIDE, [
+    '    known.add(event);\n',
     '',
   ]),
-
-  // Catch-up and reconciliation.
-  storeBug('events that are missing in the log are taken for known', 'maintenance/catch-up.ts', [
-    'filter(({ key }) => !keys.has(key))',
-    'filter(({ key }) => keys.has(key))',
+  engine.core('an empty row is not filled', DECIDE, [
+    'isApplied || isSamePlan(team.plan, NO_PLAN);',
+    'isApplied;',
   ]),
-  storeBug('the list is not read beyond its first page', 'maintenance/stripe-calls.ts', [
+  engine.core("the application's own plan is overwritten by maintenance", DECIDE, [
+    'isApplied || isSamePlan(team.plan, NO_PLAN);',
+    'true;',
+  ]),
+  engine.core('only one team of a customer is changed', DECIDE, [
+    'const teams = customer.teams.map(',
+    'const teams = customer.teams.slice(0, 1).map(',
+  ]),
+  engine.core('the plan is that of the state before the fold', DECIDE, [
+    'teamPlan(state, options.planSelection, options.names)',
+    'teamPlan(customer.state, options.planSelection, options.names)',
+  ]),
+  engine.unit('the end of an old subscription clears a new one', DECIDE, [
+    "const isEnd = planSelection === 'best' && shouldBe.providerSubscriptionId === null;",
+    'const isEnd = false;',
+  ]),
+  engine.tests('an event in two API versions is two events', 'rule/same-event.ts', [
+    'if (one.apiVersion !== other.apiVersion) return true;',
+    '',
+  ]),
+  engine.tests(
+    'an event with its members in another order is another event',
+    'rule/same-event.ts',
+    [
+      'JSON.stringify([object, previousAttributes], inOrder)',
+      'JSON.stringify([object, previousAttributes])',
+    ],
+  ),
+
+  // The state.
+  engine.tests('any subscription is dropped from a state with many', 'rule/bounded-state.ts', [
+    '.filter(([, subscription]) => isOver(subscription) && !isSelected(state, subscription))',
+    '',
+  ]),
+  engine.tests('a dropped subscription is taken for a new one', 'rule/bounded-state.ts', [
+    'hasDropped: true',
+    'hasDropped: false',
+  ]),
+  engine.store('access is that of the newest subscription', 'rule/access-facts.ts', [
+    "planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0",
+    '0',
+  ]),
+
+  // The statement that writes.
+  engine.tests('a decision counts whatever the version', WRITE, [
+    '   where customers.version = excluded.version - 1\n',
+    '',
+  ]),
+  engine.tests('a write does not raise the version', WRITE, [
+    'set version = excluded.version,',
+    'set version = customers.version,',
+  ]),
+  engine.tests('the state is not written', WRITE, [
+    'subscriptions = excluded.subscriptions,',
+    'subscriptions = customers.subscriptions,',
+  ]),
+  engine.tests('teams are not locked', WRITE, [
+    '              for no key update skip locked\n',
+    '',
+  ]),
+  engine.tests('a batch waits for a locked team', WRITE, [
+    '              for no key update skip locked',
+    '              for no key update',
+  ]),
+  engine.tests('the log is written whether or not the state is', WRITE, [
+    '      or event.customer_id in (select customer_id from written)\n',
+    '      or true\n',
+  ]),
+  engine.tests('a change has the plan that was read, not that of the locked row', WRITE, [
+    '              and (${lines(\n',
+    '              and true or (${lines(\n',
+  ]),
+  engine.tests('positions are not in the order of arrival', WRITE, [
+    'order by event.number',
+    'order by event.number desc',
+  ]),
+  engine.tests('a plan that was not written is not noticed', WRITE, [
+    'then instep.refuse_unwritten_plan()',
+    'then true',
+  ]),
+  engine.store('a parked event stays parked in the log', WRITE, [
+    'set outcome = events.parked_outcome,',
+    'set outcome = events.outcome,',
+  ]),
+  engine.store('a resolved ambiguity is not written', WRITE, [
+    'names.map(\n             (name) =>',
+    "names.filter((name) => name !== 'ambiguous_since').map(\n             (name) =>",
+  ]),
+
+  // Jobs, and what they read.
+  engine.store("rebuild overwrites the application's plan", 'rule/plan-writer.ts', [
+    'isSamePlan(plan, NO_PLAN) ||',
+    'plan.subscriptionStatus !== null ||',
+  ]),
+  instep.store('a snapshot in the log is read back as an event', 'stripe/parse-event.ts', [
+    'return content && { ...content, key, eventId, type };',
+    'return content && { ...content, key, eventId, type, isSnapshot: false };',
+  ]),
+  instep.store(
+    'the newest tie group is pruned',
+    'event-log/prune.ts',
+    [
+      '  event.created_at < to_timestamp(event.deciding_seconds)\n',
+      '  event.created_at <= to_timestamp(event.deciding_seconds)\n',
+    ],
+    ['between_them.created_at > event.created_at', 'between_them.created_at >= event.created_at'],
+    [
+      'between_them.created_at < to_timestamp(event.deciding_seconds)',
+      'between_them.created_at <= to_timestamp(event.deciding_seconds)',
+    ],
+  ),
+  instep.store("another subscription's newest event is pruned", 'event-log/prune.ts', [
+    'subscriptions.get(subscriptionId)?.deciding ?? null;',
+    'subscriptions.values().next().value?.deciding ?? null;',
+  ]),
+  instep.store(
+    'events that are missing in the log are taken for known',
+    'maintenance/catch-up.ts',
+    ['(event) => !knownIds.has(event.key) &&', '(event) => knownIds.has(event.key) &&'],
+  ),
+  instep.store('the list is not read beyond its first page', 'maintenance/stripe-calls.ts', [
     'next = page.cursor === null ? null : fetchPage(page.cursor);',
     'next = null;',
   ]),
-  storeBug(
+  instep.store(
     'a canceled subscription counts from the snapshot on',
     'maintenance/reconcile/drift.ts',
     ['(endedSeconds ?? asOfSeconds)', 'asOfSeconds'],
   ),
-  storeBug('a listed snapshot counts as outdated', DECIDE, [
-    'if (seenKeys === null) return false;',
-    'if (seenKeys === null) return true;',
+  engine.store('a listed snapshot counts as outdated', 'rule/snapshot.ts', [
+    'if (!isSnapshot || seenKeys === null) return false;',
+    'if (!isSnapshot) return false;\n  if (seenKeys === null) return true;',
   ]),
 
   // Few lifecycles end with a change of the plan.
-  {
-    ...bug('another product is not drift', 'maintenance/reconcile/drift.ts', [
-      'if (deciding.productId !== null) return deciding.productId === productId;',
-      'if (deciding.productId !== null) return true;',
-    ]),
-    level: 'unit',
-  },
-  // The ordering rule compensates for an event that counts twice.
-  {
-    ...bug('an event in two API versions is two events', 'ingest/recognize.ts', [
-      'content.apiVersion !== known.apiVersion',
-      'content.apiVersion === null',
-    ]),
-    level: 'unit',
-  },
-  {
-    ...bug('a delivered event is a different event when it is listed', 'ingest/recognize.ts', [
-      "if (event.source === 'list') return true;",
-      '',
-    ]),
-    level: 'unit',
-  },
+  instep.unit('another product is not drift', 'maintenance/reconcile/drift.ts', [
+    'if (providerProductId !== null) return providerProductId === productId;',
+    'if (providerProductId !== null) return true;',
+  ]),
 
   // Snapshots are taken after the second is over, so only a wrong clock makes an outdated one matter.
-  {
-    ...bug('the keys that a snapshot had seen are not logged', 'stripe/subscription-snapshot.ts', [
-      'data, ...seen }',
-      'data, ...(seen && null) }',
-    ]),
-    level: 'unit',
-  },
-  {
-    ...bug('an outdated snapshot decides', DECIDE, [
-      'events.some(({ key }) => !seenKeys.has(key))',
-      'seenKeys.size < 0 || events.length < 0',
-    ]),
-    level: 'unit',
-  },
+  instep.unit(
+    'the keys that a snapshot had seen are not logged',
+    'stripe/subscription-snapshot.ts',
+    ['data, ...seen }', 'data, ...(seen && null) }'],
+  ),
+  engine.unit('an outdated snapshot decides', 'rule/snapshot.ts', [
+    'known.inSecondOf(event).some(({ key }) => !seenKeys.has(key))',
+    'seenKeys.size < 0',
+  ]),
 ];

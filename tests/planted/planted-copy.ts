@@ -25,8 +25,8 @@ export type PlantedCopy = {
   remove(): void;
 };
 
-/** A compiled copy of the project with one more bug. The project itself stays unchanged. */
-export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
+/** A copy of the project with one more bug. The project itself stays unchanged. */
+export function plant(bug: PlantedBug | null): PlantedCopy {
   const folder = mkdtempSync(join(tmpdir(), 'instep-planted-'));
   for (const name of COPIED) cpSync(join(ROOT, name), join(folder, name), { recursive: true });
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
@@ -34,12 +34,15 @@ export async function plant(bug: PlantedBug | null): Promise<PlantedCopy> {
     const path = join(folder, bug.file);
     writeFileSync(path, textWith(bug, readFileSync(path, 'utf8')));
   }
-  // A bug can leave an import unused, so only the written output counts.
-  const rolldown = join(ROOT, 'node_modules/.bin/rolldown');
-  await execute(rolldown, ['-c', 'rolldown.tools.config.js'], folder);
+  let compiling: Promise<Ended> | undefined;
   return {
-    run: (args) =>
-      execute(process.execPath, ['simulation/dist/simulation/main.js', ...args], folder),
+    async run(args) {
+      // A bug can leave an import unused, so only the written output counts.
+      const rolldown = join(ROOT, 'node_modules/.bin/rolldown');
+      compiling ??= execute(rolldown, ['-c', 'rolldown.tools.config.js'], folder);
+      await compiling;
+      return execute(process.execPath, ['simulation/dist/simulation/main.js', ...args], folder);
+    },
     test: (args) => execute(join(ROOT, 'node_modules/.bin/vitest'), ['run', ...args], folder),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };

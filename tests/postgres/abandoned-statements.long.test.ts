@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from 'instep/src/postgres/database.ts';
 import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
-import { DatabaseBusy, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseBusy, DatabaseUnavailable } from 'instep-engine';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { PostgresCluster } from '../support/postgres/postgres-cluster.ts';
 import {
@@ -15,7 +15,8 @@ const STATEMENT_TIMEOUT_MS = 400;
 function openPool(url: URL): Database {
   return openDatabase({
     connection: parseDatabaseUrl(url.href).connection,
-    maxConnections: CONNECTIONS,
+    // Half of them are for the statements of the log.
+    maxConnections: 2 * CONNECTIONS,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     onConnectionError: () => undefined,
   });

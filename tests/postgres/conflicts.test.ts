@@ -1,5 +1,5 @@
 import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseConflict } from 'instep/src/postgres/errors.ts';
+import { DatabaseConflict } from 'instep-engine';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,

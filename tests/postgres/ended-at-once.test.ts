@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { openDatabase } from 'instep/src/postgres/database.ts';
-import { DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
+import { DatabaseUnavailable } from 'instep-engine';
 import { expect, test } from 'vitest';
 
 /** A message of PostgreSQL's protocol: its type, its length, its content. */

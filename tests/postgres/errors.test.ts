@@ -8,7 +8,7 @@ import {
   DatabaseUnavailable,
   DatabaseUnusable,
   databaseError,
-} from 'instep/src/postgres/errors.ts';
+} from 'instep-engine';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   connect,

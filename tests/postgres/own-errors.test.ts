@@ -1,8 +1,7 @@
 import { type Database, openDatabase, unlessRefused } from 'instep/src/postgres/database.ts';
 import { parseDatabaseUrl } from 'instep/src/postgres/database-url.ts';
 import { SchemaInUse } from 'instep/src/postgres/migrate.ts';
-import { DeadlineExceeded } from 'instep/src/runtime/deadline.ts';
-import { Stopped } from 'instep/src/runtime/retry.ts';
+import { DeadlineExceeded, Stopped } from 'instep-engine';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { startProxy, type TcpProxy } from '../support/network/tcp-proxy.ts';
@@ -35,7 +34,8 @@ describe.each(places)("$name, the app's pool: $pool", ({ server, options }) => {
     pool = options ? new pg.Pool({ connectionString, max: CONNECTIONS, ...options }) : undefined;
     database = openDatabase({
       connection: pool ?? parseDatabaseUrl(connectionString).connection,
-      maxConnections: CONNECTIONS,
+      // As many are for the log.
+      maxConnections: 2 * CONNECTIONS,
       statementTimeoutMs: 1_000,
       onConnectionError: () => undefined,
     });

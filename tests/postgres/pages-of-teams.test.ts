@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Examined } from 'instep/src/postgres/examine.ts';
 import { type LinkedTeam, readLinkedTeams } from 'instep/src/postgres/statements/teams.ts';
 import { expect, test } from 'vitest';

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { createLogger, openInstep, readConfig } from 'instep';
-import type { Json } from 'instep/src/core/json.ts';
-import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
-import { createParkedEventsJob } from 'instep/src/maintenance/parked-events.ts';
+import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
-import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { lockTeams } from 'instep/src/postgres/statements/lock-teams.ts';
 import { addTeam, readTeamsOf } from 'instep/src/postgres/statements/teams.ts';
 import { findHiddenRows } from 'instep/src/postgres/tables/privileges.ts';
 import { recognizeTables } from 'instep/src/postgres/tables/recognize-tables.ts';
+import type { Json } from 'instep-engine';
+import { DatabaseRefused } from 'instep-engine';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { connect, createDatabase, postgresServers } from '../support/postgres/test-database.ts';
-import { openPipeline } from '../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../support/service/pipelines.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
 import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
 
 const CUSTOMERS = ['cus_1', 'cus_2', 'cus_3'];
@@ -66,15 +66,7 @@ describe.each(postgresServers)('$name', (server) => {
   const findHidden = async () => findHiddenRows(app.query, await recognizeTables(app.query, {}));
 
   /** With a short deadline. */
-  const ingestSoon: Ingest = (events) =>
-    new IngestPipeline({
-      database: app,
-      api: { retrieveProductName: async () => null },
-      logger: createLogger('silent'),
-      planSelection: 'newest',
-      maxQueued: 100,
-      timeoutMs: 500,
-    }).ingest(events);
+  const ingestSoon: Ingest = (events) => openWholePipeline(app, { timeoutMs: 500 }).ingest(events);
 
   test.each([
     ['no policy', '', 'all'],
@@ -145,8 +137,7 @@ describe.each(postgresServers)('$name', (server) => {
     const event = receivedEvent({ customerId: 'cus_1' });
     expect(await ingest([event])).toMatchObject([{ outcome: 'parked' }]);
     for (const { policy } of await findHidden()) await owner.query(policy);
-    const run = createParkedEventsJob({ query: app.query, ingest, logger: createLogger('silent') });
-    await run(new AbortController().signal);
+    await openSettleJobs(app).parkedEvents(new AbortController().signal);
     const [team] = await readTeamsOf(owner.query, ['cus_1']);
     expect(team?.plan).toMatchObject({ subscriptionStatus: 'active' });
   });
@@ -164,7 +155,7 @@ describe.each(postgresServers)('$name', (server) => {
 
   test('a hidden team stops no repair of another one', async () => {
     await owner.query(`${SECURED}
-      truncate instep.events, instep.subscriptions;
+      truncate instep.events, instep.customers;
       update teams
          set provider_subscription_id = null,
              provider_product_id = null,
@@ -186,6 +177,7 @@ describe.each(postgresServers)('$name', (server) => {
       {
         database: app,
         ingest: ingestSoon,
+        settle: openWholePipeline(app).settle,
         api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
         nameOf: async () => null,
         planSelection: 'newest',

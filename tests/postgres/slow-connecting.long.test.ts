@@ -13,7 +13,8 @@ test('slow connecting loses no connection of the pool', async () => {
   const proxy = await startProxy(await createEmptyDatabase(), { slowMs: SLOW_MS });
   const database = openDatabase({
     connection: parseDatabaseUrl(proxy.url.href).connection,
-    maxConnections: CONNECTIONS,
+    // Half of them are for the statements of the log.
+    maxConnections: 2 * CONNECTIONS,
     statementTimeoutMs: 5_000,
     onConnectionError: () => undefined,
   });

@@ -1,4 +1,4 @@
-import { Batcher, QueueFull } from 'instep/src/runtime/batcher.ts';
+import { Batcher, QueueFull } from 'instep-engine';
 import { expect, test, vi } from 'vitest';
 
 type Run = (items: readonly number[]) => Promise<number[]>;

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { BoundedCache } from 'instep/src/runtime/bounded-cache.ts';
+import { BoundedCache } from 'instep-engine';
 import { expect, test } from 'vitest';
 
 const key = fc.integer({ min: 0, max: 7 });

@@ -1,5 +1,5 @@
-import { DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { createLogger, type LogLevel } from 'instep/src/runtime/logging.ts';
+import { DatabaseRefused } from 'instep-engine';
 import { expect, test } from 'vitest';
 
 function openLogger(level: LogLevel = 'trace') {

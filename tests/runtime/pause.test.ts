@@ -1,4 +1,4 @@
-import { throttle } from 'instep/src/runtime/retry.ts';
+import { throttle } from 'instep-engine';
 import { expect, test } from 'vitest';
 
 const { signal } = new AbortController();

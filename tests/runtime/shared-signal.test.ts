@@ -1,5 +1,4 @@
-import { abortAfter } from 'instep/src/runtime/deadline.ts';
-import { pause } from 'instep/src/runtime/retry.ts';
+import { abortAfter, pause } from 'instep-engine';
 import { expect, onTestFinished, test } from 'vitest';
 
 const LONG_MS = 600_000;

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
 import { afterEach, expect, test } from 'vitest';
 import { openConnection, statusesIn } from '../support/network/raw-connection.ts';

@@ -1,4 +1,3 @@
-import { DatabaseRefused, DatabaseUnavailable } from 'instep/src/postgres/errors.ts';
 import { NO_INSTRUMENTATION } from 'instep/src/runtime/instrumentation.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import { ReadinessEndpoint } from 'instep/src/server/health.ts';
@@ -7,6 +6,7 @@ import { UserEndpoint } from 'instep/src/server/user.ts';
 import { WebhookEndpoint } from 'instep/src/server/webhook.ts';
 import { SignatureVerifier } from 'instep/src/stripe/signature.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import { DatabaseRefused, DatabaseUnavailable } from 'instep-engine';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { eventBody } from '../support/stripe/events.ts';
 

@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { acceptableTeams, expectedTeam, type TrueChange } from '../../simulation/expected-team.ts';
+import {
+  acceptableTeams,
+  expectedAccess,
+  expectedTeam,
+  type TrueChange,
+  withLast,
+} from '../../simulation/expected-team.ts';
 
 function change(subscriptionId: string, status: string, createdSeconds: number): TrueChange {
   const productId = `prod_${subscriptionId}`;
@@ -104,4 +110,37 @@ test.each<[string, TrueChange[], 'newest' | 'best', boolean, ('team' | 'written'
   expect(acceptableTeams(history, plan, written, () => isLater)).toEqual(
     expected.map((name) => records[name]),
   );
+});
+
+test.each<[string, TrueChange[], string | null, string | null]>([
+  ['no subscription', [], null, null],
+  ['one that is due', [change('a', 'active', 1), change('a', 'past_due', 2)], 'a', 'a'],
+  [
+    'one that is paid, and a newer one that is due',
+    [change('a', 'active', 1), change('b', 'active', 2), change('b', 'past_due', 3)],
+    'b',
+    'a',
+  ],
+  [
+    'two that are due',
+    [
+      ...[change('a', 'active', 1), change('b', 'active', 2)],
+      ...[change('b', 'past_due', 3), change('a', 'past_due', 4)],
+    ],
+    'b',
+    'a',
+  ],
+  ['two that have ended', [change('a', 'canceled', 1), change('b', 'unpaid', 2)], 'b', 'b'],
+])('the subscription that decides access: %s', (_, history, newest, best) => {
+  expect(expectedAccess(history, 'newest')?.subscriptionId ?? null).toBe(newest);
+  expect(expectedAccess(history, 'best')?.subscriptionId ?? null).toBe(best);
+});
+
+test('the last arrival of a second comes after its other events, and stays in its second', () => {
+  const [first, second] = [change('a', 'active', 1), change('a', 'unpaid', 1)];
+  const [other, later] = [change('b', 'active', 1), change('a', 'past_due', 2)];
+  const history = [first, second, other, later];
+  expect(withLast(history, first)).toEqual([second, first, other, later]);
+  expect(withLast(history, second)).toEqual(history);
+  expect(withLast(history, later)).toEqual(history);
 });

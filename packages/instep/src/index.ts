@@ -2,9 +2,21 @@
 
 import { type Instep, type InstepOptions, logSettings, openService } from './instep.ts';
 
+export type { Plan as TeamPlan, PlanSelection, Status } from 'instep-engine';
+export {
+  DatabaseBusy,
+  DatabaseConflict,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  DeadlineExceeded,
+  InstepError,
+  QueueFull,
+} from 'instep-engine';
 export type { AccessReason, TeamAccess } from './access/team-access.ts';
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './adapters/handler.ts';
 export { createHandler, type FetchHandler } from './adapters/handler.ts';
+export type { ApplicationId, User } from './application.ts';
 export type { CheckoutOf, CompleteCheckoutRequest } from './checkout/checkout.ts';
 export { SyncFailed, type SyncFailedCode } from './checkout/checkout.ts';
 export {
@@ -17,10 +29,6 @@ export {
   type OperationsConfig,
   readConfig,
 } from './config/config.ts';
-export type { ApplicationId, User } from './core/application.ts';
-export type { PlanSelection } from './core/plan-selection.ts';
-export type { Status } from './core/status.ts';
-export type { TeamPlan } from './core/transition.ts';
 export type { Instep, InstepOptions } from './instep.ts';
 export { ConsumerRefused, type FeedStart } from './maintenance/consumers.ts';
 export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-change-feed.ts';
@@ -28,13 +36,6 @@ export type { Feed, FeedOptions, PlanChangeHandler } from './maintenance/plan-ch
 export type { MaintenanceMode } from './maintenance/worker.ts';
 export type { Exposition } from './metrics/metrics.ts';
 export type { DatabasePool } from './postgres/database-pool.ts';
-export {
-  DatabaseBusy,
-  DatabaseConflict,
-  DatabaseRefused,
-  DatabaseUnavailable,
-  DatabaseUnusable,
-} from './postgres/errors.ts';
 export { SchemaInUse, SchemaMismatch } from './postgres/migrate.ts';
 export type {
   PlanChange,
@@ -49,9 +50,7 @@ export type {
   UserField,
 } from './postgres/tables/application-tables.ts';
 export { ApplicationTablesUnfit } from './postgres/tables/recognize-tables.ts';
-export { QueueFull } from './runtime/batcher.ts';
-export { DeadlineExceeded } from './runtime/deadline.ts';
-export { InstepError, type InstepErrorCode } from './runtime/errors.ts';
+export type { InstepErrorCode } from './runtime/errors.ts';
 export type { LogDestination } from './runtime/logging.ts';
 export {
   createLogger,

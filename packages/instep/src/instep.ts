@@ -2,12 +2,14 @@
 // the commands call `openService`.
 
 import { randomUUID } from 'node:crypto';
+import { withDeadline } from 'instep-engine';
 import {
   readAccess,
   reportOtherPolicy,
   storePolicy,
   type TeamAccess,
 } from './access/team-access.ts';
+import type { ApplicationId } from './application.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
@@ -16,7 +18,6 @@ import {
 import { type Config, describeDatabase, weakSecrets } from './config/config.ts';
 import { checkedTables } from './config/database.ts';
 import { problemText } from './config/environment.ts';
-import type { ApplicationId } from './core/application.ts';
 import { type Ingest, IngestPipeline } from './ingest/pipeline.ts';
 import { FailedJobs } from './maintenance/failed-jobs.ts';
 import {
@@ -40,7 +41,6 @@ import {
   type TeamChangesRequest,
 } from './postgres/statements/plan-changes.ts';
 import type { DeclaredTables } from './postgres/tables/application-tables.ts';
-import { withDeadline } from './runtime/deadline.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from './runtime/instrumentation.ts';
 import { type Logger, limitLines } from './runtime/logging.ts';
 import { createFetchHandler } from './server/fetch-handler.ts';
@@ -183,6 +183,7 @@ export async function openService(options: InstepOptions): Promise<Service> {
     logger.warn({ err }, 'the access policy was not stored'),
   );
   const { planSelection, linkByMetadata } = config;
+  const { keepsPaused } = config.accessPolicy;
   const keyMode = keyKindOf(config.stripeApi.secretKey).mode;
   async function readHealth() {
     const { reportHealth } = await import('./operate/health.ts');
@@ -200,17 +201,17 @@ export async function openService(options: InstepOptions): Promise<Service> {
   const refusals = new RefusalCounts(now);
   const stripeApi = { ...config.stripeApi, instrumentation };
   const api = createStripeApi(stripeApi);
-  const ingesting = { database, api, logger, planSelection, linkByMetadata, keyMode };
+  const ingesting = { database, api, logger, planSelection, keepsPaused, linkByMetadata, keyMode };
   const pipeline = new IngestPipeline({
     ...ingesting,
     maxQueued: config.maxQueuedEvents,
     timeoutMs,
     instrumentation,
   });
-  const { ingest, nameOf } = pipeline;
+  const { ingest, settle, nameOf } = pipeline;
   const clockMs = () => performance.now();
   const context: OperateContext = {
-    ...{ ...ingesting, ingest, nameOf, now, clockMs, nonce: randomUUID },
+    ...{ ...ingesting, ingest, settle, nameOf, now, clockMs, nonce: randomUUID },
     // It protects the forms of the console against other sites.
     formSecret: formSecretOf(config.stripeApi.secretKey),
     close: async () => undefined,

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam } from 'instep/src/postgres/statements/teams.ts';
 import type { SubscriptionEventFields } from 'instep/src/testing/stripe-objects.ts';
@@ -61,15 +61,17 @@ export async function addProblems(database: Database): Promise<Problems> {
     const status = event % 3 === 0 ? 'canceled' : 'active';
     await happen(90 - event, { customerId: 'cus_busy', subscriptionId: 'sub_busy', status });
   }
+  // Nothing shows which of the last two came last.
+  await happen(21, { customerId: 'cus_busy', subscriptionId: 'sub_busy', status: 'unpaid' });
 
   await happen(5, { customerId: HOSTILE.image, eventId: HOSTILE.attribute });
   await happen(4, { customerId: 'cus_9f2Kd0aXqPq7Zs', subscriptionId: 'sub_parked' });
   const odd = { id: 'evt_odd', type: 'customer.subscription.updated', data: { object: 7 } };
   await ingest([received(JSON.stringify(odd), NOW_MS - HOUR_SECONDS * 1_000)]);
-  await query(`update instep.subscriptions
-                  set is_order_ambiguous = true,
-                      created_at = least(created_at, now() - interval '20 minutes')
-                where customer_id = 'cus_busy'`);
+  // The picture's clock can be ahead of the database's.
+  await query(`update instep.customers
+                  set ambiguous_since = least(ambiguous_since, now() - interval '20 minutes')
+                where ambiguous_since is not null`);
   const plan = { planName: 'Pro', providerProductId: 'prod_pro', subscriptionStatus: 'active' };
   await query(
     `insert into instep.findings (customer_id, team_id, problem, plan, should_be)

@@ -45,7 +45,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   const stripe = await startFakeStripeApi({ productNames: PRODUCT_NAMES, subscriptions });
   const api = createStripeApi({ secretKey: API_KEY, baseUrl: new URL(stripe.url) });
   const planSelection = 'newest';
-  const { ingest, nameOf } = new IngestPipeline({
+  const { ingest, settle, nameOf } = new IngestPipeline({
     database,
     api,
     logger,
@@ -76,7 +76,7 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   const random = createRandom(SEED);
   const tasks = createJobs(
     {
-      ...{ database, ingest, api, nameOf, planSelection, logger, now },
+      ...{ database, ingest, settle, api, nameOf, planSelection, logger, now },
       nonce: () => String(random.next()),
       failedJobs: new FailedJobs(query, logger),
     },
@@ -103,7 +103,10 @@ export async function setUp(database: Database): Promise<FakeStripeApi> {
   await query('update instep.findings set found_at = $1', [new Date(NOW_MS - 60_000)]);
   // The database's clock is ahead of the picture's, and takes every payment that is due for long overdue.
   await query(
-    "update instep.subscriptions set latest_since = latest_since - interval '31 days' where latest_status = 'past_due'",
+    `update instep.customers
+        set access_since = access_since - interval '31 days',
+            due_since    = due_since - interval '31 days'
+      where access_status = 'past_due'`,
   );
   await recordComparison(query, NOW_MS - 12 * 60_000);
   return stripe;

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -11,7 +11,7 @@ import { SimulatedApi } from '../../../simulation/store/simulated-api.ts';
 import { received } from '../../../simulation/store/store-world.ts';
 import { createWorld } from '../../../simulation/world.ts';
 import { createDatabase } from '../../support/postgres/test-database.ts';
-import { openPipeline } from '../../support/service/pipelines.ts';
+import { openWholePipeline } from '../../support/service/pipelines.ts';
 import { CrashPlan, type CrashPoint } from '../crash-plan.ts';
 import type { Scenario } from '../scenario.ts';
 
@@ -133,13 +133,14 @@ class Life {
       retrieveProductName: (id: string) => plan.outside(() => account.retrieveProductName(id)),
       retrieveSubscription: (id: string) => plan.outside(() => account.retrieveSubscription(id)),
     };
-    const ingest = openPipeline(database, api.retrieveProductName);
+    const { ingest, settle } = openWholePipeline(database, { api });
     const tasks = maintenanceJobs({
       database,
       query: database.query,
       planSelection: 'newest',
       ingest,
-      api: api,
+      settle,
+      api,
       logger: createLogger('silent'),
       now: Date.now,
       nonce: () => `nonce_${this.#random.next()}`,

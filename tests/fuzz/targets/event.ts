@@ -34,7 +34,7 @@ function rewrite(text: string): string | null {
 }
 const MEMBERS = {
   readable:
-    'eventId,isDeletion,isSnapshot,key,kind,object,origin,previousAttributes,seenKeys,subscription,type',
+    'apiVersion,eventId,isDeletion,isSnapshot,key,kind,object,origin,previousAttributes,seenKeys,subscription,type',
   unreadable: 'eventId,key,kind,origin,problem,type',
   notification: 'eventId,kind,origin,type',
   unhandled: 'eventId,kind,type',

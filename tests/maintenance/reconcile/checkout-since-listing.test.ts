@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { ReconciliationIssue } from 'instep/src/maintenance/reconcile/drift.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
@@ -26,6 +26,7 @@ async function reconcileAll(afterListing: () => Promise<void>): Promise<Reconcil
     {
       database,
       ingest: account.ingest,
+      settle: account.settle,
       api: { ...api, listSubscriptions },
       nameOf: async () => null,
       planSelection: 'newest',
@@ -61,7 +62,7 @@ async function checkOut(customerId: string, teamId: ApplicationId): Promise<void
 }
 
 beforeEach(async () => {
-  await database.query('truncate teams, instep.subscriptions, instep.events');
+  await database.query('truncate teams, instep.customers, instep.events');
   for (const subscriptionId of ['sub_old', 'sub_new']) account.subscriptions.delete(subscriptionId);
 });
 

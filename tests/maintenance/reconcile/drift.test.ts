@@ -1,10 +1,13 @@
-import type { DecidingEvents, PlanSelection } from 'instep/src/core/plan-selection.ts';
-import type { DecidingEvent } from 'instep/src/core/tie-group.ts';
-import type { TeamPlan } from 'instep/src/core/transition.ts';
 import { driftOf } from 'instep/src/maintenance/reconcile/drift.ts';
-import type { ListedSubscription } from 'instep/src/stripe/subscription-snapshot.ts';
+import {
+  type ListedSubscription,
+  parseListedSubscription,
+} from 'instep/src/stripe/subscription-snapshot.ts';
+import { createSubscriptionEvent } from 'instep/testing';
+import { foldAll, type Plan, type PlanSelection, type SubscriptionEvent } from 'instep-engine';
 import { describe, expect, test } from 'vitest';
 import { NO_PLAN } from '../../support/service/contract-service.ts';
+import { received } from '../../support/stripe/events.ts';
 
 const AS_OF = 1_000_000;
 const NAMES = new Map([
@@ -12,45 +15,55 @@ const NAMES = new Map([
   ['prod_base', 'Base'],
 ]);
 
+type Listed = Partial<Pick<ListedSubscription, 'productId' | 'endedSeconds' | 'asOfSeconds'>>;
+
 /** A subscription as Stripe lists it. */
-function listed(subscriptionId: string, status: string, more: Partial<ListedSubscription> = {}) {
-  return {
-    customerId: 'cus_1',
-    subscriptionId,
-    status,
-    productId: 'prod_pro',
-    planName: null,
-    beganSeconds: 10,
-    endedSeconds: status === 'canceled' ? 500 : null,
-    object: {},
-    asOfSeconds: AS_OF,
-    ...more,
-  };
+function listed(
+  subscriptionId: string,
+  status: string,
+  {
+    productId,
+    endedSeconds = status === 'canceled' ? 500 : null,
+    asOfSeconds = AS_OF,
+  }: Listed = {},
+): ListedSubscription {
+  const fields = { customerId: 'cus_1', subscriptionId, status };
+  const event = createSubscriptionEvent({ ...fields, productId: productId ?? 'prod_pro' });
+  const object = { ...event.data.object, created: 10, ended_at: endedSeconds };
+  const found = parseListedSubscription(object, asOfSeconds);
+  if (found === null) throw new RangeError('the list has a subscription that can not be read');
+  return found;
 }
 
-/** A known state of a subscription. */
+/** An event that is known of a subscription. */
 function known(
   subscriptionId: string,
   status: string,
   createdSeconds: number,
-  productId: string | null = 'prod_pro',
-): [string, DecidingEvent] {
-  const deciding = { customerId: 'cus_1', subscriptionId, status, productId, planName: null };
-  return [subscriptionId, { subscription: { ...deciding, createdSeconds }, order: 'known' }];
+  productId = 'prod_pro',
+): SubscriptionEvent {
+  const fields = { customerId: 'cus_1', subscriptionId, status, productId, createdSeconds };
+  return readable(createSubscriptionEvent(fields));
 }
 
-const PRO = (subscriptionId: string, subscriptionStatus = 'active'): TeamPlan => ({
+function readable(event: object): SubscriptionEvent {
+  const parsed = received(JSON.stringify(event));
+  if (parsed.kind === 'unreadable') throw new RangeError(parsed.problem);
+  return parsed;
+}
+
+const PRO = (subscriptionId: string, subscriptionStatus = 'active'): Plan => ({
   providerSubscriptionId: subscriptionId,
   providerProductId: 'prod_pro',
   planName: 'Pro',
   subscriptionStatus,
 });
 
-const cleared = (subscriptionStatus: string): TeamPlan => ({ ...NO_PLAN, subscriptionStatus });
+const cleared = (subscriptionStatus: string): Plan => ({ ...NO_PLAN, subscriptionStatus });
 
 type Given = {
-  readonly plan?: TeamPlan;
-  readonly knows?: readonly [string, DecidingEvent][];
+  readonly plan?: Plan;
+  readonly knows?: readonly SubscriptionEvent[];
   readonly lists: readonly ListedSubscription[];
   readonly planSelection?: PlanSelection;
   readonly nowSeconds?: number;
@@ -58,9 +71,9 @@ type Given = {
 
 function drift({ plan = NO_PLAN, knows = [], lists, planSelection = 'newest', ...at }: Given) {
   const team = { id: 1, customerId: 'cus_1', plan };
-  const customer: DecidingEvents = new Map(knows);
+  const state = foldAll(knows, planSelection);
   const nowMs = (at.nowSeconds ?? AS_OF) * 1_000;
-  return driftOf(team, customer, lists, { planSelection, names: NAMES, nowMs });
+  return driftOf(team, state, lists, { planSelection, names: NAMES, nowMs });
 }
 
 /** The subscriptions of the snapshots, and the seconds that they are dated to. */
@@ -181,10 +194,12 @@ describe('a team that was changed by hand', () => {
 });
 
 test('compares the name where an old API version has no product', () => {
-  const [id, state] = known('sub_1', 'active', 100, null);
-  const named = { ...state, subscription: { ...state.subscription, planName: 'Pro' } };
+  const event = createSubscriptionEvent({
+    ...{ customerId: 'cus_1', subscriptionId: 'sub_1', createdSeconds: 100 },
+  });
+  const items = { data: [{ plan: { id: 'plan_1', name: 'Pro' } }] };
+  const knows = [readable({ ...event, data: { object: { ...event.data.object, items } } })];
   const plan = { ...PRO('sub_1'), providerProductId: null };
-  const knows = [[id, named] as [string, DecidingEvent]];
   expect(drift({ plan, knows, lists: [listed('sub_1', 'active')] })).toBeNull();
   const lists = [listed('sub_1', 'active', { productId: 'prod_base' })];
   expect(drift({ plan, knows, lists })).toMatchObject({ shouldBe: { planName: 'Base' } });

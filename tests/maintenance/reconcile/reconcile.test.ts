@@ -1,16 +1,16 @@
-import type { Json } from 'instep/src/core/json.ts';
 import type { Ingest } from 'instep/src/ingest/pipeline.ts';
 import { reconcile } from 'instep/src/maintenance/reconcile/reconcile.ts';
 import type { Database, Query } from 'instep/src/postgres/database.ts';
-import { DatabaseBusy, DatabaseRefused } from 'instep/src/postgres/errors.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripeApi, StripePage } from 'instep/src/stripe/api.ts';
 import { StripeApiFailed } from 'instep/src/stripe/api-failure.ts';
+import type { Json } from 'instep-engine';
+import { DatabaseBusy, DatabaseRefused } from 'instep-engine';
 import { expect, test } from 'vitest';
 import { lockTeam, whileHeld } from '../../support/postgres/locks.ts';
 import { embeddedServer } from '../../support/postgres/test-database.ts';
 import { useDatabase } from '../../support/service/ingest-service.ts';
-import { openPipeline } from '../../support/service/pipelines.ts';
+import { openPipeline, openWholePipeline } from '../../support/service/pipelines.ts';
 import { eventBody } from '../../support/stripe/events.ts';
 
 const store = useDatabase(embeddedServer);
@@ -35,6 +35,7 @@ function reconcileWith(
     {
       database,
       ingest,
+      settle: openWholePipeline(database).settle,
       api: { listSubscriptions, listCustomers: async () => page([]) },
       nameOf: async () => null,
       planSelection: 'newest',
@@ -75,7 +76,7 @@ test('leaves the list to the instance that has taken over', async () => {
 
 /** Two teams whose customers have a subscription of which no event is known. */
 async function twoTeams() {
-  await store.database.query('truncate teams, instep.subscriptions, instep.events');
+  await store.database.query('truncate teams, instep.customers, instep.events');
   await store.database.query(`update instep.leased_jobs set holder = null, held_until = null`);
   return [await store.addTeam(), await store.addTeam()] as const;
 }

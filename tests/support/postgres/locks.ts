@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 
 /** Holds the lock that this statement takes, from another session, during the work. */

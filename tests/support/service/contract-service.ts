@@ -1,9 +1,9 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { TeamPlan } from 'instep/src/core/transition.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { addUser } from 'instep/src/postgres/statements/users.ts';
 import { signWebhook } from 'instep/src/testing/stripe-objects.ts';
+import type { Plan } from 'instep-engine';
 import { afterAll, beforeAll } from 'vitest';
 import { createDatabase } from '../postgres/test-database.ts';
 import { type InstepProcess, startInstep } from '../process/instep-process.ts';
@@ -78,7 +78,7 @@ export function useService(
       return { teamId, customerId };
     },
 
-    async planOf(teamId: ApplicationId): Promise<TeamPlan | undefined> {
+    async planOf(teamId: ApplicationId): Promise<Plan | undefined> {
       return (await readTeam(database.query, teamId))?.plan;
     },
   };
@@ -86,7 +86,7 @@ export function useService(
 }
 
 /** The plan of a team without a subscription. */
-export const NO_PLAN: TeamPlan = {
+export const NO_PLAN: Plan = {
   providerSubscriptionId: null,
   providerProductId: null,
   planName: null,

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
 import { afterAll, beforeAll } from 'vitest';

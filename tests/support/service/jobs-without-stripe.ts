@@ -2,6 +2,7 @@ import { FailedJobs } from 'instep/src/maintenance/failed-jobs.ts';
 import { createJobs } from 'instep/src/maintenance/jobs.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 import type { StripeApi } from 'instep/src/stripe/api.ts';
+import { openWholePipeline } from './pipelines.ts';
 
 const refuse = () => Promise.reject(new Error('the job asks Stripe, or stores an event'));
 
@@ -25,6 +26,7 @@ export function createJobsWithoutStripe(
   return createJobs(
     {
       ingest: refuse,
+      settle: openWholePipeline(services.database).settle,
       api: REFUSING_API,
       nameOf: refuse,
       planSelection: 'newest',

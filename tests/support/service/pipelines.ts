@@ -1,8 +1,27 @@
-import { type Ingest, IngestPipeline } from 'instep/src/ingest/pipeline.ts';
+import {
+  type Ingest,
+  IngestPipeline,
+  type IngestPipelineOptions,
+} from 'instep/src/ingest/pipeline.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { createLogger } from 'instep/src/runtime/logging.ts';
 
 type Retrieve = (productId: string) => Promise<string | null>;
+
+/** As `openPipeline`, with all that it offers. */
+export function openWholePipeline(
+  database: Database,
+  options: Partial<IngestPipelineOptions> = {},
+): IngestPipeline {
+  return new IngestPipeline({
+    database,
+    api: { retrieveProductName: async () => null },
+    logger: createLogger('silent'),
+    planSelection: 'newest',
+    maxQueued: 10_000,
+    ...options,
+  });
+}
 
 /** A pipeline like the server's, with its own cache of product names, and without names by default. */
 export function openPipeline(
@@ -10,12 +29,6 @@ export function openPipeline(
   retrieve: Retrieve = async () => null,
   linkByMetadata: string | null = null,
 ): Ingest {
-  return new IngestPipeline({
-    database,
-    api: { retrieveProductName: retrieve },
-    logger: createLogger('silent'),
-    planSelection: 'newest',
-    linkByMetadata,
-    maxQueued: 10_000,
-  }).ingest;
+  const api = { retrieveProductName: retrieve };
+  return openWholePipeline(database, { api, linkByMetadata }).ingest;
 }

@@ -1,4 +1,4 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
 import { issueSession } from 'instep/src/sessions/token.ts';
 import { AUTH_SECRET } from '../secrets/test-secrets.ts';
 

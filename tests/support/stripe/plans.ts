@@ -29,5 +29,6 @@ export async function indexesUsed(
 }
 
 function literal(value: unknown): string {
+  if (Array.isArray(value)) return `'{${value.map((one) => JSON.stringify(one)).join()}}'`;
   return value instanceof Date ? `'${value.toISOString()}'` : `'${String(value)}'`;
 }

@@ -1,5 +1,5 @@
-import type { ApplicationId } from 'instep/src/core/application.ts';
-import type { Ingest } from 'instep/src/ingest/pipeline.ts';
+import type { ApplicationId } from 'instep/src/application.ts';
+import type { Ingest, Settle } from 'instep/src/ingest/pipeline.ts';
 import { makeAccessView } from 'instep/src/postgres/access-view.ts';
 import type { Database } from 'instep/src/postgres/database.ts';
 import { addTeam, readTeam } from 'instep/src/postgres/statements/teams.ts';
@@ -13,7 +13,7 @@ import { atEndOfFile } from '../end-of-file.ts';
 import { createDatabase } from '../postgres/test-database.ts';
 import { runInstep } from '../process/instep-process.ts';
 import { API_KEY } from '../secrets/test-secrets.ts';
-import { openPipeline } from '../service/pipelines.ts';
+import { openWholePipeline } from '../service/pipelines.ts';
 import { eventBody, received } from './events.ts';
 
 type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
@@ -21,6 +21,7 @@ type EventFields = NonNullable<Parameters<typeof eventBody>[0]>;
 type ReconciledAccount = {
   readonly database: Database;
   readonly ingest: Ingest;
+  readonly settle: Settle;
   readonly subscriptions: ApiCollection;
   readonly customers: ApiCollection;
   readonly checkoutSessions: ApiCollection;
@@ -41,7 +42,8 @@ type ReconciledAccount = {
 export async function openAccount(): Promise<ReconciledAccount> {
   const { url, database } = await createDatabase();
   await makeAccessView(database, await recognizeTables(database.query, {}));
-  const ingest = openPipeline(database, async (productId) => NAMES[productId] ?? null);
+  const retrieveProductName = async (productId: string) => NAMES[productId] ?? null;
+  const { ingest, settle } = openWholePipeline(database, { api: { retrieveProductName } });
   const calls: string[] = [];
   const subscriptions = new ApiCollection();
   const customers = new ApiCollection();
@@ -67,6 +69,7 @@ export async function openAccount(): Promise<ReconciledAccount> {
   const account: ReconciledAccount = {
     database,
     ingest,
+    settle,
     subscriptions,
     customers,
     checkoutSessions,

@@ -1,25 +1,19 @@
 // Writes the plan that a team has now, without an event: after a link, and as a repair.
 
-import type { ApplicationId } from '../core/application.ts';
 import {
-  NO_DECIDING_EVENTS,
+  isSamePlan,
+  NO_PLAN,
   type PlanSelection,
   planWriterOf,
-  teamPlan,
-} from '../core/plan-selection.ts';
-import { isSamePlan, NO_PLAN } from '../core/transition.ts';
-import type { Database, Query } from '../postgres/database.ts';
-import {
-  lockAvailableTeams,
-  lockTeam,
-  lockTeams,
-  notLinked,
-  setCustomer,
-} from '../postgres/statements/lock-teams.ts';
+  selectedReport,
+} from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
+import type { Query } from '../postgres/database.ts';
+import { planFor, readStates } from '../postgres/statements/customers.ts';
+import { lockTeam, lockTeams, notLinked, setCustomer } from '../postgres/statements/lock-teams.ts';
 import type { ActingOperator, ChangedBy } from '../postgres/statements/plan-changes.ts';
 import { storeNamelessProducts } from '../postgres/statements/products.ts';
-import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
-import { readTeam, type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
+import { type Team, writePlansThatFit } from '../postgres/statements/teams.ts';
 
 type CurrentPlanOptions = {
   readonly planSelection: PlanSelection;
@@ -45,13 +39,11 @@ export async function writeCurrentPlan(
   const { planSelection, operator = null, isForced = false, cause = 'link' } = options;
   const { formerCustomerId = customerId } = options;
   const customerIds = new Set([customerId ?? [], formerCustomerId ?? []].flat());
-  const known = await readSubscriptions(query, [...customerIds]);
-  const eventsOf = (customer: string | null) =>
-    known.decidingEvents.get(customer ?? '') ?? NO_DECIDING_EVENTS;
-  const decidingEvents = eventsOf(customerId);
-  const writer = planWriterOf(plan, decidingEvents);
+  const known = await readStates(query, [...customerIds]);
+  const state = known.of(customerId);
+  const writer = planWriterOf(plan, state);
   // A plan that the application gave away stays until a subscription of the customer grants one.
-  const wasGivenAway = planWriterOf(plan, eventsOf(formerCustomerId)) === 'app';
+  const wasGivenAway = planWriterOf(plan, known.of(formerCustomerId)) === 'app';
   const isReplaced = wasGivenAway ? writer !== 'app' : isForced || writer === 'instep';
   if (!isReplaced) return false;
   // An issue that a comparison stored about the plan was about the former row.
@@ -60,10 +52,10 @@ export async function writeCurrentPlan(
     text: 'delete from instep.findings where team_id = $1 and plan is not null',
     values: [String(id)],
   });
-  const shouldBe = teamPlan(decidingEvents, planSelection, known.names) ?? NO_PLAN;
+  const shouldBe = planFor(state, planSelection, known.names) ?? NO_PLAN;
   if (isSamePlan(plan, shouldBe)) return false;
   // A plan without a subscription is what the former customer has left.
-  const ofCustomer = decidingEvents.size === 0 ? formerCustomerId : customerId;
+  const ofCustomer = selectedReport(state, planSelection) === null ? formerCustomerId : customerId;
   const team = { id, customerId: ofCustomer, plan };
   await writePlansThatFit(query, [{ team, shouldBe, changedBy: { cause, operator } }]);
   const { providerProductId, planName } = shouldBe;
@@ -71,27 +63,6 @@ export async function writeCurrentPlan(
     await storeNamelessProducts(query, [providerProductId]);
   }
   return true;
-}
-
-/**
- * Makes a team's row follow its customer, if its plan is not the application's own. Returns whether anything changed; not
- * while a team of the customer is locked.
- *
- * @throws DatabaseRefused when the application refuses the plan
- */
-export async function settleTeam(
-  database: Database,
-  teamId: ApplicationId,
-  options: Pick<CurrentPlanOptions, 'planSelection'>,
-): Promise<boolean> {
-  return await database.transaction(async (query) => {
-    const customerId = (await readTeam(query, teamId))?.customerId ?? null;
-    if (customerId === null) return false;
-    // The locks of all its teams guard the customer's subscriptions.
-    const { teams } = await lockAvailableTeams(query, [customerId]);
-    const team = teams.find(({ id }) => String(id) === String(teamId));
-    return team !== undefined && (await writeCurrentPlan(query, team, options));
-  });
 }
 
 /**

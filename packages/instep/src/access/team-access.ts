@@ -1,9 +1,9 @@
 // Reads what the view `instep.team_access` says about a team, and stores the policy by which it decides. The app, the
 // commands and the operators' API ask here.
 
+import type { Status } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { AccessPolicy } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
-import type { Status } from '../core/status.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';

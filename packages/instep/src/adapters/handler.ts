@@ -2,6 +2,7 @@
 // each configuration, opened with the first request.
 
 import { hash } from 'node:crypto';
+import { retry, withDeadline } from 'instep-engine';
 import { type Environment, readConfig } from '../config/config.ts';
 import {
   type HandlerMethods,
@@ -13,9 +14,7 @@ import {
 import { checkConsumerName } from '../maintenance/consumers.ts';
 import type { Feed, FeedOptions, PlanChangeHandler } from '../maintenance/plan-change-feed.ts';
 import type { OperateContext } from '../operate/context.ts';
-import { withDeadline } from '../runtime/deadline.ts';
 import { createLogger, type Logger, limitLines } from '../runtime/logging.ts';
-import { retry } from '../runtime/retry.ts';
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import {
   type HttpRequest,

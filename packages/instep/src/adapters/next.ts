@@ -1,6 +1,6 @@
 // `instep/next`: the exports of Next.js route files.
 
-import { errorText } from '../runtime/errors.ts';
+import { errorText } from 'instep-engine';
 import { createFetchHandler } from '../server/fetch-handler.ts';
 import { isSameSecret, USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';

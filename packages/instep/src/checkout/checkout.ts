@@ -1,22 +1,20 @@
 // What an app calls when a customer returns from a checkout, and to sync a customer: one question to Stripe, whose answer
 // becomes the team's link and its plan.
 
+import { abortAfter, DeadlineExceeded, type JsonObject, withDeadline } from 'instep-engine';
 import * as v from 'valibot';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
-import type { ApplicationId } from '../core/application.ts';
-import type { JsonObject } from '../core/json.ts';
+import type { ApplicationId } from '../application.ts';
 import { readEvents } from '../event-log/event-rows.ts';
-import { replayParkedEvents } from '../event-log/replay.ts';
 import { requestSubscriptions } from '../maintenance/questions.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { listCustomer } from '../maintenance/reconcile/listed-subscriptions.ts';
 import type { ReconcileServices } from '../maintenance/reconcile/progress.ts';
 import { reconcileSubscribed, snapshotOf } from '../maintenance/reconcile/reconcile-teams.ts';
 import { lastShownSecond } from '../maintenance/stripe-calls.ts';
+import { readStates } from '../postgres/statements/customers.ts';
 import type { LinkRefusal } from '../postgres/statements/lock-teams.ts';
-import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { isIdOfAnother, readTeam, readTeamsOf, type Team } from '../postgres/statements/teams.ts';
-import { abortAfter, DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
 import { CodedError } from '../runtime/errors.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
@@ -104,7 +102,8 @@ async function complete(
     );
     if (result?.linkRefusal !== undefined) throw refused(result.linkRefusal, team, customerId);
   }
-  await decideParkedEvents(services, customerId);
+  // The events that arrived before the customer had a team, as maintenance would within seconds.
+  await services.settle(customerId);
   return await accessOf(team.id, services);
 }
 
@@ -144,7 +143,8 @@ async function sync(services: CheckoutServices, customerId: string): Promise<Tea
     // A team whose subscription was not listed is asked about again.
     throw error instanceof StripeApiFailed ? await unavailable(error, services, customerOf) : error;
   });
-  await decideParkedEvents(services, customerId);
+  // The events that arrived before the customer had a team, as maintenance would within seconds.
+  await services.settle(customerId);
   return await accessOf(team.id, services);
 }
 
@@ -206,11 +206,11 @@ async function isCurrent(
   { database: { query } }: CheckoutServices,
 ): Promise<boolean> {
   const { customerId, subscriptionId, status, productId } = listed;
-  const { latestStates } = await readSubscriptions(query, [customerId]);
-  const latest = latestStates.get(customerId)?.get(subscriptionId)?.subscription;
+  const { subscriptions } = (await readStates(query, [customerId])).of(customerId);
+  const latest = subscriptions.get(subscriptionId)?.latest.reported;
   // Later changes are a matter of webhooks and maintenance.
   if (isLate(listed)) return latest !== undefined;
-  if (latest?.status !== status || latest.productId !== productId) return false;
+  if (latest?.status !== status || latest.plan.providerProductId !== productId) return false;
   const filter = { customerId, subscriptionId, type: SNAPSHOT_TYPE };
   const page = { order: 'newest first', limit: 1 } as const;
   return (await readEvents(query, filter, WHOLE_LOG, page)).length > 0;
@@ -273,14 +273,6 @@ const REFUSALS: Readonly<Record<LinkRefusal, readonly [SyncFailedCode, string]>>
 function refused(refusal: LinkRefusal, { id }: Team, customerId: string): SyncFailed {
   const [code, reason] = REFUSALS[refusal];
   return new SyncFailed(code, `team ${id} can not be linked to ${customerId}: ${reason}`);
-}
-
-/** Decides the events that arrived before the customer had a team, as maintenance would within seconds. */
-async function decideParkedEvents(
-  { database: { query }, ingest }: CheckoutServices,
-  customerId: string,
-): Promise<void> {
-  for await (const _ of replayParkedEvents(customerId, { ingest, query }));
 }
 
 const metadata = v.nullish(v.record(v.string(), v.string()), {});

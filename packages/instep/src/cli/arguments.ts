@@ -1,8 +1,8 @@
 // Parses the arguments of commands, and declares the options that several commands have.
 
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { ApplicationId } from '../core/application.ts';
-import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
+import { LOGGED_OUTCOMES } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import { parseTimeSince } from '../runtime/amounts.ts';
 import { LOGGED_TYPES } from '../stripe/parse-event.ts';
 

@@ -2,7 +2,8 @@
 
 import { createInterface } from 'node:readline';
 import { type Command, Option } from 'commander';
-import type { ApplicationId } from '../core/application.ts';
+import { pause } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import {
   acknowledgeChanges,
   ConsumerRefused,
@@ -13,7 +14,6 @@ import {
 import type { OperateContext } from '../operate/context.ts';
 import { performOne } from '../operate/perform.ts';
 import type { PlanChange } from '../postgres/statements/plan-changes.ts';
-import { pause } from '../runtime/retry.ts';
 import { changeId, createCommand } from './arguments.ts';
 import {
   type Json,

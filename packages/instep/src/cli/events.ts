@@ -1,9 +1,8 @@
 // The commands about logged events: find and explain them, and act on them.
 
 import { type Command, Option } from 'commander';
-import type { ApplicationId } from '../core/application.ts';
-import type { LoggedOutcome } from '../core/subscription-event.ts';
-import { NO_PLAN, type TeamPlan } from '../core/transition.ts';
+import { type LoggedOutcome, NO_PLAN, type Plan } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
 import type { Reason } from '../event-log/explain.ts';
 import { reasonText } from '../event-log/reason-text.ts';
@@ -196,7 +195,7 @@ function show(event: EventRow, explained: ExplainedEvent): void {
   const before = plans?.before ?? NO_PLAN;
   const after = plans?.after ?? NO_PLAN;
   const columns: Columns = [['', 'before'.length], ...PLAN_COLUMNS];
-  const line = (name: string, plan: TeamPlan, than: TeamPlan, note = '') =>
+  const line = (name: string, plan: Plan, than: Plan, note = '') =>
     tableLine(columns, [paint('gray', name), ...planCells(plan, than), note]);
   const lines = [
     tableHead(columns),

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
+
 // The program `instep`: reads the variables of `.env`, loads the named command, and turns errors into exit codes.
 
 import { type Command, CommanderError } from 'commander';
+import { CHECK_CONNECTION, codeOf, InstepError, isOfConnection } from 'instep-engine';
 import { ConfigInvalid } from '../config/config.ts';
 import { VARIABLE_FILES } from '../config/environment.ts';
-import { CHECK_CONNECTION, isOfConnection } from '../postgres/errors.ts';
-import { codeOf, InstepError } from '../runtime/errors.ts';
 import { VERSION } from '../runtime/packages.ts';
 import { createCommand } from './arguments.ts';
 import { printMessage } from './output.ts';

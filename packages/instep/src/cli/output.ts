@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { stripVTControlCharacters, styleText } from 'node:util';
-import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
+import { CONTRACT_FIELDS, type Plan } from 'instep-engine';
 import { CodedError, type InstepErrorCode } from '../runtime/errors.ts';
 
 /** A command has not done what was asked. docs/errors.md has the cause and remedy of each code. */
@@ -162,8 +162,8 @@ export const PLAN_COLUMNS: Columns = [
 ];
 
 /** A team's plan. Values that differ from `before` are marked and colored. */
-export function planCells(plan: TeamPlan, before: TeamPlan): string[] {
-  return PLAN_FIELDS.map((field) => {
+export function planCells(plan: Plan, before: Plan): string[] {
+  return CONTRACT_FIELDS.map((field) => {
     const text = plan[field] ?? '-';
     return plan[field] === before[field] ? text : paint(['bold', 'green'], `${text} *`);
   });

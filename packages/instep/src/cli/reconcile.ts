@@ -1,14 +1,13 @@
 // The commands that find teams out of sync and repair them, by what Stripe has or by the log, with the words for that.
 
 import type { Command } from 'commander';
+import { CONTRACT_FIELDS, codeOf, type Plan } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import { readApiConfig } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
-import { PLAN_FIELDS, type TeamPlan } from '../core/transition.ts';
 import type { Difference, RebuildFailure } from '../event-log/rebuild.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { type Counts, ReconciliationFailed } from '../maintenance/reconcile/progress.ts';
 import { counted, countText } from '../runtime/amounts.ts';
-import { codeOf } from '../runtime/errors.ts';
 import { applicationId, createCommand } from './arguments.ts';
 import { CommandFailed, type Json, print, printMessage, shownTime, stopSignal } from './output.ts';
 import { askReason, performTask } from './with-context.ts';
@@ -185,8 +184,8 @@ function describeDifference(difference: Difference): string {
 }
 
 /** The fields that change: `planName Pro → -, subscriptionStatus active → canceled`. */
-function planChanges(is: TeamPlan, shouldBe: TeamPlan): string[] {
-  return PLAN_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
+function planChanges(is: Plan, shouldBe: Plan): string[] {
+  return CONTRACT_FIELDS.filter((field) => is[field] !== shouldBe[field]).map(
     (field) => `${field} ${is[field] ?? '-'} → ${shouldBe[field] ?? '-'}`,
   );
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { CHECK_CONNECTION, DatabaseUnavailable, retry } from 'instep-engine';
 import { examineSilently } from '../adapters/handler.ts';
 import {
   type Config,
@@ -17,10 +18,8 @@ import {
   type Operations,
   openOperations,
 } from '../operators-listener/open-operations.ts';
-import { CHECK_CONNECTION, DatabaseUnavailable } from '../postgres/errors.ts';
 import { checkSchema } from '../postgres/migrate.ts';
 import { createLogger, type Logger } from '../runtime/logging.ts';
-import { retry } from '../runtime/retry.ts';
 import { handleWhileStarting } from '../server/health.ts';
 import type { Handler } from '../server/http-message.ts';
 import { listen, type RunningServer } from '../server/listener.ts';
@@ -145,11 +144,9 @@ async function runConsole(): Promise<void> {
     const problem = 'is off, so the console has no address';
     throw new ConfigInvalid([{ variable: 'OPS_PORT', problem, remedy: 'set a port' }]);
   }
-  const config = {
-    operations,
-    stripeApi: readApiConfig(process.env),
-    ...readContextSettings(process.env),
-  };
+  const { linkByMetadata, ...accessPolicy } = readContextSettings(process.env);
+  const stripeApi = readApiConfig(process.env);
+  const config = { operations, stripeApi, accessPolicy, linkByMetadata };
   const logger = createLogger('info');
   await withDatabase(async ({ query }, server) => {
     // Without the schema, every page would be an error.

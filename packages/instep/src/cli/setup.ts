@@ -1,6 +1,7 @@
 // What the package create-instep needs of Instep (`instep/setup`): to read the configuration, to look at the database,
 // and to print like the other commands.
 
+import { InstepError } from 'instep-engine';
 import {
   ConfigInvalid,
   describeDatabase,
@@ -9,7 +10,6 @@ import {
   readOperationsConfig,
 } from '../config/config.ts';
 import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { urlOf } from '../server/listener.ts';
 import { doctor } from './doctor.ts';
 import { paint, print, printMessage } from './output.ts';

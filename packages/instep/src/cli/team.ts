@@ -3,8 +3,8 @@
 import type { Command } from 'commander';
 import { linkTeam } from '../access/current-plan.ts';
 import { readAccess } from '../access/team-access.ts';
+import type { ApplicationId } from '../application.ts';
 import { readApiConfig } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
 import type { ActionRequest } from '../operate/actions.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import type { OperateContext, Operator } from '../operate/context.ts';

@@ -1,8 +1,8 @@
 // The commands about users and their sessions.
 
 import type { Command } from 'commander';
+import type { ApplicationId } from '../application.ts';
 import { readAuthSecrets } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
 import { addUser } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';

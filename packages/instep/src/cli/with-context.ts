@@ -1,8 +1,8 @@
 // Runs the operators' functions for commands, in the name of the account of the operating system.
 
 import type { Command } from 'commander';
+import type { ApplicationId } from '../application.ts';
 import { type readApiConfig, readDatabaseConfig } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
 import type { ActionResult } from '../operate/audit.ts';
 import {
   type OperateContext,

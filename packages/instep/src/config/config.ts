@@ -1,7 +1,7 @@
 // All settings. Whatever needs one reads it here, from the environment that it is given.
 
+import type { PlanSelection } from 'instep-engine';
 import * as v from 'valibot';
-import type { PlanSelection } from '../core/plan-selection.ts';
 import { type DatabaseConfig, databaseVariables, toDatabaseConfig } from './database.ts';
 import {
   type ConfigProblem,
@@ -208,6 +208,11 @@ export function readDatabaseConfig(environment: Environment): DatabaseConfig {
 
 export function readPlanSelection(environment: Environment): PlanSelection {
   return readSome(environment, 'TEAM_PLAN').TEAM_PLAN;
+}
+
+/** Whether a paused subscription keeps access. */
+export function readKeepsPaused(environment: Environment): boolean {
+  return readSome(environment, 'PAUSED_ACCESS').PAUSED_ACCESS === 'keep';
 }
 
 /** The key of metadata that names a customer's team; `null`: teams are not linked by it. */

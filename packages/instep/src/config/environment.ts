@@ -1,8 +1,8 @@
 // Parsers of environment variables, and how what is wrong with them is said. The other modules of config/ use them.
 
+import { InstepError } from 'instep-engine';
 import * as v from 'valibot';
 import { parseDuration } from '../runtime/amounts.ts';
-import { InstepError } from '../runtime/errors.ts';
 
 /** What is wrong with an environment variable or an option, and what to do about it. */
 export type ConfigProblem = {

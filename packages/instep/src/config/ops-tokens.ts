@@ -1,8 +1,8 @@
 // The tokens of operators: OPS_TOKEN and OPS_TOKENS, for config.ts.
 
 import { readFileSync } from 'node:fs';
+import { codeOf } from 'instep-engine';
 import * as v from 'valibot';
-import { codeOf } from '../runtime/errors.ts';
 import { secret, withRemedy } from './environment.ts';
 
 /** An operator sees and does everything. A viewer changes nothing, and sees payloads without personal data. */

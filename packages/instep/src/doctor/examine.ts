@@ -1,5 +1,6 @@
 // All checks of the doctor, in order: for `instep doctor` and the console.
 
+import { CHECK_CONNECTION, InstepError } from 'instep-engine';
 import {
   ConfigInvalid,
   type ConfigProblem,
@@ -19,11 +20,9 @@ import { reportHealth } from '../operate/health.ts';
 import { connectToServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import { CHECK_CONNECTION } from '../postgres/errors.ts';
 import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
 import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { counted, durationText } from '../runtime/amounts.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 import { checkDatabaseServer } from './database-server.ts';

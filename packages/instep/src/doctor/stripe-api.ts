@@ -1,8 +1,8 @@
 // The checks that ask Stripe: the key's permissions and the webhook endpoints. examine.ts calls them.
 
+import { DeadlineExceeded } from 'instep-engine';
 import * as v from 'valibot';
 import { counted } from '../runtime/amounts.ts';
-import { DeadlineExceeded } from '../runtime/deadline.ts';
 import { getPage, type StripePage, TYPES_QUERY } from '../stripe/api.ts';
 import { createGet, type Get, type StripeApiOptions } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';

@@ -1,12 +1,12 @@
 // Dismisses parked events, restores them, and deletes those that are not restored. Actions of operators call it, and
 // the jobs of maintenance.
 
+import { pause } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { examine } from '../postgres/examine.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
-import { pause } from '../runtime/retry.ts';
 
 /** Selects the parked events to dismiss: they must match every given member. */
 export type ParkedFilter = {
@@ -44,8 +44,9 @@ const DISMISS = ({ teams }: ApplicationTables) => `
          cross join lateral (
                  select exists (
                           select
-                            from instep.subscriptions as state
+                            from instep.customers as state
                            where state.customer_id = examined.customer_id
+                             and state.had_team
                         ) as is_known
                ) as customer
          where outcome = 'parked'
@@ -137,8 +138,9 @@ const DELETE_DISMISSED = `
            and outcome = 'parked'
            and not exists (
                  select
-                   from instep.subscriptions as state
+                   from instep.customers as state
                   where state.customer_id = events.customer_id
+                    and state.had_team
                )
          limit ${BATCH}
            for update of events skip locked

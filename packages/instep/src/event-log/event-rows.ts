@@ -1,14 +1,13 @@
 // The statements that read the event log for people: its columns, its filter, and how positions and times are found
 // without an index of their own. search.ts calls them, replay.ts, and operate/.
 
-import type { LoggedEvent, LoggedOutcome } from '../core/subscription-event.ts';
+import type { LoggedEvent, LoggedOutcome } from 'instep-engine';
 import { MAX_COUNTED_PARKED } from '../health/figures.ts';
 import type { Query } from '../postgres/database.ts';
 import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 
 /** A logged event with the columns that people see. */
 export type EventRow = LoggedEvent & {
-  readonly customerId: string | null;
   readonly subscriptionId: string | null;
   /** `null` for an unreadable event. */
   readonly createdAtMs: number | null;
@@ -17,7 +16,6 @@ export type EventRow = LoggedEvent & {
 
 const EVENT_ROW = `
   ${LOGGED_EVENT_COLUMNS},
-  customer_id as "customerId",
   subscription_id as "subscriptionId",
   (extract(epoch from created_at) * 1000)::bigint as "createdAtMs",
   deliveries`;

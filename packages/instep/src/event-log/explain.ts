@@ -1,20 +1,23 @@
 // Recomputes the decisions on a customer's events, and says as codes why each was made. operate/ calls it for a
 // team's history and an event's page; reason-text.ts puts the codes into words.
 
-import type { ApplicationId } from '../core/application.ts';
-import { EventHistory } from '../core/event-history.ts';
-import { decideEvent, type EventDecision } from '../core/ordering-rule.ts';
 import {
-  type DecidingEvents,
-  NO_DECIDING_EVENTS,
+  type CustomerState,
+  effectOf,
+  fold,
+  KnownEvents,
+  type LoggedEvent,
+  NO_STATE,
+  type Outcome,
+  type Plan,
   type PlanSelection,
-  selectedSubscription,
-  teamPlan,
-} from '../core/plan-selection.ts';
-import { effectOf } from '../core/status.ts';
-import type { LoggedEvent, ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
-import { lastEventWithEffect } from '../core/tie-group.ts';
-import type { TeamPlan } from '../core/transition.ts';
+  type Reported,
+  reportedBy,
+  type SubscriptionEvent,
+  selectedReport,
+} from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
+import { planFor } from '../postgres/statements/customers.ts';
 import { parseAgain, parseLogged, SNAPSHOT_TYPE } from '../stripe/parse-event.ts';
 import type { EventRow } from './event-rows.ts';
 
@@ -48,8 +51,6 @@ export type Reason =
       readonly newer: EventReference;
       readonly isSameSubscription: boolean;
       readonly secondsLater: number;
-      /** Whether the newer event arrived after this one. */
-      readonly isLaterArrival: boolean;
     }
   | {
       readonly code: 'earlier-in-tie-group';
@@ -59,13 +60,12 @@ export type Reason =
   | { readonly code: 'status-without-effect'; readonly status: string }
   | { readonly code: 'better-subscription'; readonly deciding: EventReference }
   | { readonly code: 'ambiguous-order'; readonly eventCount: number }
-  | { readonly code: 'decided-later'; readonly isMaybePruned: boolean }
   | { readonly code: 'earlier-events-pruned'; readonly prunedBeforeMs: number };
 
 /** A logged event and what its body says about a subscription. */
 export type ParsedLoggedEvent<Event extends LoggedEvent> = {
   readonly event: Event;
-  readonly parsed: ParsedEvent;
+  readonly parsed: SubscriptionEvent;
 };
 
 /** Parses the body of each event once, and drops those that can't be read. */
@@ -90,7 +90,7 @@ export type LogContext = {
 };
 
 /** A team's plan before and after something; `null` where it is not known. */
-export type PlanStep = { readonly before: TeamPlan | null; readonly after: TeamPlan | null };
+export type PlanStep = { readonly before: Plan | null; readonly after: Plan | null };
 
 /** The decision on an event, and its reason. */
 export type Explanation = {
@@ -104,69 +104,55 @@ export function explainLog(
   log: readonly ParsedLoggedEvent<EventRow>[],
   context: LogContext,
 ): (event: EventRow) => Explanation {
-  const decided = log.filter(({ event }) => event.outcome !== 'parked');
-  const decisions = recomputeDecisions(decided, context.planSelection);
+  const decisions = recomputeDecisions(log, context.planSelection);
   return (event) => {
     if (event.outcome === 'unreadable') return { reasons: [whyUnreadable(event)], plans: null };
     if (event.outcome === 'parked') return { reasons: [whyParked(event, context)], plans: null };
     const decision = decisions.get(event.key);
-    if (decision === undefined) return { reasons: [{ code: 'no-longer-known' }], plans: null };
+    if (decision?.outcome !== event.outcome) {
+      return { reasons: [{ code: 'no-longer-known' }], plans: null };
+    }
     const { planSelection, names } = context;
     return {
       reasons: [why(decision, planSelection), ...remarks(decision, context)],
       plans: {
-        before: teamPlan(decision.before, planSelection, names),
-        after: teamPlan(decision.decidingEvents, planSelection, names),
+        before: planFor(decision.before, planSelection, names),
+        after: planFor(decision.after, planSelection, names),
       },
     };
   };
 }
 
 /** A decision that was recomputed from the log, and what was known then. */
-type RecomputedDecision = EventDecision & {
-  readonly parsed: ParsedEvent;
-  /** The customer's deciding events before it. */
-  readonly before: DecidingEvents;
-  /** How many events of its tie group were known, and which of them came last. */
+type RecomputedDecision = {
+  readonly outcome: Outcome;
+  readonly parsed: SubscriptionEvent;
+  /** The customer's state before and after it. */
+  readonly before: CustomerState;
+  readonly after: CustomerState;
+  /** How many events of its tie group were known. */
   readonly eventCount: number;
-  readonly lastOfTieGroup: SubscriptionState | null;
-  /** A parked event was decided later, when a team had its customer. */
-  readonly isOnArrival: boolean;
   /** The customer's events, by what they report. */
-  readonly eventOf: ReadonlyMap<SubscriptionState, LoggedEvent>;
+  readonly eventOf: ReadonlyMap<Reported, ParsedLoggedEvent<LoggedEvent>>;
 };
 
-/**
- * Recomputes all decisions of a customer's log, by key. An event counts as decided as soon as the
- * ordering rule yields its logged outcome, and has no effect before. An event for which it never
- * does is left out. Pure.
- */
+/** Recomputes all decisions of a customer's log, by key. Pure. */
 function recomputeDecisions(
   log: readonly ParsedLoggedEvent<LoggedEvent>[],
   planSelection: PlanSelection,
 ): ReadonlyMap<string, RecomputedDecision> {
-  const history = new EventHistory();
-  const eventOf = new Map<SubscriptionState, LoggedEvent>();
+  const known = new KnownEvents();
+  const eventOf = new Map<Reported, ParsedLoggedEvent<LoggedEvent>>();
   const decisions = new Map<string, RecomputedDecision>();
-  let decidingEvents = NO_DECIDING_EVENTS;
-  let undecided: ParsedLoggedEvent<LoggedEvent>[] = [];
-  for (const arrival of log) {
-    eventOf.set(arrival.parsed.subscription, arrival.event);
-    history.add(arrival.parsed);
-    undecided = [arrival, ...undecided].filter(({ event, parsed }) => {
-      const before = decidingEvents;
-      const decision = decideEvent(before, parsed, history, planSelection);
-      if (decision.outcome !== event.outcome) return true;
-      const tieGroup = history.tieGroupOf(parsed.subscription);
-      decisions.set(event.key, {
-        ...{ ...decision, parsed, before, eventOf },
-        eventCount: tieGroup.events.length,
-        lastOfTieGroup: lastEventWithEffect(tieGroup)?.subscription ?? null,
-        isOnArrival: event === arrival.event,
-      });
-      decidingEvents = decision.decidingEvents;
-      return false;
-    });
+  let before = NO_STATE;
+  for (const logged of log) {
+    const { event, parsed } = logged;
+    eventOf.set(reportedBy(parsed), logged);
+    const { state: after, outcome } = fold(before, parsed, known, planSelection);
+    known.add(parsed);
+    const eventCount = known.inSecondOf(parsed).length;
+    decisions.set(event.key, { outcome, parsed, before, after, eventCount, eventOf });
+    before = after;
   }
   return decisions;
 }
@@ -185,13 +171,14 @@ function whyParked({ customerId }: EventRow, { teamIds }: LogContext): Reason {
 }
 
 function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason {
-  const deciding = selectedSubscription(decision.decidingEvents, planSelection);
+  const deciding = selectedReport(decision.after, planSelection);
   switch (decision.outcome) {
     case 'applied':
       return whyApplied(decision, deciding, planSelection);
     case 'stale':
       return whyStale(decision, deciding);
-    case 'unchanged': {
+    case 'unchanged':
+    case 'duplicate': {
       const { status } = decision.parsed.subscription;
       return effectOf(status) === 'none' || deciding === null
         ? { code: 'status-without-effect', status }
@@ -200,16 +187,16 @@ function why(decision: RecomputedDecision, planSelection: PlanSelection): Reason
   }
 }
 
-/** `deciding`: the subscription that decides the plan now. */
+/** `deciding`: what decides the plan now. */
 function whyApplied(
   decision: RecomputedDecision,
-  deciding: SubscriptionState | null,
+  deciding: Reported | null,
   planSelection: PlanSelection,
 ): Reason {
   const { subscription, isSnapshot } = decision.parsed;
-  if (deciding !== null && deciding !== subscription) {
+  if (deciding !== null && deciding !== reportedBy(decision.parsed)) {
     const reference = referenceTo(deciding, decision);
-    return deciding.subscriptionId === subscription.subscriptionId
+    return deciding.plan.providerSubscriptionId === subscription.subscriptionId
       ? { code: 'decided-order-of-tie-group', last: reference }
       : { code: 'no-longer-best', deciding: reference };
   }
@@ -221,23 +208,22 @@ function whyApplied(
   };
 }
 
-function whyStale(decision: RecomputedDecision, deciding: SubscriptionState | null): Reason {
-  const { before, lastOfTieGroup, eventCount, isOnArrival } = decision;
+function whyStale(decision: RecomputedDecision, deciding: Reported | null): Reason {
+  const { before, after, eventCount } = decision;
   const { subscription } = decision.parsed;
-  const newerThanIt = (newer: SubscriptionState): Reason => ({
+  const newerThanIt = (newer: Reported): Reason => ({
     code: 'newer-event',
     newer: referenceTo(newer, decision),
-    isSameSubscription: newer.subscriptionId === subscription.subscriptionId,
+    isSameSubscription: newer.plan.providerSubscriptionId === subscription.subscriptionId,
     secondsLater: newer.createdSeconds - subscription.createdSeconds,
-    isLaterArrival: !isOnArrival,
   });
-  const known = before.get(subscription.subscriptionId)?.subscription;
+  const known = before.subscriptions.get(subscription.subscriptionId)?.deciding?.reported;
   if (known !== undefined && known.createdSeconds > subscription.createdSeconds) {
     return newerThanIt(known);
   }
-  if (lastOfTieGroup !== null && lastOfTieGroup !== subscription) {
-    const last = referenceTo(lastOfTieGroup, decision);
-    return { code: 'earlier-in-tie-group', last, eventCount };
+  const last = after.subscriptions.get(subscription.subscriptionId)?.deciding?.reported;
+  if (last !== undefined && last !== reportedBy(decision.parsed)) {
+    return { code: 'earlier-in-tie-group', last: referenceTo(last, decision), eventCount };
   }
   return deciding === null ? { code: 'no-longer-known' } : newerThanIt(deciding);
 }
@@ -247,34 +233,28 @@ function remarks(
   decision: RecomputedDecision,
   { planSelection, prunedBeforeMs }: LogContext,
 ): Reason[] {
-  const { parsed, before, decidingEvents, eventCount, isOnArrival, eventOf } = decision;
+  const { parsed, before, after, eventCount, eventOf } = decision;
   const { subscriptionId, createdSeconds } = parsed.subscription;
   const reasons: Reason[] = [];
-  const ofSubscription = decidingEvents.get(subscriptionId);
-  const isOfTieGroup = ofSubscription?.subscription.createdSeconds === createdSeconds;
-  if (ofSubscription?.order === 'ambiguous' && isOfTieGroup) {
+  const ofSubscription = after.subscriptions.get(subscriptionId)?.deciding;
+  const isOfTieGroup = ofSubscription?.reported.createdSeconds === createdSeconds;
+  if (ofSubscription?.isAmbiguous && isOfTieGroup) {
     reasons.push({ code: 'ambiguous-order', eventCount });
   }
-  if (!isOnArrival) {
-    reasons.push({ code: 'decided-later', isMaybePruned: prunedBeforeMs !== null });
-  }
-  const decidingBefore = selectedSubscription(before, planSelection);
-  const receivedAtMs = (decidingBefore && eventOf.get(decidingBefore)?.receivedAtMs) ?? 0;
+  const decidingBefore = selectedReport(before, planSelection);
+  const receivedAtMs = (decidingBefore && eventOf.get(decidingBefore)?.event.receivedAtMs) ?? 0;
   if (prunedBeforeMs !== null && receivedAtMs < prunedBeforeMs) {
     reasons.push({ code: 'earlier-events-pruned', prunedBeforeMs });
   }
   return reasons;
 }
 
-function referenceTo(
-  subscription: SubscriptionState,
-  { eventOf }: RecomputedDecision,
-): EventReference {
-  const event = eventOf.get(subscription);
+function referenceTo(reported: Reported, { eventOf }: RecomputedDecision): EventReference {
+  const event = eventOf.get(reported)?.event;
   return {
     position: event?.position ?? null,
     eventId: event?.eventId ?? null,
     isSnapshot: event?.type === SNAPSHOT_TYPE,
-    subscriptionId: subscription.subscriptionId,
+    subscriptionId: reported.plan.providerSubscriptionId,
   };
 }

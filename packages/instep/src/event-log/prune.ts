@@ -1,11 +1,10 @@
 // Deletes old events that the ordering rule no longer needs, and knows which can be missing since. The job
 // `retention` calls it; catch-up and the explanations ask it.
 
-import { FIRST_DATED_KEY } from '../core/event-key-layout.ts';
-import type { SubscriptionState } from '../core/subscription-event.ts';
+import { type EventSubscription, FIRST_DATED_KEY, throttle } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays, onlyRow } from '../postgres/statement.ts';
-import { throttle } from '../runtime/retry.ts';
+import { readStates } from '../postgres/statements/customers.ts';
 
 type PruneOptions = {
   query: Query;
@@ -54,54 +53,79 @@ type Pruned = {
 const BATCH = 500;
 
 /**
- * Whether the ordering rule no longer needs `event`: the deciding event of its subscription is newer and certain, and
+ * SQL: whether the ordering rule no longer needs `event`: the deciding event of its subscription is newer and certain, and
  * the event is not of the last tie group before that one, in which the status of a later one can have begun.
  */
 const IS_NO_LONGER_NEEDED = `
-  exists (
+  event.created_at < to_timestamp(event.deciding_seconds)
+  and exists (
     select
-      from instep.subscriptions as state
-     where state.customer_id = event.customer_id
-       and state.subscription_id = coalesce(event.subscription_id, '')
-       and state.created_at > event.created_at
-       and not state.is_order_ambiguous
-       and exists (
-             select
-               from instep.events as between_them
-              where between_them.customer_id = event.customer_id
-                and between_them.subscription_id is not distinct from event.subscription_id
-                and between_them.created_at > event.created_at
-                and between_them.created_at < state.created_at
-           )
+      from instep.events as between_them
+     where between_them.customer_id = event.customer_id
+       and between_them.subscription_id is not distinct from event.subscription_id
+       and between_them.created_at > event.created_at
+       and between_them.created_at < to_timestamp(event.deciding_seconds)
   )`;
+
+type OfSubscription = Pick<EventSubscription, 'customerId' | 'subscriptionId'>;
+
+/** For each, the second of its subscription's deciding event; `null`: there is none that is certain. */
+async function readDecidingSeconds(
+  query: Query,
+  events: readonly { [Name in keyof OfSubscription]: OfSubscription[Name] | null }[],
+): Promise<(number | null)[]> {
+  const customerIds = new Set(events.flatMap(({ customerId }) => customerId ?? []));
+  const states = await readStates(query, [...customerIds]);
+  return events.map(({ customerId, subscriptionId }) => {
+    const deciding = states.of(customerId).subscriptions.get(subscriptionId)?.deciding ?? null;
+    return deciding === null || deciding.isAmbiguous ? null : deciding.reported.createdSeconds;
+  });
+}
+
+type Examined = OfSubscription & { readonly position: number; readonly isBefore: boolean };
 
 /**
  * Deletes, among some events of the log, those that were received before the cutoff and are no
  * longer needed (docs/decisions/0012): unreadable events, and events whose subscription has newer
  * ones. It waits for no lock, so that arriving events never wait for it.
  */
-export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned> {
-  const row = await onlyRow<{ count: number; lastPosition: number | null; isEnd: boolean }>(query, {
-    name: 'prune_events',
-    // The batch size is part of the text, so that the planner knows how small it is. An event without
-    // `created` counts as created when it arrives, so only its row shows that it is a duplicate.
+export async function pruneEvents(
+  query: Query,
+  { afterPosition, cutoffMs }: PruneStep,
+): Promise<Pruned> {
+  const cutoff = new Date(cutoffMs);
+  const examined = await query<Examined>({
+    name: 'read_events_to_prune',
     text: `
-      with examined as materialized (
-        select position, received_at
-          from instep.events
-         where position > $1
-         order by position
-         limit ${BATCH}
-      ), prunable as (
+      select position,
+             customer_id as "customerId",
+             subscription_id as "subscriptionId",
+             received_at < $2 as "isBefore"
+        from instep.events
+       where position > $1
+       order by position
+       limit ${BATCH}`,
+    values: [afterPosition, cutoff],
+  });
+  const decidingSeconds = await readDecidingSeconds(query, examined);
+  // An event without `created` counts as created when it arrives, so only its row shows that it is a duplicate.
+  const { count } = await onlyRow<{ count: number }>(query, {
+    name: 'prune_events',
+    text: `
+      with prunable as (
         select event.position
-          from examined
-          join instep.events as event on event.position = examined.position
-         where examined.received_at < $2
+          from unnest($1::bigint[], $2::bigint[]) as examined (position, deciding_seconds)
+         cross join lateral (
+                 select *, examined.deciding_seconds
+                   from instep.events
+                  where position = examined.position
+                    for update skip locked
+               ) as event
+         where event.received_at < $3
            and (event.outcome = 'unreadable'
                 or event.outcome <> 'parked'
                    and event.key >= '${FIRST_DATED_KEY}'
                    and ${IS_NO_LONGER_NEEDED})
-           for update of event skip locked
       ), pruned as (
         delete from instep.events as event
          using prunable
@@ -109,36 +133,66 @@ export async function pruneEvents(query: Query, step: PruneStep): Promise<Pruned
         returning event.position
       ), noted as (
         update instep.pruning
-           set pruned_before = $2
-         where coalesce(pruned_before, '-infinity') < $2
+           set pruned_before = $3
+         where coalesce(pruned_before, '-infinity') < $3
            and exists (select from prunable)
       )
-      select (select count(*) from pruned) as count,
-             max(position) as "lastPosition",
-             coalesce(bool_and(received_at >= $2), true) as "isEnd"
-        from examined`,
-    values: [step.afterPosition, new Date(step.cutoffMs)],
+      select count(*) as count from pruned`,
+    values: [examined.map(({ position }) => position), decidingSeconds, cutoff],
   });
-  return { count: row.count, lastPosition: row.isEnd ? null : row.lastPosition };
+  const isEnd = examined.every(({ isBefore }) => !isBefore);
+  return { count, lastPosition: isEnd ? null : (examined.at(-1)?.position ?? null) };
+}
+
+/** Deletes the states of customers that never had a team and of whom no event is left. */
+export async function pruneCustomers(query: Query, signal: AbortSignal): Promise<number> {
+  let pruned = 0;
+  for (let count = BATCH; count === BATCH && !signal.aborted; pruned += count) {
+    const rows = await query({
+      name: 'prune_customers',
+      text: `
+        delete from instep.customers
+         where customer_id in (
+                 select customer_id
+                   from instep.customers as customer
+                  where waiting is not null
+                    and not had_team
+                    and not exists (
+                          select
+                            from instep.events as event
+                           where event.customer_id = customer.customer_id
+                        )
+                  limit ${BATCH}
+                    for update skip locked
+               )
+        returning customer_id`,
+    });
+    count = rows.length;
+  }
+  return pruned;
 }
 
 /** The indexes of those of these events that may have been pruned. */
 export async function findPruned(
   query: Query,
-  events: readonly SubscriptionState[],
+  events: readonly EventSubscription[],
 ): Promise<ReadonlySet<number>> {
+  const decidingSeconds = await readDecidingSeconds(query, events);
   const rows = await query<{ index: number }>({
     name: 'find_pruned',
     text: `
       select event.index
         from (select customer_id, subscription_id, to_timestamp(seconds) as created_at,
-                     (ordinality - 1)::integer as index
-                from unnest($1::text[], $2::text[], $3::bigint[])
-                     with ordinality as asked (customer_id, subscription_id, seconds)
+                     deciding_seconds, (ordinality - 1)::integer as index
+                from unnest($1::text[], $2::text[], $3::bigint[], $4::bigint[])
+                     with ordinality as asked (customer_id, subscription_id, seconds, deciding_seconds)
              ) as event
         join instep.pruning on event.created_at < pruning.pruned_before
        where ${IS_NO_LONGER_NEEDED}`,
-    values: columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
+    values: [
+      ...columnArrays(events, 'customerId', 'subscriptionId', 'createdSeconds'),
+      decidingSeconds,
+    ],
   });
   return new Set(rows.map(({ index }) => index));
 }

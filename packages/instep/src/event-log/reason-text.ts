@@ -107,12 +107,6 @@ export function reasonParts(reason: Reason): readonly ReasonPart[] {
         `The order of the ${reason.eventCount} events in its second is ambiguous. The later arrival ` +
           "counts until Stripe's API is asked.",
       ];
-    case 'decided-later':
-      return [
-        reason.isMaybePruned
-          ? 'It was parked at first, or the events known when it arrived have been pruned.'
-          : 'It was parked at first, and was decided when a team was linked to its customer.',
-      ];
     case 'earlier-events-pruned':
       return [
         `Events received before ${new Date(reason.prunedBeforeMs).toISOString()} may have been ` +
@@ -128,7 +122,7 @@ function effect({ status, effect }: WithEffect): string {
 }
 
 function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly ReasonPart[] {
-  const { newer, isSameSubscription, secondsLater, isLaterArrival } = reason;
+  const { newer, isSameSubscription, secondsLater } = reason;
   if (secondsLater === 0) {
     return [
       'In the same second ',
@@ -137,9 +131,8 @@ function newerEvent(reason: Extract<Reason, { code: 'newer-event' }>): readonly 
     ];
   }
   const subscription = isSameSubscription ? 'the same subscription' : newer.subscriptionId;
-  const known = isLaterArrival ? 'arrived before this one was decided' : 'had already arrived';
   return [
-    `A newer event of ${subscription ?? 'no subscription'} ${known}: `,
+    `A newer event of ${subscription ?? 'no subscription'} had already arrived: `,
     named(newer),
     `, created ${durationText(secondsLater * 1_000)} later.`,
   ];

@@ -2,7 +2,7 @@
 // log of a customer, and exports for single events.
 
 import { createHmac } from 'node:crypto';
-import { isList, type Json } from '../core/json.ts';
+import { isList, type Json } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { columnArrays } from '../postgres/statement.ts';
 

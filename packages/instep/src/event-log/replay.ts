@@ -1,12 +1,12 @@
 // Brings logged events through the ingest pipeline again. Actions of operators call it, and a link.
 
-import type { ApplicationId } from '../core/application.ts';
+import { canOthersSucceed } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { IngestResult, ReceivedEvent } from '../ingest/received-event.ts';
 import type { Query } from '../postgres/database.ts';
-import { canOthersSucceed } from '../postgres/errors.ts';
-import { parseAgain, type ReadableEvent, readableEventOf } from '../stripe/parse-event.ts';
-import { type EventRow, readEvents } from './event-rows.ts';
+import { parseAgain, readableEventOf } from '../stripe/parse-event.ts';
+import type { EventRow } from './event-rows.ts';
 import { readEventAt } from './search.ts';
 
 /** The result of processing a logged event again. */
@@ -58,27 +58,15 @@ export async function countOutcomes(
   return outcomes;
 }
 
-/** Replays a customer's oldest parked events, at most one batch. A running server replays the others. */
-export async function* replayParkedEvents(
-  customerId: string,
-  options: ReplayOptions,
-): AsyncGenerator<Replayed> {
-  const filter = { customerId, outcome: 'parked' } as const;
-  const range = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
-  const page = { order: 'oldest first', limit: BATCH } as const;
-  yield* replayEvents(await readEvents(options.query, filter, range, page), options);
-}
-
 async function replayBatch(
   events: readonly EventRow[],
   options: ReplayOptions,
 ): Promise<Replayed[]> {
-  const batch: { event: EventRow; received: ReceivedEvent | null }[] = [];
-  for (const event of events) {
-    batch.push({ event, received: await receivedAgain(event, options.query) });
-  }
+  const batch = events.map((event) => ({ event, received: receivedAgain(event) }));
   try {
+    for (const { event, received } of batch) await makeRoomFor(received, event, options);
     const results = [...(await options.ingest(batch.flatMap(({ received }) => received ?? [])))];
+    await deleteReadable(batch, options);
     return batch.map(({ event, received }) => ({
       ...leftOut(event),
       ...(received === null ? null : results.shift()),
@@ -93,6 +81,16 @@ async function replayBatch(
   }
 }
 
+async function deleteReadable(
+  batch: readonly { readonly event: EventRow; readonly received: ReceivedEvent | null }[],
+  { query }: ReplayOptions,
+): Promise<void> {
+  for (const { event, received } of batch) {
+    if (event.outcome !== 'unreadable' || received === null) continue;
+    await deleteUnreadable(query, event, received.key);
+  }
+}
+
 /** Used after a batch with a refused event. The log has the outcomes of the other events. */
 async function replayAlone(
   event: EventRow,
@@ -101,6 +99,7 @@ async function replayAlone(
 ): Promise<Replayed> {
   try {
     const [result] = await ingest([received]);
+    await deleteReadable([{ event, received }], { ingest, query });
     const logged = (await readEventAt(query, event.position)) ?? event;
     const isDecidedNow = logged.outcome !== event.outcome;
     return { ...leftOut(event), ...result, ...(isDecidedNow && { outcome: logged.outcome }) };
@@ -116,48 +115,50 @@ function leftOut(event: EventRow): Replayed {
 }
 
 /** The event for the ingest pipeline; `null` for a snapshot or an unreadable event. */
-async function receivedAgain(event: EventRow, query: Query): Promise<ReceivedEvent | null> {
-  const isUnreadable = event.outcome === 'unreadable';
-  const again = isUnreadable ? parseAgain(event) : readableEventOf(event);
+function receivedAgain(event: EventRow): ReceivedEvent | null {
+  const again = event.outcome === 'unreadable' ? parseAgain(event) : readableEventOf(event);
   if (again === null || again.kind === 'unreadable') return null;
-  const { body, receivedAtMs, position } = event;
-  if (isUnreadable) await parkReadable(query, position, again);
+  const { body, receivedAtMs } = event;
   return { ...again, body, receivedAtMs, source: 'log' };
 }
 
 /**
- * Gives an unreadable event the key, the customer and the time that can be read now, so that it is decided at its place
- * in the log, as a parked event is. It is deleted if it has arrived again meanwhile, and was readable.
+ * An event without `created` has the same key when it can be read. Its old row gets another one, until it is deleted: the
+ * event is decided at the end of the log, where its new row is.
  */
-async function parkReadable(
-  query: Query,
-  position: number,
-  { key, subscription }: ReadableEvent,
+async function makeRoomFor(
+  received: ReceivedEvent | null,
+  { position, outcome, key }: EventRow,
+  { query }: ReplayOptions,
 ): Promise<void> {
-  const { customerId, subscriptionId, createdSeconds } = subscription;
+  if (outcome !== 'unreadable' || received?.key !== key) return;
   await query({
-    name: 'park_readable',
+    name: 'make_room_for_readable',
+    // As the key of an event without a time.
     text: `
-      with copy as (
-        select
-          from instep.events
-         where key = $2
-           and position <> $1
-      ), deleted as (
+      update instep.events
+         set key = ('00000000' || substring(gen_random_uuid()::text from 9))::uuid
+       where position = $1
+         and outcome = 'unreadable'`,
+    values: [position],
+  });
+}
+
+/** Deletes the row of an event that could not be read, once it is stored under the key that can be read now. */
+async function deleteUnreadable(query: Query, { position }: EventRow, key: string): Promise<void> {
+  await query({
+    name: 'delete_unreadable',
+    text: `
+      with deleted as (
         delete from instep.events
          where position = $1
            and outcome = 'unreadable'
-           and exists (select from copy)
+        returning deliveries
       )
-      update instep.events
-         set key             = $2,
-             customer_id     = $3,
-             subscription_id = $4,
-             created_at      = to_timestamp($5),
-             outcome         = 'parked'
-       where position = $1
-         and outcome = 'unreadable'
-         and not exists (select from copy)`,
-    values: [position, key, customerId, subscriptionId, createdSeconds],
+      update instep.events as event
+         set deliveries = event.deliveries + deleted.deliveries
+        from deleted
+       where event.key = $2`,
+    values: [position, key],
   });
 }

@@ -244,8 +244,8 @@ export const HAS_ISSUE: Readonly<Record<TeamIssueCode, string>> = {
   'unknown-order': `
     exists (
       select
-        from instep.subscriptions as state
-       where state.is_order_ambiguous
+        from instep.customers as state
+       where state.ambiguous_since is not null
          and state.customer_id = teams.provider_customer_id
     )`,
   'products-without-name': 'teams.provider_product_id is not null and teams.plan_name is null',

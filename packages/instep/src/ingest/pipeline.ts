@@ -1,33 +1,49 @@
 // The only way for an event to its team. Whatever has an event calls `ingest`: the webhook, a replay, an operator's
-// action, and the jobs of maintenance.
+// action, and the jobs of maintenance. The engine's log stores it; what comes before and after is here: names of products,
+// links, and reports.
 
-import type { PlanSelection } from '../core/plan-selection.ts';
-import { effectOf } from '../core/status.ts';
+import {
+  type ActingOperator,
+  type CustomerDecision,
+  canOthersSucceed,
+  DatabaseRefused,
+  type IngestResult as EngineResult,
+  EventLog,
+  effectOf,
+  type PlanSelection,
+  type Queued,
+  type TeamId,
+} from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Database } from '../postgres/database.ts';
 import {
-  canOthersSucceed,
-  DatabaseBusy,
-  DatabaseRefused,
-  isUntranslatable,
-} from '../postgres/errors.ts';
-import { readProductNames, writeProductName } from '../postgres/statements/products.ts';
+  readProductNames,
+  storeNamelessProducts,
+  writeProductName,
+} from '../postgres/statements/products.ts';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
+import { Turns } from '../runtime/turns.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import type { Mode } from '../stripe/key-kind.ts';
+import { parseLogged } from '../stripe/parse-event.ts';
 import { createNameLookup, type NameOf } from '../stripe/product-names.ts';
-import { type Attempt, EventQueues, type Queued, type Stored } from './event-queues.ts';
-import { type NamesWritten, type ProcessedBatch, processBatch } from './process-batch.ts';
+import { linkNamedTeam, linkWhenFree } from './link-by-metadata.ts';
 import type { IngestResult, ReceivedEvent } from './received-event.ts';
 import { RefusedPlans } from './refused-plans.ts';
 
 export type Ingest = IngestPipeline['ingest'];
+
+/** Gives the teams of a customer the plan that they should have. Returns whether the customer was not locked. */
+export type Settle = IngestPipeline['settle'];
 
 export type IngestPipelineOptions = {
   readonly database: Database;
   readonly api: Pick<StripeApi, 'retrieveProductName'>;
   readonly logger: Logger;
   readonly planSelection: PlanSelection;
+  /** Whether a paused subscription keeps access; not by default. */
+  readonly keepsPaused?: boolean;
   /** The key of a subscription's metadata by which a customer without a team is linked. None by default. */
   readonly linkByMetadata?: string | null | undefined;
   /** The mode of the API key: the events of another one link no team. `null`: unknown. */
@@ -41,6 +57,9 @@ export type IngestPipelineOptions = {
 /** For callers without a deadline of their own. */
 const DEFAULT_TIMEOUT_MS = 60_000;
 
+/** So that many links leave connections for the profiles. */
+const LINKS_AT_ONCE = 2;
+
 /** The pipeline into a database. Product names come from there and from Stripe's API. */
 export class IngestPipeline {
   /** Looks up the names of products. */
@@ -48,28 +67,41 @@ export class IngestPipeline {
   #options: IngestPipelineOptions;
   #instrumentation: Instrumentation;
   #refusedPlans: RefusedPlans;
-  #queues: EventQueues<ReceivedEvent, IngestResult>;
+  #log: EventLog;
+  /** The database for links. */
+  #linking: Pick<Database, 'transaction'>;
+  #deadlineMs: number;
+  /** What could not be written, by the key of each event. */
+  #failed = new Map<string, CustomerDecision>();
 
   constructor(options: IngestPipelineOptions) {
-    const { database, logger, maxQueued } = options;
+    const { database, logger, planSelection, keepsPaused = false, maxQueued } = options;
     this.#options = options;
     this.#instrumentation = options.instrumentation ?? NO_INSTRUMENTATION;
     this.nameOf = createNameLookup({
       readStored: async (productId) =>
         (await readProductNames(database.query, [productId])).get(productId) ?? null,
       store: (productId, name) => writeProductName(database.query, productId, name),
+      storeNameless: (productId) => storeNamelessProducts(database.query, [productId]),
       retrieve: (productId) => options.api.retrieveProductName(productId),
       onRetrieveError: (productId, err) =>
         logger.warn({ productId, err }, 'product name lookup failed'),
     });
     this.#refusedPlans = new RefusedPlans(database.query);
-    this.#queues = new EventQueues({
-      store: (events, attempt) => this.#store(events, attempt),
-      customerOf: (event) => (event.kind === 'unreadable' ? '' : event.subscription.customerId),
-      deadlineMs: options.timeoutMs ?? DEFAULT_TIMEOUT_MS,
-      maxQueued,
+    const turns = new Turns(LINKS_AT_ONCE);
+    this.#linking = { transaction: (work) => turns.run(() => database.transaction(work)) };
+    this.#deadlineMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    this.#log = new EventLog({
+      ...{ database, planSelection, keepsPaused, maxQueued, parse: parseLogged },
+      findTeams: database.findTeams,
+      deadlineMs: this.#deadlineMs,
       onBlocked: ({ eventId }) => logger.debug({ eventId }, 'waiting to be tried again'),
       onAttempt: (queue, size, tookMs) => this.#instrumentation.batchEnded(queue, size, tookMs),
+      onNameRefused: ({ eventId }, err) =>
+        logger.warn({ eventId, err }, 'stored without the plan name'),
+      onFailed: (decision) => {
+        for (const { event } of decision.events) this.#failed.set(event.key, decision);
+      },
     });
   }
 
@@ -85,14 +117,20 @@ export class IngestPipeline {
     return await Promise.all(named.map((event) => this.#ingestOne(event, startedAtMs)));
   };
 
+  /** @throws the errors of the database */
+  readonly settle = async (
+    customerId: string,
+    operator: ActingOperator | null = null,
+  ): Promise<boolean> => (await this.#log.settle([customerId], operator)) > 0;
+
   /** Whether an event that arrives now would be stored in time. */
   hasRoom(): boolean {
-    const { ready, limit } = this.#queues.queued;
+    const { ready, limit } = this.#log.queued();
     return ready < limit;
   }
 
   queued(): Queued {
-    return this.#queues.queued;
+    return this.#log.queued();
   }
 
   async #addProductName(event: ReceivedEvent): Promise<ReceivedEvent> {
@@ -104,66 +142,71 @@ export class IngestPipeline {
 
   async #ingestOne(event: ReceivedEvent, startedAtMs: number): Promise<IngestResult> {
     try {
-      const result = await this.#queues.add(event, startedAtMs);
+      const result = await this.#store(event);
       this.#report(event, result, performance.now() - startedAtMs);
       return result;
     } catch (error) {
       this.#instrumentation.eventFailed(error);
+      await this.#storeRefusedPlans(event, error);
       throw error;
+    } finally {
+      this.#failed.delete(event.key);
     }
   }
 
-  async #store(
-    events: readonly ReceivedEvent[],
-    { timeoutMs, isLast }: Attempt,
-  ): Promise<Stored<IngestResult>> {
-    const {
-      database,
-      planSelection,
-      linkByMetadata = null,
-      keyMode = null,
-      logger,
-    } = this.#options;
-    const [event, ...others] = events;
-    let batch: ProcessedBatch = { results: [], writes: [], linked: [], readMs: 0 };
-    let startedAtMs = 0;
-    const attempt = (namesWritten: NamesWritten) =>
-      database.transaction(
-        async (query, atCommit) => {
-          // Without the wait for a connection.
-          startedAtMs = performance.now();
-          const options = { planSelection, namesWritten, linkByMetadata, keyMode };
-          batch = await processBatch({ query, atCommit }, events, options);
-        },
-        { timeoutMs },
-      );
-    try {
-      await attempt('everywhere').catch(async (error: unknown) => {
-        if (!(error instanceof DatabaseRefused) || others.length > 0) throw error;
-        // The application's column may be too short for the name, or the database's encoding lack a character of it, and
-        // a plan must never wait for its name.
-        await attempt(isUntranslatable(error) ? 'nowhere' : 'not in teams');
-        logger.warn({ eventId: event?.eventId, err: error }, 'stored without the plan name');
-      });
-    } catch (error) {
-      if (others.length > 0 || event === undefined || event.kind === 'unreadable') throw error;
-      const [result] = batch.results;
-      if (error instanceof DatabaseRefused && typeof result === 'object') {
-        error.teamIds = result.teamIds;
-      }
-      if (canOthersSucceed(error) && (isLast || !(error instanceof DatabaseBusy))) {
-        const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
-        this.#refusedPlans.add(batch.writes, event.subscription.createdSeconds, refusedBy);
-      }
-      throw error;
+  async #store(event: ReceivedEvent): Promise<IngestResult> {
+    const { linkToTeamId } = event;
+    if (linkToTeamId !== undefined && event.kind !== 'unreadable') {
+      const { customerId } = event.subscription;
+      const link = { teamId: linkToTeamId, customerId };
+      const linked = await linkWhenFree(this.#linking, link, this.#deadlineMs);
+      if (linked !== 'linked') return { outcome: 'stale', teamIds: [], linkRefusal: linked };
     }
-    const { results, linked, readMs } = batch;
-    const endedAtMs = performance.now();
-    for (const { id: teamId, customerId } of linked) {
-      logger.info({ teamId, customerId }, 'team linked by metadata');
+    const [result] = await this.#log.ingest([event]);
+    if (result === undefined) throw new RangeError('an event has no result');
+    const isLinked = result.teamIds.length === 0 && (await this.#linkByMetadata(event));
+    if (!isLinked) return await this.#resultOf(result);
+    // Now that its customer has a team, the event that was parked gets its outcome.
+    const [again = result] = await this.#log.ingest([{ ...event, source: 'log' }]);
+    return await this.#resultOf(again);
+  }
+
+  async #linkByMetadata(event: ReceivedEvent): Promise<boolean> {
+    const { logger, linkByMetadata: key = null, keyMode = null } = this.#options;
+    if (key === null || event.kind === 'unreadable') return false;
+    const origin = event.kind === 'readable' ? event.origin : undefined;
+    const [database, deadlineMs] = [this.#linking, this.#deadlineMs];
+    const options = { database, logger, key, keyMode, deadlineMs };
+    return await linkNamedTeam({ ...event, origin }, options);
+  }
+
+  /** @returns with ids as the application's table has them */
+  async #resultOf({ outcome, teamIds, keptTeamIds }: EngineResult): Promise<IngestResult> {
+    if (teamIds.length === 0) return { outcome, teamIds: [] };
+    const kept = keptTeamIds.length === 0 ? {} : { keptTeamIds: await this.#toIds(keptTeamIds) };
+    return { outcome, teamIds: await this.#toIds(teamIds), ...kept };
+  }
+
+  async #toIds(teamIds: readonly TeamId[]): Promise<ApplicationId[]> {
+    const { id } = await this.#options.database.findTeams();
+    return teamIds.map((teamId) => applicationId(teamId, id.type));
+  }
+
+  /** Stripe sends the event again; until it is stored, the teams that lack its plan are an issue. */
+  async #storeRefusedPlans(event: ReceivedEvent, error: unknown): Promise<void> {
+    const failed = this.#failed.get(event.key);
+    if (failed === undefined || event.kind === 'unreadable' || !canOthersSucceed(error)) return;
+    const refusedBy = error instanceof DatabaseRefused ? error.constraint : null;
+    const { customer, teams } = failed;
+    if (error instanceof DatabaseRefused) {
+      error.teamIds = await this.#toIds(customer.teams.map(({ id }) => id));
     }
-    // Reading runs no code of the app, so it shows what a round trip takes now, and our own work around it.
-    return { results, tookMs: endedAtMs - startedAtMs - 2 * readMs };
+    const refused = teams.flatMap(({ team, plan }) =>
+      plan === null
+        ? []
+        : { teamId: team.id, customerId: customer.customerId, plan: team.plan, shouldBe: plan },
+    );
+    this.#refusedPlans.add(refused, event.subscription.createdSeconds, refusedBy);
   }
 
   #report(event: ReceivedEvent, result: IngestResult, tookMs: number): void {
@@ -188,6 +231,11 @@ export class IngestPipeline {
       logger.error({ ...line, problem: event.problem }, 'event unreadable');
     } else logger.info(line, 'event');
   }
+}
+
+/** A `bigint` within the range of a number is one. */
+function applicationId(id: TeamId, type: 'bigint' | 'uuid' | 'text'): ApplicationId {
+  return type === 'bigint' && Number.isSafeInteger(Number(id)) ? Number(id) : id;
 }
 
 /** The time from an event's creation to its first delivery; `null` for anything but a first delivery. */

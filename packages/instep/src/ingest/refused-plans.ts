@@ -1,8 +1,6 @@
+import { Batcher, pause } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { type FoundIssue, storeIssues } from '../postgres/statements/issues.ts';
-import type { LinkedTeam, PlanWrite } from '../postgres/statements/teams.ts';
-import { Batcher } from '../runtime/batcher.ts';
-import { pause } from '../runtime/retry.ts';
 
 const MAX_BATCH = 500;
 const MAX_REFUSED_PLANS = 1_000;
@@ -32,14 +30,13 @@ export class RefusedPlans {
 
   /** Returns immediately. A plan that can't be stored is added again when Stripe sends its event again. */
   add(
-    writes: readonly PlanWrite<LinkedTeam>[],
+    refused: readonly Pick<FoundIssue, 'teamId' | 'customerId' | 'plan' | 'shouldBe'>[],
     beganSeconds: number,
     refusedBy: string | null,
   ): void {
-    for (const { team, shouldBe } of writes) {
-      const { id: teamId, customerId, plan } = team;
-      const refused = { cause: 'plan refused', teamId, customerId, plan, shouldBe } as const;
-      this.#batcher.add({ ...refused, beganSeconds, refusedBy }).catch(() => undefined);
+    for (const one of refused) {
+      const issue = { cause: 'plan refused', ...one, beganSeconds, refusedBy } as const;
+      this.#batcher.add(issue).catch(() => undefined);
     }
   }
 }

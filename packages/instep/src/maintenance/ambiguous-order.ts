@@ -3,8 +3,8 @@
 
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
+import { readCustomerIdsOf, readStates } from '../postgres/statements/customers.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
-import { readAmbiguousSecond } from '../postgres/statements/subscriptions.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { unlessRefused } from '../stripe/api-failure.ts';
 import { tieGroupRangeAt } from '../stripe/event-key.ts';
@@ -44,4 +44,13 @@ export async function askForOrder(
   if (snapshot === null) return 'unknown';
   await ingest([snapshot]);
   return 'answered';
+}
+
+/** The second of a subscription's events whose order is ambiguous; `null` when it is known. */
+async function readAmbiguousSecond(query: Query, subscriptionId: string): Promise<number | null> {
+  const [customerId = null] = await readCustomerIdsOf(query, subscriptionId, 1);
+  if (customerId === null) return null;
+  const { subscriptions } = (await readStates(query, [customerId])).of(customerId);
+  const deciding = subscriptions.get(subscriptionId)?.deciding ?? null;
+  return deciding?.isAmbiguous ? deciding.reported.createdSeconds : null;
 }

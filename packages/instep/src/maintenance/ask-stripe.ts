@@ -1,12 +1,10 @@
 // Asks Stripe what maintenance needs to know about single subscriptions, products and customers, in one job: the orders of
 // events that are ambiguous, the names of products, and the first subscriptions of customers.
 
+import { canOthersSucceed, DeadlineExceeded, Stopped } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
-import { canOthersSucceed } from '../postgres/errors.ts';
 import { writeProductName } from '../postgres/statements/products.ts';
-import { DeadlineExceeded } from '../runtime/deadline.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { Stopped } from '../runtime/retry.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { StripeApiFailed, unlessRefused } from '../stripe/api-failure.ts';
 import type { FailedJobs } from './failed-jobs.ts';

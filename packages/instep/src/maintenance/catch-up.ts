@@ -1,16 +1,20 @@
 // Finds the events that were missed, in Stripe's list of events.
 
+import {
+  canOthersSucceed,
+  DatabaseRefused,
+  DatabaseUnavailable,
+  type Json,
+  tieGroupRangeOf,
+  tieGroupRanges,
+} from 'instep-engine';
 import * as v from 'valibot';
-import { tieGroupRanges } from '../core/event-key-layout.ts';
-import type { Json } from '../core/json.ts';
 import { findPruned } from '../event-log/prune.ts';
 import type { Ingest } from '../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../ingest/received-event.ts';
-import { recognize } from '../ingest/recognize.ts';
 import type { Query } from '../postgres/database.ts';
-import { canOthersSucceed, DatabaseRefused, DatabaseUnavailable } from '../postgres/errors.ts';
+import { readStates } from '../postgres/statements/customers.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
-import { readSubscriptions } from '../postgres/statements/subscriptions.ts';
 import { readTeamsOf } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
@@ -152,8 +156,10 @@ async function store(
     return [{ ...event, body: Buffer.from(text), receivedAtMs, source: 'list' }];
   });
   const known = await readEventIds(query, tieGroupRanges(events.map(({ key }) => key)));
-  const keys = new Set(known.map(({ key }) => key));
-  const unknown = recognize(events, known).filter(({ key }) => !keys.has(key));
+  const knownIds = new Set(known.flatMap((event) => [event.key, idInTieGroup(event)]));
+  const unknown = events.filter(
+    (event) => !knownIds.has(event.key) && !knownIds.has(idInTieGroup(event)),
+  );
   const missed = unknown.length === 0 ? [] : await withoutPruned(unknown, query);
   const unclear = await compareUnknown(missed, options, signal);
   await Promise.all(
@@ -181,6 +187,11 @@ async function store(
   return missed.length;
 }
 
+/** Stripe renders an event differently in its list. An id there is certainly Stripe's own. */
+function idInTieGroup({ key, eventId }: { key: string; eventId: string | null }): string {
+  return `${tieGroupRangeOf(key).low} ${eventId ?? key}`;
+}
+
 /**
  * Asks Stripe about customers whose team has a subscription of which no event is known, as when Instep starts
  * beside an app with subscribers: the listed events can be older, and must not overrule the row. Returns those
@@ -196,10 +207,10 @@ async function compareUnknown(
   const customerIds = missed.flatMap((event) =>
     event.kind === 'unreadable' ? [] : event.subscription.customerId,
   );
-  const { decidingEvents } = await readSubscriptions(query, customerIds);
+  const states = await readStates(query, customerIds);
   for (const { customerId, plan } of await readTeamsOf(query, customerIds)) {
     const rowId = plan.providerSubscriptionId;
-    if (rowId === null || decidingEvents.get(customerId)?.has(rowId)) continue;
+    if (rowId === null || states.of(customerId).subscriptions.has(rowId)) continue;
     // A key without permission lacks it for every customer.
     const isForbidden = unclear.size > 0 || !(await compareCustomer(customerId, signal));
     if (isForbidden) unclear.add(customerId);

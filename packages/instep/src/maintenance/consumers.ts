@@ -1,8 +1,8 @@
 // The table of consumers: how far each of them has handled the changes of plans. `plan-change-feed.ts` calls it for the
 // handlers of an app; `operate/`, the commands and the HTTP API for all others.
 
+import { DatabaseUnavailable } from 'instep-engine';
 import type { Database, Query } from '../postgres/database.ts';
-import { DatabaseUnavailable } from '../postgres/errors.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import {
   MAX_PLAN_CHANGES,

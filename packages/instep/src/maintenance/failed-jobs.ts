@@ -1,9 +1,8 @@
 // Which jobs fail: `worker.ts` stores it, and the health reads it.
 
+import { DatabaseUnavailable, InstepError } from 'instep-engine';
 import type { FailedJob } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseUnavailable } from '../postgres/errors.ts';
-import { InstepError } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 
 /** Stores which jobs of this process fail, for whoever looks at the health, in any process. */

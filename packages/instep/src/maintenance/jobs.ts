@@ -1,27 +1,28 @@
 // The list of all jobs that find and repair what is out of sync. `instep.ts` loads it when the first of them runs.
 
-import { settleTeam } from '../access/current-plan.ts';
 import type { Config } from '../config/config.ts';
-import type { PlanSelection } from '../core/plan-selection.ts';
 import { deleteDismissedEvents, dismissParkedEvents } from '../event-log/dismiss.ts';
-import { pruneLog } from '../event-log/prune.ts';
-import type { Database, Query } from '../postgres/database.ts';
+import { pruneCustomers, pruneLog } from '../event-log/prune.ts';
+import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { pruneChanges } from '../postgres/statements/plan-changes.ts';
 import { readEmptyTeams } from '../postgres/statements/teams.ts';
-import type { Logger } from '../runtime/logging.ts';
 import type { StripeApi } from '../stripe/api.ts';
 import { askForOrder } from './ambiguous-order.ts';
 import { ASK_STRIPE_JOB, askForName, askForSubscriptions, createAskJob } from './ask-stripe.ts';
 import { createCatchUpJob } from './catch-up.ts';
 import type { FailedJobs } from './failed-jobs.ts';
-import { type InTurn, type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
-import { createParkedEventsJob } from './parked-events.ts';
+import { type LeasedRun, READS_ALL_TEAMS, withLease } from './lease.ts';
+import { linkWaiting } from './link-by-metadata.ts';
+import {
+  createSettleJob,
+  readCustomersOfOtherRules,
+  readCustomersOfParkedEvents,
+} from './parked-events.ts';
 import { applyProductNames } from './plan-names.ts';
 import { raiseNewCustomers } from './questions.ts';
 import type { ReconcileServices } from './reconcile/progress.ts';
 import { createComparison, createReconcileJob, hasCompared } from './reconcile/reconcile.ts';
-import { Repairs } from './repairs.ts';
 import { limitRate } from './stripe-calls.ts';
 import type { Job } from './worker.ts';
 
@@ -40,7 +41,17 @@ export function createJobs(
   services: ReconcileServices & { readonly api: StripeApi; readonly failedJobs: FailedJobs },
   { catchUpIntervalMs, reconcileIntervalMs, eventRetentionMs, planHistoryRetentionMs }: Settings,
 ): Job[] {
-  const { database, ingest, planSelection, logger, now, nonce } = services;
+  const {
+    database,
+    ingest,
+    settle,
+    planSelection,
+    keepsPaused = false,
+    logger,
+    now,
+    nonce,
+  } = services;
+  const { linkByMetadata = null, keyMode = null } = services;
   const { query } = database;
   const holder = nonce();
   const api = limitRate(services.api, query);
@@ -76,19 +87,44 @@ export function createJobs(
     {
       name: 'parked-events',
       intervalMs: 1_000,
-      run: createParkedEventsJob({
-        ...{ query, ingest, logger },
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readCustomersOfParkedEvents(query, page),
         inTurn: inTurn('parked-events', { ...READS_ALL_TEAMS, dueAfterMs: 2_000 }),
       }),
     },
     {
       name: 'empty-teams',
       intervalMs: 1_000,
-      run: createEmptyTeamsJob({
-        ...{ database, planSelection, logger },
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readEmptyTeams(query, page),
         inTurn: inTurn('empty-teams', READS_ALL_TEAMS),
       }),
     },
+    {
+      name: 'access-rules',
+      intervalMs: 5_000,
+      run: createSettleJob({
+        ...{ settle, logger },
+        find: (page) => readCustomersOfOtherRules(query, { planSelection, keepsPaused }, page),
+        inTurn: inTurn('access-rules', { dueAfterMs: 2_000 }),
+      }),
+    },
+    ...(linkByMetadata === null
+      ? []
+      : [
+          {
+            name: 'link-by-metadata',
+            intervalMs: 1_000,
+            async run(signal: AbortSignal) {
+              const linking = { database, settle, logger, keyMode, key: linkByMetadata };
+              await inTurn('link-by-metadata', { dueAfterMs: 60_000 })((run) =>
+                linkWaiting(run, linking, signal),
+              );
+            },
+          },
+        ]),
     {
       name: 'plan-names',
       intervalMs: 5_000,
@@ -124,6 +160,8 @@ export function createJobs(
       const expired = { receivedBeforeMs: cutoffMs, isCustomerUnknown: true };
       const parked = await dismissParkedEvents(query, expired, signal);
       if (parked > 0) logger.info({ count: parked }, 'parked events dismissed');
+      const customers = await pruneCustomers(query, signal);
+      if (customers > 0) logger.info({ count: customers }, 'customers without a team pruned');
     }),
     ...pruned('plan-history', planHistoryRetentionMs, (cutoffMs, signal) =>
       pruneChanges(query, cutoffMs, signal),
@@ -151,33 +189,4 @@ async function readClock(query: Query): Promise<number> {
     text: 'select (extract(epoch from now()) * 1000)::bigint as "nowMs"',
   });
   return row.nowMs;
-}
-
-type EmptyTeamsOptions = {
-  database: Database;
-  planSelection: PlanSelection;
-  logger: Logger;
-  inTurn?: InTurn;
-  againAfterMs?: number;
-};
-
-/** Gives empty teams the plan of their customer, which had events before they were linked or created. */
-export function createEmptyTeamsJob({
-  database,
-  planSelection,
-  logger,
-  ...options
-}: EmptyTeamsOptions): Job['run'] {
-  const message = 'plan of a team not written';
-  const repairs = new Repairs({ logger, subject: 'teamId', message, ...options });
-
-  return async (signal) => {
-    const teamIds: string[] = [];
-    for (const teamId of await repairs.findDue((page) => readEmptyTeams(database.query, page))) {
-      if (signal.aborted) break;
-      const settle = () => settleTeam(database, teamId, { planSelection });
-      if (await repairs.attempt(teamId, settle)) teamIds.push(teamId);
-    }
-    if (teamIds.length > 0) logger.info({ teamIds }, 'teams follow their customers');
-  };
 }

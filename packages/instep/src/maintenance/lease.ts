@@ -1,10 +1,10 @@
 // The lease of a job: by it, one instance at a time runs the job, from where the last run ended. The jobs of maintenance,
 // reconciliation, alerts and the consumers of changes have one. Also how a run goes on through all teams, page by page.
 
+import { Stopped } from 'instep-engine';
 import * as v from 'valibot';
 import type { Query } from '../postgres/database.ts';
 import type { Examined } from '../postgres/examine.ts';
-import { Stopped } from '../runtime/retry.ts';
 
 /** A job, the instance that asks for its lease, and when it is due. */
 type Lease = {

@@ -1,77 +1,76 @@
-// Decides the events that arrived before a team had their customer.
+// Gives teams the plan of a customer who had events before they were linked or created: the events that waited for a
+// team get their outcome, and empty rows their plan.
 
-import type { LoggedEvent } from '../core/subscription-event.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
-import type { ReceivedEvent } from '../ingest/received-event.ts';
+import { type AccessRules, ALL_ACCESS_RULES, accessRulesText } from 'instep-engine';
+import type { Settle } from '../ingest/pipeline.ts';
 import type { Query } from '../postgres/database.ts';
 import { type Examined, examine } from '../postgres/examine.ts';
-import { LOGGED_EVENT_COLUMNS } from '../postgres/statements/events.ts';
 import type { DuePage } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { isAfter } from '../postgres/tables/id-from-text.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { readableEventOf } from '../stripe/parse-event.ts';
 import type { InTurn } from './lease.ts';
 import { Repairs } from './repairs.ts';
 import type { Job } from './worker.ts';
 
-type ParkedEventsOptions = {
-  readonly query: Query;
-  readonly ingest: Ingest;
+type SettleJobOptions = {
+  readonly settle: Settle;
   readonly logger: Logger;
+  /** Finds the customers that are due. */
+  readonly find: (page: DuePage) => Promise<Examined<string, string | number>>;
   readonly inTurn?: InTurn;
   readonly againAfterMs?: number;
 };
 
-/** How many events are ingested at once. */
-const BATCH = 200;
-
-/** Ingests parked events again once a team has their customer. */
-export function createParkedEventsJob({
-  query,
-  ingest,
+/** Settles the customers that are found. One that fails is left alone for a while, and delays no other. */
+export function createSettleJob({
+  settle,
+  find,
   logger,
   ...options
-}: ParkedEventsOptions): Job['run'] {
-  const message = 'parked events not decided';
+}: SettleJobOptions): Job['run'] {
+  const message = 'plan of a team not written';
   const repairs = new Repairs({ logger, subject: 'customerId', message, ...options });
-
-  async function decide(events: readonly ReceivedEvent[]): Promise<boolean> {
-    return (await ingest(events)).some(({ outcome }) => outcome !== 'parked');
-  }
-
   return async (signal) => {
-    let customerIds = await repairs.findDue((page) => readCustomersOfParkedEvents(query, page));
-    // Until none is left: the next search goes on with other customers.
-    while (customerIds.length > 0 && !signal.aborted) {
-      const eventsOf = new Map<string, ReceivedEvent[]>();
-      for (const row of await readParkedEvents(query, customerIds, BATCH)) {
-        const event = readableEventOf(row);
-        if (event === null) continue;
-        const { customerId } = event.subscription;
-        const { body, receivedAtMs } = row;
-        const events = eventsOf.get(customerId) ?? [];
-        eventsOf.set(customerId, [...events, { ...event, body, receivedAtMs, source: 'log' }]);
-      }
-      if (eventsOf.size === 0) return;
-      const failed = new Set<string>();
-      await Promise.all(
-        [...eventsOf].map(async ([id, events]) => {
-          if (!(await repairs.attempt(id, () => decide(events)))) failed.add(id);
-        }),
-      );
-      customerIds = customerIds.filter((id) => !failed.has(id));
+    const settled: string[] = [];
+    for (const customerId of await repairs.findDue(find)) {
+      if (signal.aborted) break;
+      if (await repairs.attempt(customerId, () => settle(customerId))) settled.push(customerId);
     }
+    if (settled.length > 0) logger.info({ customerIds: settled }, 'teams follow their customers');
   };
+}
+
+/** The next customers whose access was decided by other rules than these: the configuration has changed since. */
+export async function readCustomersOfOtherRules(
+  query: Query,
+  rules: AccessRules,
+  { afterId, limit, exceptIds }: DuePage,
+): Promise<Examined<string, string>> {
+  const others = ALL_ACCESS_RULES.filter((text) => text !== accessRulesText(rules));
+  const rows = await query<{ customerId: string }>({
+    name: 'read_customers_of_other_rules',
+    text: `
+      select customer_id as "customerId"
+        from instep.customers
+       where access_rules = any ($1::text[])
+         and ${isAfter('text', '$2::text', 'customer_id')}
+         and customer_id <> all ($3::text[])
+       order by customer_id
+       limit $4`,
+    values: [others, afterId, exceptIds, limit],
+  });
+  const found = rows.map(({ customerId }) => customerId);
+  return { found, examinedTo: found.length < limit ? null : (found.at(-1) ?? null) };
 }
 
 /** How many customers one statement examines. If several products share a Stripe account, nearly all events are parked. */
 const CUSTOMERS = 5_000;
 
 const EXAMINED_CUSTOMERS = `
-        select distinct customer_id
-          from instep.events
-         where outcome = 'parked'
+        select customer_id
+          from instep.customers
+         where waiting is not null
            and ${isAfter('text', '$1::text', 'customer_id')}
          order by customer_id
          limit ${CUSTOMERS}`;
@@ -86,7 +85,7 @@ const FIND_CUSTOMERS_WITH_TEAM = ({ teams }: ApplicationTables) => `found as (
          limit $3
       )`;
 
-/** Those of the next customers with parked events who have a team. Some are left out. */
+/** Those of the next customers with events that waited for a team who have one. Some are left out. */
 export async function readCustomersOfParkedEvents(
   query: Query,
   { afterId, limit, exceptIds }: DuePage,
@@ -100,23 +99,4 @@ export async function readCustomersOfParkedEvents(
     values: [afterId, exceptIds, limit],
   });
   return { found: found.map(({ customerId }) => customerId), examinedTo };
-}
-
-/** The parked events of these customers, the oldest first. */
-async function readParkedEvents(
-  query: Query,
-  customerIds: readonly string[],
-  limit: number,
-): Promise<LoggedEvent[]> {
-  return await query<LoggedEvent>({
-    name: 'read_parked_events',
-    text: `
-      select ${LOGGED_EVENT_COLUMNS}
-        from instep.events
-       where outcome = 'parked'
-         and customer_id = any ($1::text[])
-       order by position
-       limit $2`,
-    values: [customerIds, limit],
-  });
 }

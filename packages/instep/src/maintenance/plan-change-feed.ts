@@ -1,12 +1,11 @@
 // Calls the handlers of an app with each change of a plan, at least once, and in order for each team: `onPlanChange`.
 
-import type { ApplicationId } from '../core/application.ts';
+import { errorText, withDeadline } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Database } from '../postgres/database.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
 import { PLAN_CHANGE_COLUMNS, type PlanChange } from '../postgres/statements/plan-changes.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { withDeadline } from '../runtime/deadline.ts';
-import { errorText } from '../runtime/errors.ts';
 import type { Logger } from '../runtime/logging.ts';
 import {
   addConsumer,

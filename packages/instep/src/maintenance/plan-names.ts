@@ -1,8 +1,8 @@
 // Writes the names of products to the teams that lack them, or have a former one.
 
-import type { ApplicationId } from '../core/application.ts';
+import { canOthersSucceed, DatabaseBusy, throttle } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Database } from '../postgres/database.ts';
-import { canOthersSucceed, DatabaseBusy } from '../postgres/errors.ts';
 import type { Examined } from '../postgres/examine.ts';
 import {
   applyProductName,
@@ -12,7 +12,6 @@ import {
   type UnappliedName,
 } from '../postgres/statements/products.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { throttle } from '../runtime/retry.ts';
 
 type NamesOptions = {
   database: Pick<Database, 'query' | 'transaction'>;

@@ -25,17 +25,22 @@ export type Question = {
 /** Events of the last seconds are left out, so that Stripe's answer includes all of their second. */
 const RAISE_QUESTIONS = ({ teams }: ApplicationTables) => `
       with open as materialized (
-        select 'ambiguous-order' as kind, subscription_id as subject
-          from instep.subscriptions
-         where is_order_ambiguous
-           and subscription_id <> ''
-           and created_at < now() - interval '3 seconds'
+        select 'ambiguous-order' as kind, ambiguous_subscription_id as subject
+          from instep.customers
+         where ambiguous_since < now() - interval '3 seconds'
+           and ambiguous_subscription_id is not null
            and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
          union all
         select 'product-names', product_id
           from instep.products
          where name is null
             or looked_up_at < now() - interval '20 hours'
+         union
+        select 'product-names', provider_product_id
+          from instep.customers
+         where provider_product_id is not null
+           and plan_name is null
+           and not exists (select from instep.products where product_id = provider_product_id)
       ), closed as (
         delete from instep.questions as question
          where kind in ('ambiguous-order', 'product-names')
@@ -141,10 +146,11 @@ export async function readIsCompared(query: Query, customerId: string | null): P
 /** SQL for whether no subscription is known of the customer of a row of `teams`, or not the one of the row. */
 const IS_UNKNOWN = `not exists (
                    select
-                     from instep.subscriptions as state
-                    where state.customer_id = provider_customer_id
-                      and state.status is not null
-                      and state.subscription_id = coalesce(provider_subscription_id, state.subscription_id)
+                     from instep.customers as state
+                    where state.customer_id = teams.provider_customer_id
+                      and state.subscription_status is not null
+                      and (teams.provider_subscription_id is null
+                           or teams.provider_subscription_id = any (state.subscription_ids))
                  )`;
 
 /** How many customers one statement examines, in indexes alone if there is none to ask for. */
@@ -229,9 +235,9 @@ const STORE_ANSWERED = ({ teams }: ApplicationTables) => `
              case
                when exists (
                  select
-                   from instep.subscriptions as state
+                   from instep.customers as state
                   where state.customer_id = linked.customer_id
-                    and state.status is not null
+                    and state.subscription_status is not null
                )
                  then 'infinity'
                else now() + interval '5 seconds'

@@ -1,6 +1,6 @@
 // How the jobs for parked events and empty teams find whom to repair, and leave alone whom they can't repair now.
 
-import { canOthersSucceed } from '../postgres/errors.ts';
+import { canOthersSucceed } from 'instep-engine';
 import type { Examined } from '../postgres/examine.ts';
 import type { DuePage } from '../postgres/statements/teams.ts';
 import type { Logger } from '../runtime/logging.ts';

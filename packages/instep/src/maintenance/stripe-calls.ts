@@ -1,10 +1,8 @@
 // How background work calls Stripe: at a limited rate, page by page, again after a failure, and how recent an answer is.
 
-import type { Json } from '../core/json.ts';
+import { DeadlineExceeded, type Json, pause, retry, Stopped } from 'instep-engine';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
-import { DeadlineExceeded } from '../runtime/deadline.ts';
-import { pause, retry, Stopped } from '../runtime/retry.ts';
 import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
 import type { AnswerTime } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';

@@ -1,12 +1,9 @@
 // Runs the jobs of maintenance, again and again or on demand, and pauses those that fail. `instep.ts` opens it, and each
 // consumer of changes of plans has a worker of its own.
 
-import { DatabaseUnavailable } from '../postgres/errors.ts';
-import { abortAfter } from '../runtime/deadline.ts';
+import { abortAfter, DatabaseUnavailable, inRootSpan, pause, Stopped } from 'instep-engine';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 import type { Logger } from '../runtime/logging.ts';
-import { pause, Stopped } from '../runtime/retry.ts';
-import { inRootSpan } from '../runtime/tracing.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { FailedJobs } from './failed-jobs.ts';
 

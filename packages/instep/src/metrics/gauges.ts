@@ -1,12 +1,11 @@
 // The gauges that are read for each scrape: the queues, the connections, and the health of the whole service.
 
+import type { Queued } from 'instep-engine';
+import { InstepError, withDeadline } from 'instep-engine';
 import { Gauge, type Registry } from 'prom-client';
 import type { Figures } from '../health/figures.ts';
 import { ISSUES, type Issue } from '../health/issues.ts';
-import type { Queued } from '../ingest/event-queues.ts';
 import type { PoolUse } from '../postgres/database-pool.ts';
-import { withDeadline } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
 
 /** What is known about the health of the whole service. */
 export type ObservedHealth = {

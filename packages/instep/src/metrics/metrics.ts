@@ -1,8 +1,7 @@
 // What Instep counts and measures, with prom-client. instep.ts loads this when something is going to read it.
 
+import { InstepError, LOGGED_OUTCOMES } from 'instep-engine';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import { LOGGED_OUTCOMES } from '../core/subscription-event.ts';
-import { InstepError } from '../runtime/errors.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { USER_PATH } from '../server/http-message.ts';
 import { WEBHOOK_PATH } from '../server/webhook.ts';

@@ -1,23 +1,23 @@
 // What can be done about one team, customer, subscription or event. `perform` calls it.
 
+import { canOthersSucceed, DatabaseRefused } from 'instep-engine';
 import { linkTeam } from '../access/current-plan.ts';
 import {
   dismissParkedEvents,
   type ParkedFilter,
   restoreParkedEvents,
 } from '../event-log/dismiss.ts';
+import { readEvents, readEventsAt } from '../event-log/event-rows.ts';
 import {
   countOutcomes,
   type Replayed,
   type ReplayOutcomes,
   replayEvents,
-  replayParkedEvents,
 } from '../event-log/replay.ts';
 import { readEventAt } from '../event-log/search.ts';
 import { askForOrder } from '../maintenance/ambiguous-order.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
-import { DatabaseRefused } from '../postgres/errors.ts';
 import { readNewestDismissal, readStoredIssueOf } from '../postgres/statements/issues.ts';
 import type { ActingOperator } from '../postgres/statements/plan-changes.ts';
 import {
@@ -216,10 +216,30 @@ const areUnresolved = (outcomes: ReplayOutcomes) =>
 
 async function replayParked(
   customerId: string,
-  { database: { query }, ingest }: ActionContext,
+  { database: { query }, settle, logger }: ActionContext,
 ): Promise<ReplayOutcomes> {
-  return await countOutcomes(replayParkedEvents(customerId, { ingest, query }));
+  const filter = { customerId, outcome: 'parked' } as const;
+  const oldest = { order: 'oldest first', limit: MAX_COUNTED } as const;
+  const parked = await readEvents(query, filter, ALL, oldest);
+  try {
+    await settle(customerId);
+  } catch (err) {
+    if (!canOthersSucceed(err)) throw err;
+    logger.warn({ customerId, err }, 'customer not settled');
+    return { failed: parked.length };
+  }
+  const positions = parked.map(({ position }) => position);
+  const outcomes: Partial<Record<Replayed['outcome'], number>> = {};
+  for (const { outcome } of await readEventsAt(query, {}, positions, oldest)) {
+    outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
+  }
+  return outcomes;
 }
+
+const ALL = { after: 0, upTo: Number.MAX_SAFE_INTEGER };
+
+/** A customer that waits for a team seldom has more events. */
+const MAX_COUNTED = 200;
 
 function replayed(outcomes: ReplayOutcomes): Outcome {
   return { isDone: !areUnresolved(outcomes), result: { code: 'replayed', outcomes } };

@@ -1,5 +1,6 @@
 // Reports new and resolved issues to the receiver of `ALERT_WEBHOOK_URL`.
 
+import { abortAfter, DeadlineExceeded, InstepError, Stopped } from 'instep-engine';
 import * as v from 'valibot';
 import type { AlertConfig } from '../config/config.ts';
 import { issueText } from '../health/issue-text.ts';
@@ -7,9 +8,6 @@ import { type Issue, SUBJECT_ISSUES } from '../health/issues.ts';
 import { withLease } from '../maintenance/lease.ts';
 import type { Job } from '../maintenance/worker.ts';
 import type { Query } from '../postgres/database.ts';
-import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
-import { Stopped } from '../runtime/retry.ts';
 
 /** The receiver of alerts did not accept a message. The error never shows its address, which can be a secret. */
 export class AlertFailed extends InstepError {

@@ -1,12 +1,11 @@
 // The shape of what operators do and of its results, and how the audit stores them.
 
-import type { ApplicationId } from '../core/application.ts';
-import type { TeamPlan } from '../core/transition.ts';
+import { InstepError, type Plan } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { ReplayOutcomes } from '../event-log/replay.ts';
 import type { Counts } from '../maintenance/reconcile/progress.ts';
 import type { Database, Query } from '../postgres/database.ts';
 import type { IssueCause } from '../postgres/statements/issues.ts';
-import { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
 import type { Operator } from './context.ts';
 import type { NamedTeam } from './named-teams.ts';
 
@@ -119,15 +118,15 @@ export type ActionResult =
   | { readonly code: 'consumer-removed'; readonly position: number }
   /** The action is none for this kind of subject, or lacks its text. */
   | { readonly code: 'does-not-apply' }
-  | { readonly code: 'failed'; readonly error: InstepErrorCode };
+  | { readonly code: 'failed'; readonly error: string };
 
 /** A team that an entered text can mean. */
-export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<TeamPlan, 'planName'>;
+export type Candidate = Pick<NamedTeam, 'id' | 'name'> & Pick<Plan, 'planName'>;
 
 /** What a team had and should have had. */
 export type ComparedPlans = {
-  readonly is: TeamPlan;
-  readonly shouldBe: TeamPlan;
+  readonly is: Plan;
+  readonly shouldBe: Plan;
   readonly cause: IssueCause;
 };
 

@@ -1,7 +1,7 @@
 // Compares one team with Stripe while a person waits, and tells how far a comparison of all teams is. The console's
 // pages call it, and actions.ts.
 
-import type { ApplicationId } from '../core/application.ts';
+import type { ApplicationId } from '../application.ts';
 import { readLeasedJob } from '../maintenance/lease.ts';
 import type { DriftIssue, ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import {

@@ -2,6 +2,7 @@
 
 import { createHmac, randomUUID } from 'node:crypto';
 import type { RequestListener } from 'node:http';
+import type { PlanSelection } from 'instep-engine';
 import {
   ConfigInvalid,
   type Environment,
@@ -9,12 +10,12 @@ import {
   type Role,
   readApiConfig,
   readDatabaseConfig,
+  readKeepsPaused,
   readLinkByMetadata,
   readPlanSelection,
 } from '../config/config.ts';
-import type { PlanSelection } from '../core/plan-selection.ts';
 import type { IssueCode } from '../health/issues.ts';
-import { type Ingest, IngestPipeline } from '../ingest/pipeline.ts';
+import { type Ingest, IngestPipeline, type Settle } from '../ingest/pipeline.ts';
 import { connectToServer, type DatabaseServer, prepareDatabase } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { checkSchema } from '../postgres/migrate.ts';
@@ -33,9 +34,13 @@ export type OperateContext = {
   /** @internal */
   readonly ingest: Ingest;
   /** @internal */
+  readonly settle: Settle;
+  /** @internal */
   readonly nameOf: NameOf;
   /** @internal */
   readonly planSelection: PlanSelection;
+  /** Whether a paused subscription keeps access; not by default. @internal */
+  readonly keepsPaused?: boolean;
   /** The key of metadata that links teams; `null`: none does. @internal */
   readonly linkByMetadata?: string | null;
   /** The mode of STRIPE_SECRET_KEY; `null` when its prefix does not show it. @internal */
@@ -190,13 +195,14 @@ export function contextOn(
 export function readContextSettings(environment: Environment) {
   return {
     planSelection: readPlanSelection(environment),
+    keepsPaused: readKeepsPaused(environment),
     linkByMetadata: readLinkByMetadata(environment),
   };
 }
 
 type ContextOptions = Pick<
   OperateContext,
-  'database' | 'planSelection' | 'linkByMetadata' | 'logger'
+  'database' | 'planSelection' | 'keepsPaused' | 'linkByMetadata' | 'logger'
 > &
   Partial<Pick<OperateContext, 'now' | 'close' | 'examine'>> & {
     /** `null`: Stripe is not asked. A running server looks up the names of products. */
@@ -225,11 +231,11 @@ export function createContext({ stripeApi, ...given }: ContextOptions): OperateC
   const api = stripeApi === null ? WITHOUT_STRIPE : createStripeApi(stripeApi);
   const keyMode = stripeApi === null ? null : keyKindOf(stripeApi.secretKey).mode;
   const pipeline = new IngestPipeline({ ...services, api, keyMode, maxQueued: MAX_QUEUED });
-  const { ingest, nameOf } = pipeline;
+  const { ingest, settle, nameOf } = pipeline;
   const clockMs = () => performance.now();
   const nonce = randomUUID;
   const formSecret = formSecretOf(stripeApi?.secretKey ?? nonce());
-  return { ...services, api, ingest, nameOf, keyMode, clockMs, nonce, formSecret };
+  return { ...services, api, ingest, settle, nameOf, keyMode, clockMs, nonce, formSecret };
 }
 
 /** Derived from a secret that all processes have. */

@@ -1,7 +1,6 @@
 // How many events arrived in the last time slots, for the chart of the overview: counted in the log when it is asked for.
 
-import type { LoggedOutcome } from '../core/subscription-event.ts';
-import { DatabaseBusy } from '../postgres/errors.ts';
+import { DatabaseBusy, type LoggedOutcome } from 'instep-engine';
 import type { OperateContext } from './context.ts';
 
 /** What happened in a time slot. */

@@ -1,7 +1,7 @@
 // The event log for operators: it adds the context's database and clock to event-log/search.ts, and suggests links.
 // The console's pages of events call it, and `instep events`.
 
-import type { SubscriptionState } from '../core/subscription-event.ts';
+import type { EventSubscription } from 'instep-engine';
 import type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 import { pseudonymsWith, redactBody } from '../event-log/redact.ts';
 import * as log from '../event-log/search.ts';
@@ -76,7 +76,7 @@ export function redactedBody({ body }: EventRow, key: string): Uint8Array {
  * for (const event of events) console.log(event.position, subscriptionOf(event)?.status);
  * ```
  */
-export function subscriptionOf(event: EventRow): SubscriptionState | null {
+export function subscriptionOf(event: EventRow): EventSubscription | null {
   return parseLogged(event)?.subscription ?? null;
 }
 

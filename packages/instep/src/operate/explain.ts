@@ -1,19 +1,18 @@
 // Explains why a team has its plan (`explainTeam`) and why an event has its outcome (`explainEvent`), as codes and
 // data. The console's pages of a team and of an event call it, `instep team show` and `instep events show`.
 
-import type { ApplicationId } from '../core/application.ts';
 import {
-  type DecidingEvents,
-  NO_DECIDING_EVENTS,
+  type CustomerState,
+  type EventSubscription,
+  effectOf,
+  isSamePlan,
+  type Plan,
   type PlanSelection,
   planWriterOf,
-  selectedSubscription,
-  teamPlan,
-} from '../core/plan-selection.ts';
-import { effectOf } from '../core/status.ts';
-import type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
-import type { DecidingEvent } from '../core/tie-group.ts';
-import { isSamePlan, type TeamPlan } from '../core/transition.ts';
+  type SubscriptionEvent,
+  selectedReport,
+} from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import { readIsDismissed } from '../event-log/dismiss.ts';
 import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import { type Explanation, explainLog, parseLog } from '../event-log/explain.ts';
@@ -21,15 +20,18 @@ import { readPrunedBefore } from '../event-log/prune.ts';
 import { readIsCompared } from '../maintenance/questions.ts';
 import type { Query } from '../postgres/database.ts';
 import {
+  type DecidingEvent,
+  decidingEventsOf,
+  planFor,
+  readStates,
+  type StoredStates,
+} from '../postgres/statements/customers.ts';
+import {
   type Dismissal,
   readDismissals,
   readNewestDismissal,
   readStoredIssueOf,
 } from '../postgres/statements/issues.ts';
-import {
-  readSubscriptions,
-  type StoredSubscriptions,
-} from '../postgres/statements/subscriptions.ts';
 import { type EventOrigin, originOfBody } from '../stripe/key-kind.ts';
 import type { OperateContext } from './context.ts';
 import { type ComparisonIssue, comparisonIssueOf } from './find-issues.ts';
@@ -70,13 +72,13 @@ export type TeamStatus =
   /** No event of its customer has been received. */
   | { readonly kind: 'no events' }
   /** None of the events had an effect. */
-  | { readonly kind: 'no effect'; readonly last: SubscriptionState }
+  | { readonly kind: 'no effect'; readonly last: EventSubscription }
   | ({ readonly kind: 'has plan' } & Decided)
   | ({ readonly kind: 'lost plan' } & Decided)
   /** The row differs from its events: a person or the application has written it. */
-  | { readonly kind: 'changed by hand'; readonly shouldBe: TeamPlan };
+  | { readonly kind: 'changed by hand'; readonly shouldBe: Plan };
 
-type Decided = { readonly deciding: SubscriptionState; readonly since: Since };
+type Decided = { readonly deciding: EventSubscription; readonly since: Since };
 
 /** Since when the customer has had its plan, or none, by Stripe's clock. */
 export type Since = {
@@ -88,11 +90,11 @@ export type Since = {
 /** An additional explanation of a team's plan. */
 export type TeamNote =
   /** Other subscriptions would grant a plan. */
-  | { readonly kind: 'other live'; readonly newest: SubscriptionState; readonly count: number }
+  | { readonly kind: 'other live'; readonly newest: EventSubscription; readonly count: number }
   /** The order of events in one second is not known yet. */
-  | { readonly kind: 'unknown order'; readonly subscription: SubscriptionState }
+  | { readonly kind: 'unknown order'; readonly subscription: EventSubscription }
   /** The newest event of all has no effect. */
-  | { readonly kind: 'newest without effect'; readonly newest: SubscriptionState }
+  | { readonly kind: 'newest without effect'; readonly newest: EventSubscription }
   | { readonly kind: 'unnamed product'; readonly productId: string }
   /** Events arrived before the team had this customer, and are not applied yet. */
   | { readonly kind: 'parked'; readonly count: number };
@@ -118,25 +120,36 @@ export async function explainTeam(
   if (team === null) return null;
   const { id, customerId } = team;
   const customerIds = customerId === null ? [] : [customerId];
-  const [page, stored, found, dismissals] = await Promise.all([
+  const [page, states, found, dismissals] = await Promise.all([
     readTimelineOf(query, team, { planSelection, ...request }),
-    readSubscriptions(query, customerIds),
+    readStates(query, customerIds),
     readStoredIssueOf(query, team),
     readDismissals(query, [{ teamId: id, plan: null, shouldBe: null }]),
   ]);
-  const decidingEvents = stored.decidingEvents.get(customerId ?? '') ?? NO_DECIDING_EVENTS;
-  const deciding = selectedSubscription(decidingEvents, planSelection);
+  const state = states.of(customerId);
+  const selected = selectedReport(state, planSelection);
   const { timeline, entries } = page;
-  const subscriptions = [...decidingEvents.values()]
-    .map((state) => ({ ...state, isDeciding: state.subscription === deciding }))
+  const subscriptions = decidingEventsOf(customerId ?? '', state)
+    .map((event) => {
+      const { subscriptionId } = event.subscription;
+      return { ...event, isDeciding: subscriptionId === selected?.plan.providerSubscriptionId };
+    })
     .sort((a, b) => b.subscription.createdSeconds - a.subscription.createdSeconds);
-  const record = { team, stored, entries, subscriptions, planSelection };
+  const deciding = subscriptions.find(({ isDeciding }) => isDeciding)?.subscription ?? null;
+  const record = {
+    team,
+    state,
+    names: states.names,
+    entries,
+    subscriptions,
+    planSelection,
+  };
   return {
     ...{ team, planSelection, timeline },
     issue: found && comparisonIssueOf(found, [team]),
     isCompared: await readIsCompared(query, customerId),
     dismissal: dismissals.get(String(id)) ?? null,
-    status: statusOf(record, decidingEvents, deciding),
+    status: statusOf(record, deciding),
     notes: [...notesOn(record, deciding)],
     subscriptions,
   };
@@ -145,7 +158,9 @@ export async function explainTeam(
 /** Everything that is stored about a team. */
 type TeamRecord = {
   readonly team: NamedTeam;
-  readonly stored: StoredSubscriptions;
+  readonly state: CustomerState;
+  /** The names of products. */
+  readonly names: StoredStates['names'];
   /** The newest events of its customer. */
   readonly entries: readonly HistoryEntry[];
   readonly subscriptions: readonly TeamSubscription[];
@@ -153,13 +168,12 @@ type TeamRecord = {
 };
 
 function statusOf(
-  { team, stored: { names }, entries, planSelection }: TeamRecord,
-  decidingEvents: DecidingEvents,
-  deciding: SubscriptionState | null,
+  { team, state, names, entries, planSelection }: TeamRecord,
+  deciding: EventSubscription | null,
 ): TeamStatus {
-  if (planWriterOf(team.plan, decidingEvents) === 'app') return { kind: 'app' };
+  if (planWriterOf(team.plan, state) === 'app') return { kind: 'app' };
   if (team.customerId === null) return { kind: 'unlinked' };
-  const shouldBe = teamPlan(decidingEvents, planSelection, names);
+  const shouldBe = planFor(state, planSelection, names);
   if (deciding === null || shouldBe === null) {
     const last = entries.at(-1)?.subscription;
     return last === undefined ? { kind: 'no events' } : { kind: 'no effect', last };
@@ -174,7 +188,7 @@ function statusOf(
 
 function* notesOn(
   { team, entries, subscriptions }: TeamRecord,
-  deciding: SubscriptionState | null,
+  deciding: EventSubscription | null,
 ): Generator<TeamNote> {
   for (const { order, subscription } of subscriptions) {
     if (order === 'ambiguous') yield { kind: 'unknown order', subscription };
@@ -199,11 +213,7 @@ function* notesOn(
 }
 
 /** Later events can have renewed the plan, so it dates from the first event that gave or cleared it. */
-function sinceOf(
-  plan: TeamPlan,
-  deciding: SubscriptionState,
-  entries: readonly HistoryEntry[],
-): Since {
+function sinceOf(plan: Plan, deciding: EventSubscription, entries: readonly HistoryEntry[]): Since {
   let seconds = deciding.createdSeconds;
   let isExact = false;
   for (const { event, subscription, plans } of entries.toReversed()) {
@@ -216,7 +226,7 @@ function sinceOf(
 }
 
 /** Whether both are of the same subscription and product, whatever the status and the name. */
-function isSameEntitlement(a: TeamPlan | null, b: TeamPlan): boolean {
+function isSameEntitlement(a: Plan | null, b: Plan): boolean {
   return (
     a !== null &&
     a.providerSubscriptionId === b.providerSubscriptionId &&
@@ -226,7 +236,7 @@ function isSameEntitlement(a: TeamPlan | null, b: TeamPlan): boolean {
 
 export type ExplainedEvent = Explanation & {
   /** The content of the event; `null` when it was unreadable. */
-  readonly parsed: ParsedEvent | null;
+  readonly parsed: SubscriptionEvent | null;
   /** The positions of the customer's events before and after it; `null`: there is none. */
   readonly previous: number | null;
   readonly next: number | null;

@@ -1,7 +1,7 @@
 // Reads the audit, with the action that reverses each one.
 
-import type { ApplicationId } from '../core/application.ts';
-import type { TeamPlan } from '../core/transition.ts';
+import type { Plan } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Query } from '../postgres/database.ts';
 import { type PageEnds, type PageStart, readPage, rowsOf } from '../postgres/examine.ts';
 import type { NamedStatement } from '../postgres/statement.ts';
@@ -16,8 +16,8 @@ import type { OperateContext, OperatorAccess, Search } from './context.ts';
 export type ActionChange = {
   readonly id: number;
   readonly teamId: ApplicationId;
-  readonly before: TeamPlan | null;
-  readonly after: TeamPlan | null;
+  readonly before: Plan | null;
+  readonly after: Plan | null;
 };
 
 /** An action in the audit. */
@@ -101,11 +101,10 @@ const SELECT_ACTIONS = (tables: ApplicationTables) => `
          and teams.id = ${idFrom(tables.teams.idType, "substr(subject, length('team:') + 1)")}
         left join lateral (
                select name
-                 from instep.subscriptions
+                 from instep.customers
                  join ${tables.teams.rows} as owner on owner.provider_customer_id = customer_id
                 where starts_with(subject, 'subscription:')
-                  and subscription_id = substr(subject, length('subscription:') + 1)
-                  and subscription_id <> ''
+                  and subscription_ids @> array[substr(subject, length('subscription:') + 1)]
                 limit 1
              ) as of_subscription on true
         left join instep.events

@@ -1,7 +1,7 @@
 // Finds and counts what is wrong with single teams, customers, subscriptions and events, from every place where it
 // is stored or can be derived. The console's list calls it, and health.ts for the numbers.
 
-import type { TeamPlan } from '../core/transition.ts';
+import type { Plan } from 'instep-engine';
 import { type EventRow, readEventsAt } from '../event-log/event-rows.ts';
 import { type Reason, whyUnreadable } from '../event-log/explain.ts';
 import { type Figures, MAX_COUNTED_PARKED, readFigures } from '../health/figures.ts';
@@ -20,10 +20,6 @@ import {
 import type { Query } from '../postgres/database.ts';
 import { rowsOf } from '../postgres/examine.ts';
 import {
-  type ChargedSubscription,
-  readDoubleBilled,
-} from '../postgres/statements/double-billing.ts';
-import {
   countStoredIssues,
   ISSUE_CAUSES,
   type IssueCause,
@@ -34,6 +30,7 @@ import {
 import { TEAM_KEY } from '../stripe/subscription-facts.ts';
 import type { Subject } from './audit.ts';
 import type { OperateContext } from './context.ts';
+import { type ChargedSubscription, readDoubleBilled } from './double-billing.ts';
 import {
   type NamedTeam,
   readNamedTeamsOf,
@@ -57,8 +54,8 @@ export type IssueEvidence = {
   readonly [Code in ComparisonIssueCode]: {
     readonly cause: IssueCause;
     /** What the team has and should have; `null` if the issue is about the customer. */
-    readonly is: TeamPlan | null;
-    readonly shouldBe: TeamPlan | null;
+    readonly is: Plan | null;
+    readonly shouldBe: Plan | null;
     /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
     readonly refusedBy: string | null;
   };

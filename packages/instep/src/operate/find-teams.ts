@@ -1,7 +1,7 @@
 // Finds teams by a filter, in the order of their ids, without reading all of a large table: `findTeams`, and
 // `findCustomers`. The console's lists and search call it, `instep team list`, and actions.ts for a team's name.
 
-import type { ApplicationId } from '../core/application.ts';
+import type { ApplicationId } from '../application.ts';
 import { HAS_ISSUE, TEAM_ISSUES, type TeamIssueCode } from '../health/issues.ts';
 import type { DatabaseContext } from '../maintenance/consumers.ts';
 import type { Query } from '../postgres/database.ts';
@@ -12,12 +12,13 @@ import {
   readPage,
   rowsOf,
 } from '../postgres/examine.ts';
-import { JOIN_LOST_PLAN, readCustomerIdsOf } from '../postgres/statements/subscriptions.ts';
+import { readCustomerIdsOf } from '../postgres/statements/customers.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom, isAfter } from '../postgres/tables/id-from-text.ts';
 import type { OperateContext, PageRequest, Search } from './context.ts';
 import { teamIdsOfEmail } from './members.ts';
 import {
+  JOIN_LOST_PLAN,
   NAMED_TEAM,
   type NamedTeam,
   type NamedTeamRow,

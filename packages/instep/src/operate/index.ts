@@ -6,20 +6,26 @@
  *
  * @module operate
  */
-export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
-export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
-export type { ApplicationId } from '../core/application.ts';
-export type { Json, JsonObject } from '../core/json.ts';
-export type { PlanSelection } from '../core/plan-selection.ts';
-export { GRANTING_STATUSES, STATUSES, type Status, type StatusWith } from '../core/status.ts';
-export type { ParsedEvent, SubscriptionState } from '../core/subscription-event.ts';
+
 export {
+  type EventSubscription as SubscriptionState,
+  GRANTING_STATUSES,
+  InstepError,
+  type Json,
+  type JsonObject,
   LOGGED_OUTCOMES,
   type LoggedEvent,
   type LoggedOutcome,
-} from '../core/subscription-event.ts';
-export type { DecidingEvent } from '../core/tie-group.ts';
-export type { TeamPlan } from '../core/transition.ts';
+  type Plan as TeamPlan,
+  type PlanSelection,
+  STATUSES,
+  type Status,
+  type StatusWith,
+  type SubscriptionEvent as ParsedEvent,
+} from 'instep-engine';
+export type { ApplicationId } from '../application.ts';
+export type { CheckoutOf, CompleteCheckoutRequest } from '../checkout/checkout.ts';
+export { type Environment, type NamedToken, ROLES, type Role } from '../config/config.ts';
 export type { EventFilter, EventRow, SortOrder } from '../event-log/event-rows.ts';
 export type { EventReference, Explanation, PlanStep, Reason } from '../event-log/explain.ts';
 export { type ReasonPart, reasonParts, reasonText } from '../event-log/reason-text.ts';
@@ -65,7 +71,6 @@ export type {
 } from '../maintenance/reconcile/drift.ts';
 export type { Counts, Progress } from '../maintenance/reconcile/progress.ts';
 export type { PageEnds, PageStart } from '../postgres/examine.ts';
-export type { ChargedSubscription } from '../postgres/statements/double-billing.ts';
 export type { Dismissal, IssueCause } from '../postgres/statements/issues.ts';
 export type {
   PlanChange,
@@ -79,7 +84,7 @@ export {
   durationText,
   parseTimeSince,
 } from '../runtime/amounts.ts';
-export { InstepError, type InstepErrorCode } from '../runtime/errors.ts';
+export type { InstepErrorCode } from '../runtime/errors.ts';
 export { createLogger, type Logger } from '../runtime/logging.ts';
 export type { EventOrigin, Mode } from '../stripe/key-kind.ts';
 export {
@@ -121,6 +126,7 @@ export {
   type Search,
   type TokenVerdict,
 } from './context.ts';
+export type { ChargedSubscription } from './double-billing.ts';
 export { countEvents, type EventCountsRequest, type Slot } from './event-counts.ts';
 export {
   eventsNamed,

@@ -1,7 +1,7 @@
 // The people of teams, if a table says which users belong to which teams.
 
+import { InstepError } from 'instep-engine';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
-import { InstepError } from '../runtime/errors.ts';
 
 /** No team can be found by a person's email address: no table says which users belong to which teams. */
 export class MembersUnknown extends InstepError {

@@ -1,10 +1,9 @@
 // Reads teams as people see them: with a name, the plan that they lost, and since when a payment is due. Every
 // function of operate/ that shows a team uses it; find-teams.ts uses its SQL.
 
-import type { ApplicationId } from '../core/application.ts';
-import type { LoggedEvent } from '../core/subscription-event.ts';
+import type { LoggedEvent } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { Query } from '../postgres/database.ts';
-import { teamsWithLostPlans } from '../postgres/statements/subscriptions.ts';
 import { TEAM_COLUMNS, type Team, type TeamRow } from '../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 import { idFrom } from '../postgres/tables/id-from-text.ts';
@@ -37,15 +36,40 @@ export type NamedTeamRow = TeamRow & {
 /** SQL: since when the subscription that decides a team's plan has been unpaid or past due. */
 const DUE_SINCE = `
   (
-    select min(due.due_since)
-      from instep.subscriptions as due
+    select due.access_since
+      from instep.customers as due
      where due.customer_id = teams.provider_customer_id
        and due.due_since is not null
-       and case due.latest_status
-             when 'past_due' then due.subscription_id = teams.provider_subscription_id
+       and case due.access_status
+             when 'past_due' then due.access_subscription_id = teams.provider_subscription_id
              when 'unpaid' then teams.subscription_status::text = 'unpaid'
            end
   )`;
+
+/**
+ * SQL that joins the plan that a team without a plan had before its subscription ended: a team that has only a status
+ * possibly had one.
+ */
+export const JOIN_LOST_PLAN = `
+        left join lateral (
+               select provider_product_id_before as lost_product_id,
+                      plan_name_before as lost_plan_name
+                 from instep.plan_changes as change
+                where teams.provider_subscription_id is null
+                  and teams.provider_product_id is null
+                  and teams.plan_name is null
+                  and teams.subscription_status is not null
+                  and change.team_id = teams.id::text
+                  and change.customer_id = teams.provider_customer_id
+                  and change.provider_product_id_before is not null
+                order by change.id desc
+                limit 1
+             ) as lost on true`;
+
+/** SQL: teams, each with the plan that it lost, if it has none. */
+function teamsWithLostPlans({ teams }: ApplicationTables): string {
+  return `${teams.rows} as teams ${JOIN_LOST_PLAN}`;
+}
 
 /** The columns of a team of `teamsWithLostPlans`. */
 export const NAMED_TEAM = `

@@ -5,10 +5,10 @@
 import { PAYMENT_DUE_DAYS, type SubjectIssueCode } from '../health/issues.ts';
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
-import { FROM_DOUBLE_BILLED } from '../postgres/statements/double-billing.ts';
 import { isDismissed } from '../postgres/statements/events.ts';
 import { isNotDismissed } from '../postgres/statements/issues.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
+import { FROM_DOUBLE_BILLED } from './double-billing.ts';
 
 /** A customer with parked events that were not dismissed. */
 export type ParkedCustomer = {
@@ -81,12 +81,11 @@ export async function readParkedCustomers(
 
 /** Subscriptions of teams whose order Stripe has not decided for ten minutes. */
 const LASTING_AMBIGUITIES = ({ teams }: ApplicationTables) => `
-        from instep.subscriptions
-       where is_order_ambiguous
-         and subscription_id <> ''
-         and created_at < now() - interval '10 minutes'
+        from instep.customers
+       where ambiguous_since < now() - interval '10 minutes'
+         and ambiguous_subscription_id is not null
          and exists (select from ${teams.rows} as teams where provider_customer_id = customer_id)
-         and ${isNotDismissed("'subscription:' || subscription_id", 'created_at')}`;
+         and ${isNotDismissed("'subscription:' || ambiguous_subscription_id", 'ambiguous_since')}`;
 
 // Only unreadable events have no customer, and the index `events_of_customer` has these first.
 const UNREADABLE_EVENTS = `
@@ -118,19 +117,20 @@ export async function readUnreadablePositions(
  * all, and read all to find it, if it saw the condition on the team.
  */
 const DUE_PAYMENTS = ({ teams }: ApplicationTables) => `
-        from instep.subscriptions as state
+        from instep.customers as state
        cross join lateral (
                select exists (
                         select
                           from ${teams.rows} as teams
                          where provider_customer_id = state.customer_id
-                           and provider_subscription_id = state.subscription_id
-                           and ${isNotDismissed("'team:' || teams.id", 'state.latest_since')}
+                           and provider_subscription_id = state.access_subscription_id
+                           and ${isNotDismissed("'team:' || teams.id", 'state.access_since')}
                       ) as keeps_plan
                offset 0
              ) as team
        where due_since < now() - interval '${PAYMENT_DUE_DAYS} days'
-         and latest_status = 'past_due'
+         and access_status = 'past_due'
+         and access_since < now() - interval '${PAYMENT_DUE_DAYS} days'
          and keeps_plan`;
 
 /** A subscription that is itself the issue, or whose payment is. */
@@ -144,14 +144,14 @@ type AffectedSubscription = {
 /** A function that reads subscriptions with an issue, ordered by customer. */
 function readerOf(
   name: string,
-  subscriptions: (tables: ApplicationTables) => string,
-  since: string,
+  customers: (tables: ApplicationTables) => string,
+  { id, since }: { readonly id: string; readonly since: string },
 ) {
   const text = (tables: ApplicationTables) => `
       select customer_id as "customerId",
-             subscription_id as "subscriptionId",
+             ${id} as "subscriptionId",
              (extract(epoch from ${since}) * 1000)::bigint as "sinceMs"
-      ${subscriptions(tables)}
+      ${customers(tables)}
          and customer_id > $1
        order by customer_id
        fetch first $2 rows with ties`;
@@ -159,8 +159,14 @@ function readerOf(
     query<AffectedSubscription>({ name, text, values: [afterCustomerId, limit] });
 }
 
-export const readUnknownOrders = readerOf('read_unknown_orders', LASTING_AMBIGUITIES, 'created_at');
-export const readDuePayments = readerOf('read_due_payments', DUE_PAYMENTS, 'latest_since');
+export const readUnknownOrders = readerOf('read_unknown_orders', LASTING_AMBIGUITIES, {
+  id: 'ambiguous_subscription_id',
+  since: 'ambiguous_since',
+});
+export const readDuePayments = readerOf('read_due_payments', DUE_PAYMENTS, {
+  id: 'access_subscription_id',
+  since: 'access_since',
+});
 
 /** Counting stops here. */
 export const MAX_COUNTED_ISSUES = 100;

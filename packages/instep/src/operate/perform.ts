@@ -1,25 +1,25 @@
 // Performs what operators, apps and commands do, and records it in the audit.
 
+import type { InstepError } from 'instep-engine';
 import { readAccess, type TeamAccess } from '../access/team-access.ts';
+import type { ApplicationId } from '../application.ts';
 import {
   type CompleteCheckoutRequest,
   completeCheckout,
   SyncFailed,
   syncCustomer,
 } from '../checkout/checkout.ts';
-import type { ApplicationId } from '../core/application.ts';
 import { dismissParkedEvents } from '../event-log/dismiss.ts';
 import type { EventRow } from '../event-log/event-rows.ts';
 import { type Difference, type RebuildFailure, rebuild } from '../event-log/rebuild.ts';
 import { pseudonymsWith, redactEvents } from '../event-log/redact.ts';
 import { countOutcomes, type Replayed, replayEvents } from '../event-log/replay.ts';
-import type { Ingest } from '../ingest/pipeline.ts';
+import type { Ingest, Settle } from '../ingest/pipeline.ts';
 import { removeConsumer, replayChange } from '../maintenance/consumers.ts';
 import type { ReconciliationIssue } from '../maintenance/reconcile/drift.ts';
 import { reconcile, reconcileCustomer } from '../maintenance/reconcile/reconcile.ts';
 import { limitRate } from '../maintenance/stripe-calls.ts';
 import type { Query } from '../postgres/database.ts';
-import type { InstepError } from '../runtime/errors.ts';
 import { type ActionContext, type ActionRequest, act, type PerformOptions } from './actions.ts';
 import {
   type ActionResult,
@@ -163,8 +163,9 @@ export async function perform(
     };
     const ingest: Ingest = (events) =>
       context.ingest(events.map((event) => ({ ...event, operator: by })));
+    const settle: Settle = (customerId) => context.settle(customerId, by);
     const outcome = await concluded(database, record, (inTransaction) => {
-      const acting = { ...context, ingest, operator: by, inTransaction };
+      const acting = { ...context, ingest, settle, operator: by, inTransaction };
       return 'subject' in request ? act(request, acting, options) : runTask(request, acting);
     });
     // A command prints it, and so does the caller of a task.
@@ -262,14 +263,14 @@ async function reconcileFor(task: TaskOf<'reconcile'>, context: ActionContext): 
 
 async function rebuildFor(
   { teamId, isDryRun = false, onDifference, onFailure }: TaskOf<'rebuild'>,
-  { database, planSelection, operator }: ActionContext,
+  { database, planSelection, settle, operator }: ActionContext,
 ): Promise<Outcome> {
   const counts = { repaired: 0, kept: 0, failed: 0 };
   const countFailure = (failure: RebuildFailure) => {
     counts.failed += 1;
     onFailure?.(failure);
   };
-  const options = { planSelection, teamId, isDryRun, operator };
+  const options = { planSelection, settle, teamId, isDryRun, operator };
   const failing = onFailure === undefined ? {} : { onFailure: countFailure };
   for await (const difference of rebuild(database, { ...options, ...failing })) {
     counts[difference.isKept ? 'kept' : 'repaired'] += 1;

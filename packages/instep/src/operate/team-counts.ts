@@ -1,9 +1,8 @@
 // Counts the teams on request: by status, and those that are compared with Stripe. For health.ts, whose evidence
 // it is.
 
-import { STATUSES } from '../core/status.ts';
+import { DatabaseBusy, STATUSES } from 'instep-engine';
 import type { Database } from '../postgres/database.ts';
-import { DatabaseBusy } from '../postgres/errors.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** The number of teams. */

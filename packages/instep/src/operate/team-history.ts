@@ -1,7 +1,6 @@
 // Reads and explains the events of a team's customer. timeline.ts and explain.ts call it.
 
-import type { PlanSelection } from '../core/plan-selection.ts';
-import type { SubscriptionState } from '../core/subscription-event.ts';
+import type { EventSubscription, PlanSelection } from 'instep-engine';
 import { type EventRow, readEvents } from '../event-log/event-rows.ts';
 import {
   type Explanation,
@@ -17,7 +16,7 @@ import type { NamedTeam } from './named-teams.ts';
 /** An event of a customer's history: what it said, how it was decided, and why. */
 export type HistoryEntry = Explanation & {
   readonly event: EventRow;
-  readonly subscription: SubscriptionState;
+  readonly subscription: EventSubscription;
 };
 
 /** A part of the history of a team's customer, in the order of arrival. */

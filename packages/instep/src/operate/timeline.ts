@@ -1,14 +1,14 @@
 // Puts together all that happened to a team, page by page, and which change of the plan was made by which event or
 // action. `readTimeline` is for the older pages of the console; explain.ts reads the newest one.
 
-import type { ApplicationId } from '../core/application.ts';
-import type { PlanSelection } from '../core/plan-selection.ts';
-import { isSamePlan } from '../core/transition.ts';
+import { isSamePlan, type PlanSelection } from 'instep-engine';
+import type { ApplicationId } from '../application.ts';
 import type { PlanStep } from '../event-log/explain.ts';
 import type { Query } from '../postgres/database.ts';
 import {
   MAX_PLAN_CHANGES,
   type PlanChange,
+  readLinkedAt,
   readTeamChanges,
 } from '../postgres/statements/plan-changes.ts';
 import type { OperateContext } from './context.ts';
@@ -83,8 +83,9 @@ export async function readTimelineOf(
   const page = { planSelection, before: cursor.event, limit };
   const { entries, older, ...history } = await readHistory(query, team, page);
   const eventIds = entries.flatMap(({ event }) => event.eventId ?? []);
-  const [changesOfEvents, actions] = await Promise.all([
+  const [changesOfEvents, linkedAtMs, actions] = await Promise.all([
     readTeamChanges(query, { teamId, limit: MAX_PLAN_CHANGES }, eventIds),
+    readLinkedAt(query, team),
     readActionsOn(query, {
       teamId,
       customerId,
@@ -97,7 +98,7 @@ export async function readTimelineOf(
     }),
   ]);
   const waiting: Waiting = {
-    event: entries.map(entryOfEvent).reverse(),
+    event: entries.map((entry) => entryOfEvent(entry, linkedAtMs)).reverse(),
     action: actions.map(entryOfAction),
     change: [],
   };
@@ -178,10 +179,11 @@ function takeNewest(waiting: Waiting, cursor: Cursor, limit: number) {
   return { items, next, isLast: SOURCES.every((source) => waiting[source].length === 0) };
 }
 
-function entryOfEvent({ plans, ...entry }: HistoryEntry): Entry {
+/** An event that arrived before the team got its customer's plan changed nothing itself: the link did. */
+function entryOfEvent({ plans, ...entry }: HistoryEntry, linkedAtMs: number): Entry {
   const { position, outcome, receivedAtMs: atMs } = entry.event;
   const { before = null, after = null } = plans ?? {};
-  const isChanged = outcome === 'applied' && !isSamePlan(before, after);
+  const isChanged = outcome === 'applied' && atMs >= linkedAtMs && !isSamePlan(before, after);
   const item = { kind: 'event', atMs, plans: isChanged ? plans : null, ...entry } as const;
   return { key: position, item, changes: [] };
 }
@@ -197,10 +199,7 @@ function entryOfChange(change: PlanChange): Entry {
   return { key: change.id, item, changes: [change] };
 }
 
-/**
- * The item with what it changed. A parked event stands where it was decided, and an
- * action before the events that it replayed.
- */
+/** The item with what it changed, at the time of the change. */
 function itemOf({ item, changes }: Entry): TimelineItem {
   const [newest, oldest] = [changes[0], changes.at(-1)];
   if (newest === undefined || oldest === undefined) return item;

@@ -3,7 +3,7 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Config, NamedToken } from '../config/config.ts';
+import type { AccessPolicy, Config, NamedToken } from '../config/config.ts';
 import type { Exposition } from '../metrics/metrics.ts';
 import {
   type ConsoleHandler,
@@ -32,7 +32,9 @@ export type Operations = {
 
 type OperationsOptions = {
   /** Neither the signing secrets nor the session secrets. */
-  config: Pick<Config, 'operations' | 'stripeApi' | 'planSelection' | 'linkByMetadata'>;
+  config: Pick<Config, 'operations' | 'stripeApi' | 'linkByMetadata'> & {
+    readonly accessPolicy: Pick<AccessPolicy, 'planSelection' | 'keepsPaused'>;
+  };
   logger: Logger;
   now: () => number;
   /** Checks the installation, as `instep doctor` does. */
@@ -75,7 +77,8 @@ export async function openOperations(options: OperationsOptions): Promise<Operat
       const opened = contextOn(server, {
         ...{ maxConnections: MAX_CONNECTIONS, statementTimeoutMs: STATEMENT_TIMEOUT_MS },
         stripeApi: config.stripeApi,
-        planSelection: config.planSelection,
+        planSelection: config.accessPolicy.planSelection,
+        keepsPaused: config.accessPolicy.keepsPaused,
         linkByMetadata: config.linkByMetadata,
         logger,
         now,

@@ -2,13 +2,7 @@
 // checks it.
 
 import { hash } from 'node:crypto';
-import {
-  type Access,
-  GRANTING_STATUSES,
-  rankOf,
-  STATUSES,
-  statusesWithAccess,
-} from '../core/status.ts';
+import { type Access, GRANTING_STATUSES, STATUSES, statusesWithAccess } from 'instep-engine';
 import type { Database, Query } from './database.ts';
 import { newestVersion } from './migrations.ts';
 import { onlyRow } from './statement.ts';
@@ -16,113 +10,84 @@ import type { Recognition } from './tables/recognize-tables.ts';
 
 const list = (texts: readonly string[]) => texts.map((text) => `'${text}'`).join(', ');
 
-/** SQL for the rank of a deciding status. */
-const RANK = `case state.status ${GRANTING_STATUSES.map((status) => `when '${status}' then ${rankOf(status)}`).join(' ')} else 0 end`;
-
 /** SQL: whether a status gives access to this extent. */
-const gives = (access: Access) => `latest_status in (${list(statusesWithAccess(access))})`;
+const gives = (access: Access) => `access_status in (${list(statusesWithAccess(access))})`;
+
+const IS_GRANTED = `in (${list(GRANTING_STATUSES)})`;
 
 /**
- * Which subscription decides is the same as for the plan (src/core/plan-selection.ts), except that with
- * `TEAM_PLAN=best`, one without access never decides while another has it. A plan that the application gave away counts
- * while none has access, if its status says that it is active: other tables have a name for having no plan.
+ * The engine has chosen the subscription that decides, as for the plan, except that with `TEAM_PLAN=best`, one without
+ * access never decides while another has it. A plan that the application gave away counts while none has access, if its
+ * status says that it is active: other tables have a name for having no plan.
  */
 const VIEW = `
 create or replace view instep.team_access as
 select team.team_id,
        coalesce(current.has_access, given.is_away) as has_access,
        case
-         when current.status is null and given.is_away then 'app'
-         when current.status is null then 'none'
-         when current.status = 'past_due' and not current.has_access then 'past_due_expired'
-         when current.status in (${list(Object.keys(STATUSES))}) then current.status
+         when current.access_status is null and given.is_away then 'app'
+         when current.access_status is null then 'none'
+         when current.access_status = 'past_due' and not current.has_access then 'past_due_expired'
+         when current.access_status in (${list(Object.keys(STATUSES))}) then current.access_status
          else 'unknown_status'
        end as reason,
        case
-         when current.status is not null then coalesce(current.plan_name, products.name)
+         when current.access_status is not null then coalesce(current.access_plan_name, products.name)
          when given.is_away then team.plan_name
        end as plan_name,
        case
-         when current.status is not null then current.product_id
+         when current.access_status is not null then current.access_product_id
          when given.is_away then team.product_id
        end as product_id,
-       nullif(current.subscription_id, '') as subscription_id,
-       current.quantity,
-       current.status,
+       current.access_subscription_id as subscription_id,
+       current.access_quantity as quantity,
+       current.access_status as status,
        case
-         when current.status = 'past_due' and not current.has_access then current.grace_ends_at
-         else current.since
+         when current.access_status = 'past_due' and not current.has_access then current.grace_ends_at
+         else current.access_since
        end as since,
        case
          when current.has_access then least(
-           current.cancel_at,
-           case when current.cancel_at_period_end then current.current_period_end end,
-           case when current.ends_with_trial then current.trial_end end,
+           current.access_cancel_at,
+           case when current.access_cancels_at_end then current.access_period_ends_at end,
+           case when current.ends_with_trial then current.access_trial_ends_at end,
            current.grace_ends_at
          )
        end as ends_at,
-       current.trial_end as trial_ends_at,
-       current.current_period_end as current_period_ends_at,
-       current.cancel_at_period_end,
-       case when current.status = 'past_due' then current.since end as payment_due_since,
-       current.is_collection_paused as collection_paused
+       current.access_trial_ends_at as trial_ends_at,
+       current.access_period_ends_at as current_period_ends_at,
+       current.access_cancels_at_end as cancel_at_period_end,
+       case when current.access_status = 'past_due' then current.access_since end as payment_due_since,
+       current.access_is_paused as collection_paused
   from instep.linked_teams() as team
  cross join instep.access_policy as policy
+  left join instep.customers as customer on customer.customer_id = team.customer_id
  cross join lateral (
          select team.subscription_id is null
-                  and coalesce(team.subscription_status in (${list(GRANTING_STATUSES)}), false)
-                  and not exists (
-                        select
-                          from instep.subscriptions
-                         where customer_id = team.customer_id
-                           and status in (${list(GRANTING_STATUSES)})
-                      ) as is_away
+                  and coalesce(team.subscription_status ${IS_GRANTED}, false)
+                  and not coalesce(customer.grants_plan, false) as is_away
        ) as given
   left join lateral (
-         select subscription_id,
-                latest_product_id as product_id,
-                latest_plan_name as plan_name,
-                state.quantity,
-                state.current_period_end,
-                state.trial_end,
-                state.cancel_at,
-                state.cancel_at_period_end,
-                state.is_collection_paused,
-                latest_status as status,
-                latest_since as since,
-                latest_status = 'trialing'
-                  and (state.trial_end_action = 'cancel'
-                       or state.trial_end_action = 'pause' and not policy.keeps_paused)
+         select customer.*,
+                access_status = 'trialing'
+                  and (access_trial_end = 'cancel'
+                       or access_trial_end = 'pause' and not policy.keeps_paused)
                   as ends_with_trial,
                 case
-                  when latest_status = 'past_due' then latest_since + policy.past_due_grace
+                  when access_status = 'past_due' then access_since + policy.past_due_grace
                 end as grace_ends_at,
-                access.has_access
-           from instep.subscriptions as state
-          cross join lateral (
-                 select case
-                          when ${gives('yes')} then true
-                          when ${gives('no')} then false
-                          when ${gives('if kept')} then policy.keeps_paused
-                          when ${gives('in grace')} then
-                            coalesce(now() < latest_since + policy.past_due_grace, true)
-                          -- A status that is new at Stripe changes nothing.
-                          else coalesce(state.status in (${list(GRANTING_STATUSES)}), false)
-                        end as has_access
-               ) as access
-          where state.customer_id = team.customer_id
-          order by case policy.plan_selection when 'best' then access.has_access end desc,
-                   case policy.plan_selection when 'best' then ${RANK} end desc,
-                   state.created_at desc nulls last,
-                   ${RANK} desc,
-                   -- Those without a deciding event decide no plan, so only their latest events count.
-                   case when state.created_at is not null then subscription_id end
-                     collate "C" desc,
-                   latest_created_at desc,
-                   subscription_id collate "C" desc
-          limit 1
+                case
+                  when ${gives('yes')} then true
+                  when ${gives('no')} then false
+                  when ${gives('if kept')} then policy.keeps_paused
+                  when ${gives('in grace')} then
+                    coalesce(now() < access_since + policy.past_due_grace, true)
+                  -- A status that is new at Stripe changes nothing.
+                  else access_grants_plan
+                end as has_access
+          where access_status is not null
        ) as current on current.has_access or not given.is_away
-  left join instep.products on products.product_id = current.product_id;`;
+  left join instep.products on products.product_id = current.access_product_id;`;
 
 /** The columns of a team that the view reads as text, in the order in which its function returns them. */
 const TEXT_FIELDS = [

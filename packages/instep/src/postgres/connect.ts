@@ -1,7 +1,7 @@
 // Finds the database server that the configuration names, and brings its schema up to date. The server, the handlers
 // and the commands begin here.
 
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError } from 'instep-engine';
 import { makeAccessView } from './access-view.ts';
 import { type Database, type DatabaseOptions, openDatabase } from './database.ts';
 import type { DatabasePool } from './database-pool.ts';

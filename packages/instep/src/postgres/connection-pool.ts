@@ -1,12 +1,18 @@
 // The connections to the database: database.ts takes each from here, checked for whether its server accepts writes.
 
 import { connect } from 'node:net';
+import {
+  DatabaseUnavailable,
+  DatabaseUnusable,
+  DeadlineExceeded,
+  databaseError,
+  outsideSpans,
+  pause,
+  sqlState,
+  withDeadline,
+} from 'instep-engine';
 import pg from 'pg';
-import { DeadlineExceeded, withDeadline } from '../runtime/deadline.ts';
-import { pause } from '../runtime/retry.ts';
-import { outsideSpans } from '../runtime/tracing.ts';
 import type { DatabasePool, PoolUse, ServerConnection } from './database-pool.ts';
-import { DatabaseUnavailable, DatabaseUnusable, databaseError, sqlState } from './errors.ts';
 import { type Settings, setStatements } from './session-settings.ts';
 
 /** Timeouts that the server itself applies to a session. */

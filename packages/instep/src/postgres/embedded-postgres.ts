@@ -1,7 +1,8 @@
 // The interface of the package instep-embedded-postgres, which is optional, and its errors as ours. connect.ts opens
 // the database, the doctor looks at its files.
 
-import { CodedError, codeOf, INSTEP_ERROR_CODES, type InstepErrorCode } from '../runtime/errors.ts';
+import { codeOf } from 'instep-engine';
+import { CodedError, INSTEP_ERROR_CODES, type InstepErrorCode } from '../runtime/errors.ts';
 import { importOptional } from '../runtime/packages.ts';
 import type { ServerConnection } from './database-pool.ts';
 

@@ -1,7 +1,7 @@
 // Reads a table in parts, so that no statement takes longer the larger the table is: for the sweeps of maintenance, and for
 // the pages of the operators' lists.
 
-import type { ApplicationId } from '../core/application.ts';
+import type { ApplicationId } from '../application.ts';
 import type { Query } from './database.ts';
 import type { ApplicationTables } from './tables/application-tables.ts';
 import { isAfter } from './tables/id-from-text.ts';

@@ -1,10 +1,9 @@
 // Runs the migrations of migrations.ts, and says whether a schema is the one of this program. connect.ts migrates; the
 // server and the commands check.
 
-import { CodedError, InstepError } from '../runtime/errors.ts';
-import { retry } from '../runtime/retry.ts';
+import { InstepError, retry, sqlState } from 'instep-engine';
+import { CodedError } from '../runtime/errors.ts';
 import type { Database, Query } from './database.ts';
-import { sqlState } from './errors.ts';
 import { MIGRATIONS, type Migration, newestVersion } from './migrations.ts';
 
 /**

@@ -1,6 +1,6 @@
 // Whether the schema `instep` holds only our tables (docs/decisions/0031): connect.ts refuses to start otherwise.
 
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError } from 'instep-engine';
 import type { Query } from './database.ts';
 import { MIGRATIONS, newestVersion } from './migrations.ts';
 

@@ -22,6 +22,16 @@ export const SESSION_SETTINGS: Settings = {
 };
 
 /**
+ * For the statements that decide: a plan is made once, for any number of values, and uses indexes, because a table that was
+ * small can have grown.
+ */
+export const DECIDING_SETTINGS: Settings = {
+  default_transaction_isolation: 'read committed',
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+};
+
+/**
  * One statement for each setting: `set local timezone = 'UTC'`. Turns `synchronous_commit` on only if it is
  * off: a commit must be on disk before the 200 is sent.
  */

@@ -2,7 +2,7 @@
 // them.
 
 import { hash } from 'node:crypto';
-import { TablesUnknown } from './errors.ts';
+import { TablesUnknown } from 'instep-engine';
 import type { ApplicationTables } from './tables/application-tables.ts';
 
 /** The text of a statement, or a function that builds it from the names of the application's tables. */
@@ -110,14 +110,6 @@ export class Statements {
     this.#names = null;
   }
 }
-
-/**
- * SQL: a row for each customer of the array `$1`, as `asked (customer_id)`. The planner estimates the length of an array
- * that it knows, but not that of a JSON array. So a plan for any number of customers costs the same, and is not made
- * again for each batch.
- */
-export const ASKED_CUSTOMERS =
-  'jsonb_array_elements_text(to_jsonb($1::text[])) as asked (customer_id)';
 
 /** The types of a table's columns, by the names of properties. */
 type Columns = Readonly<Record<string, string>>;

@@ -1,6 +1,6 @@
 // Hides that ids are assigned before they are committed: readers of a table in the order of its ids wait here.
 
-import { pause } from '../runtime/retry.ts';
+import { pause } from 'instep-engine';
 import type { Query } from './database.ts';
 
 const PAUSE_MS = 20;

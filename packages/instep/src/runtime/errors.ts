@@ -1,3 +1,5 @@
+import { InstepError } from 'instep-engine';
+
 /** All codes of Instep's errors. `docs/errors.md` has the cause and remedy of each. */
 export const INSTEP_ERROR_CODES = [
   'ALERT_FAILED',
@@ -54,39 +56,6 @@ export const INSTEP_ERROR_CODES = [
 ] as const;
 
 export type InstepErrorCode = (typeof INSTEP_ERROR_CODES)[number];
-
-/**
- * The base of every error that Instep throws on purpose. `code` is stable: branch on it, never on the
- * message. The message says what to do and never contains a secret.
- */
-export abstract class InstepError extends Error {
-  abstract readonly code: InstepErrorCode;
-
-  constructor(message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.name = new.target.name;
-  }
-}
-
-const MAX_TEXT_LENGTH = 4_000;
-
-/**
- * The text of anything that the app's code can throw. It never throws itself: a message can be an object, and an object
- * can have no text at all.
- */
-export function errorText(thrown: unknown): string {
-  try {
-    return String(thrown instanceof Error ? thrown.message : thrown).slice(0, MAX_TEXT_LENGTH);
-  } catch {
-    return 'an error without a text';
-  }
-}
-
-/** The code of an error, which can be Node's or a package's; `null` when it has none. */
-export function codeOf(error: unknown): string | null {
-  if (!(error instanceof Error && 'code' in error)) return null;
-  return typeof error.code === 'string' ? error.code : null;
-}
 
 /** An error with one of several codes. */
 export abstract class CodedError<Code extends InstepErrorCode> extends InstepError {

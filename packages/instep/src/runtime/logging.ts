@@ -1,7 +1,6 @@
 // Log lines: their format, how they reach standard output, and a limit for lines that outsiders can cause.
 
-import { errorText, InstepError } from './errors.ts';
-import { activeSpan, outsideSpans } from './tracing.ts';
+import { activeSpan, errorText, InstepError, outsideSpans } from 'instep-engine';
 
 /** The lowest level that is written. */
 export type LogLevel = 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'silent';

@@ -1,8 +1,7 @@
 // Whether this process is alive, and whether it can serve requests: for the router's two routes, and until they are
 // open.
 
-import { withDeadline } from '../runtime/deadline.ts';
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError, withDeadline } from 'instep-engine';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import { type HttpRequest, type HttpResponse, jsonResponse, unavailable } from './http-message.ts';
 

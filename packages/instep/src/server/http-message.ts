@@ -2,7 +2,7 @@
 // request is compared.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError } from 'instep-engine';
 
 /** A request, whichever server received it. */
 export type HttpRequest = {

@@ -3,7 +3,7 @@
 
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { type AddressInfo, isIPv6 } from 'node:net';
-import { codeOf, InstepError } from '../runtime/errors.ts';
+import { codeOf, InstepError } from 'instep-engine';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import { admitInTurn, limitUnanswered } from './connections.ts';
 import type { Handler } from './http-message.ts';

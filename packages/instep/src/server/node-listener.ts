@@ -1,7 +1,7 @@
 // Between node:http and a `Handler`: on our own listeners, and on the server of an app (adapters/node.ts).
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { errorText } from '../runtime/errors.ts';
+import { errorText } from 'instep-engine';
 import {
   bodyTooLarge,
   decodePath,

@@ -1,6 +1,6 @@
 // Bounds the size, the time and the memory of bodies. node-listener.ts and fetch-handler.ts pass on the chunks.
 
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError } from 'instep-engine';
 import { bodyTooLarge, HttpError } from './http-message.ts';
 
 /** The time for a request to arrive completely. */

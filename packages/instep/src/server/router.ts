@@ -1,11 +1,15 @@
 // From a request to its endpoint, and from an error to its response. All requests come through here, in `instep serve`
 // and in an app.
 
-import { DatabaseRefused } from '../postgres/errors.ts';
-import { InstepError } from '../runtime/errors.ts';
+import {
+  DatabaseRefused,
+  InstepError,
+  inSpanOfCaller,
+  markFailed,
+  type SpanDescription,
+} from 'instep-engine';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
-import { inSpanOfCaller, markFailed, type SpanDescription } from '../runtime/tracing.ts';
 import { handleHealth, type ReadinessEndpoint } from './health.ts';
 import {
   type Endpoint,

@@ -1,8 +1,7 @@
-import type { ApplicationId, User } from '../core/application.ts';
+import { Batcher, withDeadline } from 'instep-engine';
+import type { ApplicationId, User } from '../application.ts';
 import type { Query } from '../postgres/database.ts';
 import { readActiveUsers } from '../postgres/statements/users.ts';
-import { Batcher } from '../runtime/batcher.ts';
-import { withDeadline } from '../runtime/deadline.ts';
 import { type SessionReader, sessionToken } from '../sessions/token.ts';
 import { type HttpRequest, type HttpResponse, headersWith, jsonResponse } from './http-message.ts';
 

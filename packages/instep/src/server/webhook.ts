@@ -1,6 +1,5 @@
+import { QueueFull, withDeadline } from 'instep-engine';
 import type { IngestPipeline } from '../ingest/pipeline.ts';
-import { QueueFull } from '../runtime/batcher.ts';
-import { withDeadline } from '../runtime/deadline.ts';
 import type { Instrumentation } from '../runtime/instrumentation.ts';
 import { type Logger, limitLines } from '../runtime/logging.ts';
 import type { RetrieveNotifiedEvent } from '../stripe/api.ts';

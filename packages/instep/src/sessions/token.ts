@@ -1,15 +1,15 @@
 // The session's JWT and its cookie. server/user.ts reads them, an app can with `readSession`, and the commands issue
 // them.
 
+import { BoundedCache } from 'instep-engine';
 import type { JWTPayload } from 'jose';
 import * as errors from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
 import * as v from 'valibot';
+import type { ApplicationId } from '../application.ts';
 import { type Environment, readAuthSecrets } from '../config/config.ts';
-import type { ApplicationId } from '../core/application.ts';
 import { isDayOfMonth } from '../runtime/amounts.ts';
-import { BoundedCache } from '../runtime/bounded-cache.ts';
 
 // Imports only the needed parts: the whole package takes four times as long to load.
 

@@ -1,9 +1,7 @@
 // One GET request to Stripe's API, with its deadline, its span and its metric. `api.ts` and the doctor send them.
 
-import { asObject, type JsonObject } from '../core/json.ts';
-import { abortAfter, DeadlineExceeded } from '../runtime/deadline.ts';
+import { abortAfter, asObject, DeadlineExceeded, inSpan, type JsonObject } from 'instep-engine';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
-import { inSpan } from '../runtime/tracing.ts';
 import { failedAnswer, failedConnection, StripeApiFailed } from './api-failure.ts';
 
 /** The newest API version whose objects we know. All requests use it. */

@@ -1,7 +1,6 @@
 // Why a call to Stripe's API failed, in words that say what to check.
 
-import type { JsonObject } from '../core/json.ts';
-import { codeOf, InstepError } from '../runtime/errors.ts';
+import { codeOf, InstepError, type JsonObject } from 'instep-engine';
 
 type FailedCall = ErrorOptions & Partial<Pick<StripeApiFailed, 'status' | 'retryAfterMs'>>;
 

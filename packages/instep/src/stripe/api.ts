@@ -1,7 +1,7 @@
 // The calls to Stripe's API: for the ingest pipeline, maintenance, checkouts and the operators' search, and the retrieval
 // of events that a notification names.
 
-import { asObject, isList, type Json } from '../core/json.ts';
+import { asObject, isList, type Json } from 'instep-engine';
 import {
   type AnswerTime,
   createGet,

@@ -1,7 +1,7 @@
 // What makes two events the same one: the key under which an event is logged (core/event-key-layout.ts has its layout).
 
 import { hash } from 'node:crypto';
-import { formatEventKey, type KeyRange, tieGroupRangeOf } from '../core/event-key-layout.ts';
+import { formatEventKey, type KeyRange, tieGroupRangeOf } from 'instep-engine';
 
 /** The identity of an event: its id and its content (docs/contract.md, section 6, ordering rule 2). */
 type EventIdentity = {

@@ -1,6 +1,6 @@
 // Whether keys and events belong to test or live mode, and to which account: for the webhook, the doctor and the health.
 
-import { asObject, type Json } from '../core/json.ts';
+import { asObject, type Json } from 'instep-engine';
 
 export type Mode = 'test' | 'live';
 

@@ -1,10 +1,16 @@
 // Hides all shapes of events that Stripe has sent since 2012. The webhook parses what arrives, all others what is in
 // the log.
 
+import {
+  asObject,
+  InstepError,
+  isList,
+  type Json,
+  type LoggedEvent,
+  member,
+  type SubscriptionEvent,
+} from 'instep-engine';
 import * as v from 'valibot';
-import { asObject, isList, type Json, member } from '../core/json.ts';
-import type { LoggedEvent, ParsedEvent } from '../core/subscription-event.ts';
-import { InstepError } from '../runtime/errors.ts';
 import { eventKey } from './event-key.ts';
 import { type EventOrigin, originOf } from './key-kind.ts';
 
@@ -33,7 +39,7 @@ export const SNAPSHOT_TYPE = 'instep.subscription_snapshot';
 
 export const LOGGED_TYPES: readonly string[] = [...HANDLED_TYPES, SNAPSHOT_TYPE];
 
-/** What a signed body can be. The ingest pipeline takes the first two kinds; the first is a `ParsedEvent`. */
+/** What a signed body can be. The ingest pipeline takes the first two kinds; the first is a `SubscriptionEvent`. */
 export type StripeEvent =
   | ReadableEvent
   | UnreadableEvent
@@ -50,7 +56,7 @@ type HandledEvent = {
   readonly origin?: EventOrigin;
 };
 
-export type ReadableEvent = HandledEvent & ParsedEvent & { readonly kind: 'readable' };
+export type ReadableEvent = HandledEvent & SubscriptionEvent & { readonly kind: 'readable' };
 
 /** An event of a handled type with an unknown shape. It is still logged. */
 export type UnreadableEvent = HandledEvent & {
@@ -131,10 +137,11 @@ export function parseEvent(text: string, { receivedAtMs, nonce }: ParseOptions):
   }
 }
 
-type KeylessEvent = Omit<ParsedEvent, 'key'>;
+/** Without what identifies it. */
+type EventContent = Omit<SubscriptionEvent, 'key' | 'eventId' | 'type'>;
 
 /** Parses the body of a logged event or snapshot; `null` when it can't be read. */
-export function parseBody(text: string, receivedAtMs: number): KeylessEvent | null {
+export function parseBody(text: string, receivedAtMs: number): EventContent | null {
   const event = parseJson(text);
   const parsed = v.safeParse(subscriptionEventShape, event);
   return parsed.success ? toParsedEvent(event, parsed.output, receivedAtMs) : null;
@@ -144,11 +151,13 @@ function toParsedEvent(
   event: Json,
   { created, data }: v.InferOutput<typeof subscriptionEventShape>,
   receivedAtMs: number,
-): KeylessEvent {
+): EventContent {
   const product = productOf(data.object);
   const type = member(event, 'type');
+  const apiVersion = member(event, 'api_version');
   const isSnapshot = type === SNAPSHOT_TYPE;
   return {
+    apiVersion: typeof apiVersion === 'string' ? apiVersion : null,
     subscription: {
       customerId: data.object.customer,
       subscriptionId: data.object.id ?? null,
@@ -296,19 +305,18 @@ function productOf({ items, plan }: v.InferOutput<typeof subscription>): {
 }
 
 /** The content of a logged event or snapshot; `null` when it was unreadable on arrival. */
-export function parseLogged(logged: LoggedEvent): ParsedEvent | null {
-  const { key, outcome, body, receivedAtMs } = logged;
+export function parseLogged(logged: LoggedEvent): SubscriptionEvent | null {
+  const { key, eventId, type, outcome, body, receivedAtMs } = logged;
   if (outcome === 'unreadable') return null;
-  const event = parseBody(new TextDecoder().decode(body), receivedAtMs);
-  return event && { ...event, key };
+  const content = parseBody(new TextDecoder().decode(body), receivedAtMs);
+  return content && { ...content, key, eventId, type };
 }
 
 /** A logged event as it arrived; `null` when it was unreadable or is a snapshot. */
 export function readableEventOf(logged: LoggedEvent): ReadableEvent | null {
-  const { eventId, type } = logged;
   const event = parseLogged(logged);
-  if (event === null || !isHandledType(type)) return null;
-  return { kind: 'readable', eventId, type, ...event };
+  if (event === null || !isHandledType(event.type)) return null;
+  return { kind: 'readable', ...event, type: event.type };
 }
 
 /**

@@ -1,12 +1,14 @@
 // Looks up a product's name while an event waits for it, in memory first. The ingest pipeline has one.
 
-import { BoundedCache } from '../runtime/bounded-cache.ts';
+import { BoundedCache } from 'instep-engine';
 
 /** The sources of product names, nearest first. A cache in memory comes before both. */
 type ProductNameSources = {
   readStored: (productId: string) => Promise<string | null>;
   /** Returns whether the name could be stored: one that can't be is no name. */
   store: (productId: string, name: string) => Promise<boolean>;
+  /** So that maintenance asks for the name later. */
+  storeNameless: (productId: string) => Promise<void>;
   /** Stripe's API; limited in time. */
   retrieve: (productId: string) => Promise<string | null>;
   onRetrieveError: (productId: string, error: unknown) => void;
@@ -39,7 +41,9 @@ export function createNameLookup(sources: ProductNameSources): NameOf {
       sources.onRetrieveError(productId, error);
       return null;
     });
-    return name !== null && (await sources.store(productId, name)) ? name : null;
+    if (name !== null && (await sources.store(productId, name))) return name;
+    await sources.storeNameless(productId);
+    return null;
   }
 
   async function lookUpAndCache(productId: string): Promise<string | null> {

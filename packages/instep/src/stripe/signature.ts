@@ -1,7 +1,7 @@
 // Verifies Stripe's signatures, for the webhook.
 
 import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { InstepError } from '../runtime/errors.ts';
+import { InstepError } from 'instep-engine';
 import { type Instrumentation, NO_INSTRUMENTATION } from '../runtime/instrumentation.ts';
 
 /** The greatest age of a signature: Stripe's own default. */

@@ -1,8 +1,13 @@
 // A subscription as Stripe's API returns it, as an event that the ingest pipeline takes: for maintenance and checkouts.
 
+import {
+  asObject,
+  isList,
+  type Json,
+  type JsonObject,
+  type SubscriptionEvent,
+} from 'instep-engine';
 import * as v from 'valibot';
-import { asObject, isList, type Json, type JsonObject } from '../core/json.ts';
-import type { ParsedEvent } from '../core/subscription-event.ts';
 import { eventKey } from './event-key.ts';
 import { parseBody, SNAPSHOT_TYPE } from './parse-event.ts';
 
@@ -89,13 +94,13 @@ function pick(object: JsonObject, ...names: readonly string[]): JsonObject {
  * A subscription as Stripe's API returned it. It goes through the ingest pipeline and is logged like an
  * event. It decides an ambiguous order, or corrects a state that differs from Stripe's.
  */
-export type SnapshotEvent = ParsedEvent & {
+export type SnapshotEvent = SubscriptionEvent & {
   readonly kind: 'snapshot';
   readonly eventId: null;
   readonly type: typeof SNAPSHOT_TYPE;
 };
 
-type SnapshotOptions = Pick<ParsedEvent, 'seenKeys'> & {
+type SnapshotOptions = Pick<SubscriptionEvent, 'seenKeys'> & {
   /** The second at whose end the subscription was as in the snapshot, by Stripe's clock. */
   createdSeconds: number;
   takenAtMs: number;

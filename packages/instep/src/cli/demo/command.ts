@@ -4,9 +4,9 @@ import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdirSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
 import type { Command } from 'commander';
+import { isSamePlan, NO_PLAN, type Plan } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import { type Config, ConfigInvalid, readConfig } from '../../config/config.ts';
-import type { ApplicationId } from '../../core/application.ts';
-import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
 import { openService } from '../../instep.ts';
 import {
   OPERATIONS_DEADLINE_MS,
@@ -164,7 +164,7 @@ async function showEvents(demo: RunningDemo): Promise<void> {
   }
 }
 
-function besidePlan(starter: TeamPlan, plan: TeamPlan): string {
+function besidePlan(starter: Plan, plan: Plan): string {
   if (isSamePlan(starter, plan)) return '=';
   const { planName, providerProductId, subscriptionStatus } = starter;
   return wrong(`${planName ?? subscriptionStatus}, ${providerProductId ?? 'no plan'}`);
@@ -181,7 +181,7 @@ async function post(
   return { status: response.status, text: await response.text() };
 }
 
-async function readPlan(query: Query, teamId: ApplicationId): Promise<TeamPlan> {
+async function readPlan(query: Query, teamId: ApplicationId): Promise<Plan> {
   const team = await readTeam(query, teamId);
   if (team === null) throw new RangeError(`team ${teamId} is gone`);
   return team.plan;

@@ -1,11 +1,10 @@
 // What happens in the demo, and in the screenshots: invented companies, and the walkthrough's events.
 
-import { NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+import { NO_PLAN, type Plan, pause } from 'instep-engine';
 import type { Ingest } from '../../ingest/pipeline.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
 import { addTeam } from '../../postgres/statements/teams.ts';
-import { pause } from '../../runtime/retry.ts';
 import { parseEvent } from '../../stripe/parse-event.ts';
 import type { ApiCollection } from '../../testing/fake-stripe-api.ts';
 import {
@@ -171,7 +170,7 @@ export function walkthrough(suffix: string, startSeconds: number): Scene[] {
  * The team's plan as the webhook handler of nextjs/saas-starter writes it. The event that arrives last decides, and no event
  * holds the name of its product, so the name stays as the checkout wrote it.
  */
-export function starterPlan(plan: TeamPlan, { data: { object } }: SubscriptionEvent): TeamPlan {
+export function starterPlan(plan: Plan, { data: { object } }: SubscriptionEvent): Plan {
   const subscriptionStatus = object.status;
   switch (subscriptionStatus) {
     case 'active':

@@ -1,19 +1,24 @@
 // What differs between a team's row, the events that are known and what Stripe lists: pure, for `reconcile-teams.ts`.
 
-import type { ApplicationId } from '../../core/application.ts';
 import {
-  type DecidingEvents,
+  type CustomerState,
+  ENDED_STATUSES,
+  effectOf,
+  fold,
+  isSamePlan,
+  KnownEvents,
+  NO_PLAN,
+  type Plan,
   type PlanSelection,
   planWriterOf,
-  selectedSubscription,
-  teamPlan,
-} from '../../core/plan-selection.ts';
-import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
-import type { SubscriptionState } from '../../core/subscription-event.ts';
-import { isSamePlan, NO_PLAN, type TeamPlan } from '../../core/transition.ts';
+  type Reported,
+  selectedReport,
+} from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
+import { planFor } from '../../postgres/statements/customers.ts';
 import type { FoundIssue, IssueCause } from '../../postgres/statements/issues.ts';
 import type { LinkedTeam } from '../../postgres/statements/teams.ts';
-import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
+import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 
 /** Why a team does not have the plan that it should have. */
 export type DriftCause = Extract<
@@ -46,10 +51,11 @@ type DriftOptions = {
  */
 export function driftOf(
   team: LinkedTeam,
-  known: DecidingEvents,
+  state: CustomerState,
   listed: readonly ListedSubscription[],
   { planSelection, names, nowMs }: DriftOptions,
 ): Drift | null {
+  const known = decidingIn(state);
   if (known.size === 0 && listed.length === 0) return driftWithoutSubscription(team);
   const current = listed.filter(
     (subscription) =>
@@ -60,21 +66,17 @@ export function driftOf(
     ? current.filter((subscription) => isAlive(subscription) && !differing.includes(subscription))
     : [];
   const dated = datedByListing([...differing, ...unchangedLive], known);
-  const decidingEvents = new Map(known);
-  for (const subscription of dated) {
-    const { subscriptionId } = subscription.listed;
-    decidingEvents.set(subscriptionId, { subscription: stateOf(subscription), order: 'known' });
-  }
-  if (planWriterOf(team.plan, decidingEvents) === 'app') return null;
+  const ingested = dated.reduce(withListed, state);
+  if (planWriterOf(team.plan, ingested) === 'app') return null;
   // A subscription that ended before we knew of it matters only if it decides the team's plan.
-  const selectedId = selectedSubscription(decidingEvents, planSelection)?.subscriptionId;
+  const selectedId = selectedReport(ingested, planSelection)?.plan.providerSubscriptionId;
   const missed = differing.filter(
     ({ subscriptionId, status }) =>
       known.has(subscriptionId) || effectOf(status) === 'grants' || subscriptionId === selectedId,
   );
 
   const isByHand = missed.length === 0;
-  const plan = teamPlan(isByHand ? known : decidingEvents, planSelection, names);
+  const plan = planFor(isByHand ? state : ingested, planSelection, names);
   if (plan === null) return null;
   const shouldBe = { ...plan, planName: plan.planName ?? possibleName(team, plan) };
   if (isByHand && isSamePlan(shouldBe, team.plan)) return null;
@@ -107,25 +109,26 @@ const MAX_AHEAD_SECONDS = 24 * 60 * 60;
  */
 function isOutdated(
   { subscriptionId, asOfSeconds }: ListedSubscription,
-  known: DecidingEvents,
+  known: Deciding,
   nowMs: number,
 ): boolean {
-  const createdSeconds = known.get(subscriptionId)?.subscription.createdSeconds ?? 0;
+  const createdSeconds = known.get(subscriptionId)?.createdSeconds ?? 0;
   return createdSeconds > asOfSeconds && createdSeconds <= nowMs / 1_000 + MAX_AHEAD_SECONDS;
 }
 
 /** Whether we know the subscription as it is listed. Old API versions have a name and no product. */
 function isKnown(
   { subscriptionId, status, productId, planName }: ListedSubscription,
-  known: DecidingEvents,
+  known: Deciding,
   names: DriftOptions['names'],
 ): boolean {
-  const deciding = known.get(subscriptionId)?.subscription;
+  const deciding = known.get(subscriptionId);
   if (deciding?.status !== status) return false;
   if (effectOf(status) !== 'grants') return true;
-  if (deciding.productId !== null) return deciding.productId === productId;
+  const { providerProductId, planName: knownName } = deciding.plan;
+  if (providerProductId !== null) return providerProductId === productId;
   const name = planName ?? names.get(productId) ?? null;
-  return name === null || deciding.planName === null || deciding.planName === name;
+  return name === null || knownName === null || knownName === name;
 }
 
 function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
@@ -135,24 +138,38 @@ function isAlive({ status, endedSeconds }: ListedSubscription): boolean {
 /** All live subscriptions get the same second, because nothing shows which of them changed last. */
 function datedByListing(
   listed: readonly ListedSubscription[],
-  known: DecidingEvents,
+  known: Deciding,
 ): DatedSubscription[] {
   const asOfSeconds = Math.min(...listed.map((subscription) => subscription.asOfSeconds));
   return listed.map((subscription) => {
     const { subscriptionId, endedSeconds } = subscription;
     const seconds = isAlive(subscription) ? asOfSeconds : (endedSeconds ?? asOfSeconds);
-    const knownSeconds = known.get(subscriptionId)?.subscription.createdSeconds ?? seconds;
+    const knownSeconds = known.get(subscriptionId)?.createdSeconds ?? seconds;
     return { listed: subscription, seconds: Math.max(seconds, knownSeconds) };
   });
 }
 
-function stateOf({ listed, seconds }: DatedSubscription): SubscriptionState {
-  const { customerId, subscriptionId, status, productId, planName } = listed;
-  return { customerId, subscriptionId, status, productId, planName, createdSeconds: seconds };
+/** What the deciding event of each subscription reports. */
+type Deciding = ReadonlyMap<string | null, Reported>;
+
+function decidingIn({ subscriptions }: CustomerState): Deciding {
+  return new Map(
+    [...subscriptions].flatMap(([id, { deciding }]) =>
+      deciding === null ? [] : [[id, deciding.reported] as const],
+    ),
+  );
+}
+
+/** The state once a listed subscription was ingested as a snapshot. */
+function withListed(state: CustomerState, { listed, seconds }: DatedSubscription): CustomerState {
+  const dated = { createdSeconds: seconds, seenKeys: null, takenAtMs: 0, nonce: () => '' };
+  const snapshot = makeSnapshot(listed.object, dated);
+  if (snapshot === null) return state;
+  return fold(state, snapshot, new KnownEvents(), 'newest').state;
 }
 
 /** When the name of a product is unknown, the team's own name for it may be right. */
-function possibleName(team: LinkedTeam, plan: TeamPlan): string | null {
+function possibleName(team: LinkedTeam, plan: Plan): string | null {
   const { planName, providerProductId } = team.plan;
   const isSameProduct =
     plan.providerProductId !== null && providerProductId === plan.providerProductId;
@@ -160,13 +177,13 @@ function possibleName(team: LinkedTeam, plan: TeamPlan): string | null {
 }
 
 /** The name alone can also differ because Stripe has another one now. */
-function causeByHand(is: TeamPlan, shouldBe: TeamPlan): DriftCause {
+function causeByHand(is: Plan, shouldBe: Plan): DriftCause {
   return isSamePlan({ ...is, planName: shouldBe.planName }, shouldBe)
     ? 'another plan name'
     : 'changed by hand';
 }
 
-function causeOf(missed: readonly ListedSubscription[], known: DecidingEvents): DriftCause {
+function causeOf(missed: readonly ListedSubscription[], known: Deciding): DriftCause {
   return missed.some(({ subscriptionId }) => known.has(subscriptionId))
     ? 'missed event'
     : 'never seen';
@@ -174,9 +191,9 @@ function causeOf(missed: readonly ListedSubscription[], known: DecidingEvents): 
 
 function sinceOf(
   { subscriptionId, endedSeconds, beganSeconds }: ListedSubscription,
-  known: DecidingEvents,
+  known: Deciding,
 ): number | null {
-  return endedSeconds ?? known.get(subscriptionId)?.subscription.createdSeconds ?? beganSeconds;
+  return endedSeconds ?? known.get(subscriptionId)?.createdSeconds ?? beganSeconds;
 }
 
 export type DriftIssue = {
@@ -188,8 +205,8 @@ export type DriftIssue = {
   readonly subscriptionIds: readonly string[];
   /** When the drift began at the earliest, in seconds since 1970; `null` when it is unknown. */
   readonly sinceSeconds: number | null;
-  readonly is: TeamPlan;
-  readonly shouldBe: TeamPlan;
+  readonly is: Plan;
+  readonly shouldBe: Plan;
   readonly isRepaired: boolean;
   /** Whether an operator has dismissed it, so that it is left as it is. */
   readonly isDismissed: boolean;

@@ -1,9 +1,8 @@
 // Stripe's list of subscriptions: how it is read, of all customers or of one, and the table that keeps it while a
 // reconciliation of all teams is in progress.
 
-import type { ApplicationId } from '../../core/application.ts';
-import type { Json } from '../../core/json.ts';
-import { ENDED_STATUSES } from '../../core/status.ts';
+import { ENDED_STATUSES, type Json } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { type Examined, examine, examineTeams } from '../../postgres/examine.ts';
 import { columnArrays } from '../../postgres/statement.ts';

@@ -1,22 +1,27 @@
 // What a reconciliation is given, what it counts, and how far it is, as stored while one is interrupted.
 
+import type { PlanSelection } from 'instep-engine';
 import * as v from 'valibot';
-import type { PlanSelection } from '../../core/plan-selection.ts';
-import type { Ingest } from '../../ingest/pipeline.ts';
+import type { Ingest, Settle } from '../../ingest/pipeline.ts';
 import type { Database } from '../../postgres/database.ts';
 import type { ActingOperator } from '../../postgres/statements/plan-changes.ts';
 import { CodedError } from '../../runtime/errors.ts';
 import type { Logger } from '../../runtime/logging.ts';
 import type { StripeApi } from '../../stripe/api.ts';
+import type { Mode } from '../../stripe/key-kind.ts';
 import type { NameOf } from '../../stripe/product-names.ts';
 import type { ReconciliationIssue } from './drift.ts';
 
 export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
+  readonly settle: Settle;
   readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
+  readonly keepsPaused?: boolean;
+  readonly linkByMetadata?: string | null | undefined;
+  readonly keyMode?: Mode | null;
   readonly logger: Logger;
   readonly now: () => number;
   readonly nonce: () => string;

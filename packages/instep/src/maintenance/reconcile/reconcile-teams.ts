@@ -1,19 +1,22 @@
 // Compares some teams with their customers' subscriptions, as Stripe lists them, and repairs and reports what differs. A
 // reconciliation, the job that asks Stripe and `syncCustomer` call it.
 
+import {
+  canOthersSucceed,
+  DatabaseBusy,
+  ENDED_STATUSES,
+  effectOf,
+  isSamePlan,
+} from 'instep-engine';
 import { writeCurrentPlan } from '../../access/current-plan.ts';
-import type { ApplicationId } from '../../core/application.ts';
-import { NO_DECIDING_EVENTS } from '../../core/plan-selection.ts';
-import { ENDED_STATUSES, effectOf } from '../../core/status.ts';
-import { isSamePlan } from '../../core/transition.ts';
+import type { ApplicationId } from '../../application.ts';
 import type { ReceivedEvent } from '../../ingest/received-event.ts';
 import type { Query } from '../../postgres/database.ts';
-import { canOthersSucceed, DatabaseBusy } from '../../postgres/errors.ts';
+import { readStates } from '../../postgres/statements/customers.ts';
 import { ISSUE_CAUSES, readDismissals, storeIssues } from '../../postgres/statements/issues.ts';
 import { lockTeam } from '../../postgres/statements/lock-teams.ts';
 import { recordApplicationChanges } from '../../postgres/statements/plan-changes.ts';
 import { readProductNames } from '../../postgres/statements/products.ts';
-import { readSubscriptions } from '../../postgres/statements/subscriptions.ts';
 import { type LinkedTeam, readTeamsOf } from '../../postgres/statements/teams.ts';
 import { type ListedSubscription, makeSnapshot } from '../../stripe/subscription-snapshot.ts';
 import {
@@ -216,10 +219,10 @@ async function ingestOtherStatuses(
 ): Promise<void> {
   const { database, ingest, logger } = options;
   const customerIds = new Set(teams.map(({ customerId }) => customerId));
-  const { latestStates } = await readSubscriptions(database.query, [...customerIds]);
+  const states = await readStates(database.query, [...customerIds]);
   const isMissed = ({ customerId, subscriptionId, status, asOfSeconds }: ListedSubscription) => {
     if (!customerIds.has(customerId) || effectOf(status) !== 'none') return false;
-    const known = latestStates.get(customerId)?.get(subscriptionId)?.subscription;
+    const known = states.of(customerId).subscriptions.get(subscriptionId)?.latest.reported;
     // One that ended before it was paid, and before we knew of it, matters to no team.
     if (known === undefined) return !ENDED_STATUSES.includes(status);
     return known.status !== status && known.createdSeconds <= asOfSeconds;
@@ -266,20 +269,19 @@ export async function findDrifts(
 
   async function compare(query: Query, teams: readonly LinkedTeam[]): Promise<Drift[]> {
     const customerIds = teams.map(({ customerId }) => customerId);
-    const stored = await readSubscriptions(query, customerIds);
+    const stored = await readStates(query, customerIds);
     const allNames = new Map([...stored.names, ...names]);
     const driftOptions = { planSelection, names: allNames, nowMs: options.now() };
     return teams.flatMap((team) => {
-      const known = stored.decidingEvents.get(team.customerId) ?? NO_DECIDING_EVENTS;
       const ofTeam = listedOf.get(team.customerId) ?? [];
-      return driftOf(team, known, ofTeam, driftOptions) ?? [];
+      return driftOf(team, stored.of(team.customerId), ofTeam, driftOptions) ?? [];
     });
   }
 
   const found = await compare(database.query, teams);
   if (found.length === 0) return [];
   return await database.transaction(
-    async (query) => await compare(query, await readAgain(query, found)),
+    async (query) => compare(query, await readAgain(query, found)),
     { isolation: 'repeatable read' },
   );
 }

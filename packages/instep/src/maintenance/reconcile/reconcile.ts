@@ -1,12 +1,11 @@
 // Compares all teams with Stripe, or those of one customer: for a command, an operator, a job of maintenance, and catch-up.
 
-import type { ApplicationId } from '../../core/application.ts';
+import { DeadlineExceeded, Stopped } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../../postgres/database.ts';
 import { pagesOf } from '../../postgres/examine.ts';
 import { deleteOldIssues, storeIssues } from '../../postgres/statements/issues.ts';
 import { type LinkedTeam, readLinkedTeams, readTeamsOf } from '../../postgres/statements/teams.ts';
-import { DeadlineExceeded } from '../../runtime/deadline.ts';
-import { Stopped } from '../../runtime/retry.ts';
 import { idOf } from '../../stripe/api.ts';
 import { StripeApiFailed } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';

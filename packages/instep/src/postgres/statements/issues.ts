@@ -1,8 +1,8 @@
 // The table `instep.findings`, with the issues that comparisons have found, plans that the application refuses, and what
 // operators have dismissed. Comparisons and ingest store them; find-issues.ts reads them; every repair asks for dismissals.
 
-import type { ApplicationId } from '../../core/application.ts';
-import { PLAN_FIELDS, type TeamPlan } from '../../core/transition.ts';
+import { CONTRACT_FIELDS, type Plan } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../database.ts';
 import { columnArrays, onlyRow } from '../statement.ts';
 import { type ApplicationTables, contractColumn } from '../tables/application-tables.ts';
@@ -28,8 +28,8 @@ export type FoundIssue = {
   /** `null` for a customer without a team. */
   readonly teamId: ApplicationId | null;
   /** The plan at the comparison, and the plan that it should be; `null` if the issue is about the customer. */
-  readonly plan: TeamPlan | null;
-  readonly shouldBe: TeamPlan | null;
+  readonly plan: Plan | null;
+  readonly shouldBe: Plan | null;
   /** When it began at the earliest, in seconds since 1970; `null`: unknown. */
   readonly beganSeconds: number | null;
   /** The constraint that refuses the plan; `null`: unknown, or nothing is refused. */
@@ -141,9 +141,9 @@ export type StoredIssue = Required<FoundIssue> & {
   readonly sinceMs: number;
 };
 
-/** SQL for a `TeamPlan`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
+/** SQL for a `Plan`: `jsonb_build_object('subscriptionStatus', teams.subscription_status::text, …)`. */
 const planOf = (row: string) =>
-  `jsonb_build_object(${PLAN_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
+  `jsonb_build_object(${CONTRACT_FIELDS.map((field) => `'${field}', ${row}.${contractColumn(field)}::text`)})`;
 
 /** The team still has the compared plan, or the customer still has no team. */
 const OPEN = ({ teams }: ApplicationTables) => `

@@ -1,8 +1,8 @@
 // Locks teams, for those who then decide their plans, and links them to customers.
 
-import type { ApplicationId } from '../../core/application.ts';
+import { DatabaseRefused } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../database.ts';
-import { DatabaseRefused } from '../errors.ts';
 import type { NamedStatement } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';
@@ -19,16 +19,13 @@ import {
 // `no key update` rather than `update`: an application that inserts rows which reference a team takes a
 // key-share lock, and need not wait. The columns of `locked` are newer than those of `teams`: they were read under
 // the lock.
-const lockTeamsText =
-  (ifLocked: '' | 'skip locked') =>
-  ({ teams }: ApplicationTables) =>
-    `
+const LOCK_TEAMS = ({ teams }: ApplicationTables) => `
       with locked as (
         select ${TEAM_COLUMNS}
           from ${teams.rows} as teams
          where provider_customer_id = any ($1::text[])
          order by id
-           for no key update ${ifLocked}
+           for no key update
       )
       select locked.*,
              teams.provider_customer_id as "askedCustomerId"
@@ -36,9 +33,6 @@ const lockTeamsText =
         left join locked on locked.id = teams.id
        where teams.provider_customer_id = any ($1::text[])
        order by teams.id`;
-
-const LOCK_TEAMS = lockTeamsText('');
-const LOCK_AVAILABLE_TEAMS = lockTeamsText('skip locked');
 
 type LockedRow = ({ id: null } | TeamRow<string>) & { askedCustomerId: string };
 
@@ -59,31 +53,6 @@ export async function lockTeams(
   });
   if (rows.some(({ id }) => id === null)) throw hiddenFromUpdates();
   return rows.flatMap(toLockedTeam);
-}
-
-/** The teams that could be locked without waiting. */
-export type AvailableTeams = {
-  readonly teams: readonly LinkedTeam[];
-  /** The customers with a team that another transaction has locked, or that a policy hides from updates. */
-  readonly lockedElsewhere: ReadonlySet<string>;
-};
-
-/** The teams of these customers that no other transaction holds, locked until this one ends. */
-export async function lockAvailableTeams(
-  query: Query,
-  customerIds: readonly string[],
-): Promise<AvailableTeams> {
-  const rows = await query<LockedRow>({
-    name: 'lock_available_teams',
-    text: LOCK_AVAILABLE_TEAMS,
-    values: [customerIds],
-  });
-  const notLocked = rows.filter(({ id }) => id === null);
-  const lockedElsewhere = new Set(notLocked.map(({ askedCustomerId }) => askedCustomerId));
-  const teams = rows
-    .flatMap(toLockedTeam)
-    .filter(({ customerId }) => !lockedElsewhere.has(customerId));
-  return { teams, lockedElsewhere };
 }
 
 const LOCK_TEAM = ({ teams }: ApplicationTables) => `

@@ -1,7 +1,7 @@
 // The history of the teams' plans, `instep.plan_changes`. teams.ts writes it with the plan.
 
-import type { ApplicationId } from '../../core/application.ts';
-import type { TeamPlan } from '../../core/transition.ts';
+import type { Plan } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Database, Query } from '../database.ts';
 import { onlyRow } from '../statement.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
@@ -66,8 +66,8 @@ export type PlanChange = {
   /** Who made the change, if an operator did. */
   readonly operator: string | null;
   /** `null`: the row's plan columns were all empty. */
-  readonly before: TeamPlan | null;
-  readonly after: TeamPlan | null;
+  readonly before: Plan | null;
+  readonly after: Plan | null;
 };
 
 const planOf = (when: 'before' | 'after') => `
@@ -125,6 +125,26 @@ export async function readTeamChanges(
     text: READ_TEAM_CHANGES,
     values: [String(teamId), beforeId ?? null, eventIds, Math.min(limit, MAX_PLAN_CHANGES)],
   });
+}
+
+/** When a team last got the plan of its customer because of the link, in milliseconds since 1970; 0: it never did. */
+export async function readLinkedAt(
+  query: Query,
+  { id, customerId }: { readonly id: ApplicationId; readonly customerId: string | null },
+): Promise<number> {
+  const [row] = await query<{ linkedAtMs: number }>({
+    name: 'read_linked_at',
+    text: `
+      select (extract(epoch from changed_at) * 1000)::float8 as "linkedAtMs"
+        from instep.plan_changes
+       where team_id = $1
+         and customer_id = $2
+         and cause = 'link'
+       order by id desc
+       limit 1`,
+    values: [String(id), customerId],
+  });
+  return row?.linkedAtMs ?? 0;
 }
 
 /** The id of the newest change that is committed; 0 when there is none. */

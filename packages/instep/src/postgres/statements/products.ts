@@ -1,9 +1,9 @@
 // The names of products, `instep.products`, and the teams that have them. The ingest pipeline reads names, maintenance
 // looks them up and applies them.
 
-import type { ApplicationId } from '../../core/application.ts';
+import { isUntranslatable } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import type { Query } from '../database.ts';
-import { isUntranslatable } from '../errors.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom } from '../tables/id-from-text.ts';

@@ -2,8 +2,8 @@
 // `teams.rows` is the app's table with the contract's names for its columns (tables/application-tables.ts), and `rowsAs`
 // makes rows of the parameters, one or many (statement.ts).
 
-import type { ApplicationId } from '../../core/application.ts';
-import type { TeamPlan } from '../../core/transition.ts';
+import type { Plan } from 'instep-engine';
+import type { ApplicationId } from '../../application.ts';
 import { type Query, unlessRefused } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
 import { onlyRow, parametersOf, rowsAs, textsByRowCount } from '../statement.ts';
@@ -15,7 +15,7 @@ import { type ChangedBy, IS_CHANGE, recordChanges } from './plan-changes.ts';
 export type Team = {
   readonly id: ApplicationId;
   readonly customerId: string | null;
-  readonly plan: TeamPlan;
+  readonly plan: Plan;
 };
 
 export type LinkedTeam = Team & { readonly customerId: string };
@@ -29,7 +29,7 @@ export const TEAM_COLUMNS = `
   plan_name as "planName",
   subscription_status as "subscriptionStatus"`;
 
-export type TeamRow<CustomerId = string | null> = TeamPlan & {
+export type TeamRow<CustomerId = string | null> = Plan & {
   readonly id: ApplicationId;
   readonly customerId: CustomerId;
 };
@@ -37,7 +37,7 @@ export type TeamRow<CustomerId = string | null> = TeamPlan & {
 /** A plan to write to a team, which is as it was read under its lock. */
 export type PlanWrite<OfTeam extends Team = Team> = {
   readonly team: OfTeam;
-  readonly shouldBe: TeamPlan;
+  readonly shouldBe: Plan;
   readonly changedBy: ChangedBy;
 };
 
@@ -153,17 +153,17 @@ export async function writePlansThatFit(query: Query, writes: readonly PlanWrite
 }
 
 /**
- * The next teams, by id as text, whose plan columns are all empty although a plan of their customer is known, except some.
+ * The customers of the next teams whose plan columns are all empty although a plan of the customer is known, except some.
  * `examined` are the next rows of all teams, which `examineTeams` limits.
  */
 export async function readEmptyTeams(
   query: Query,
   { afterId, limit, exceptIds }: DuePage,
 ): Promise<Examined<string>> {
-  const { found, examinedTo } = await examineTeams<{ teamId: string }>(query, {
+  const { found, examinedTo } = await examineTeams<{ customerId: string }>(query, {
     name: 'read_empty_teams',
     found: () => `found as (
-        select id::text as "teamId"
+        select provider_customer_id as "customerId"
           from examined
          where subscription_status is null
            and plan_name is null
@@ -171,17 +171,17 @@ export async function readEmptyTeams(
            and provider_subscription_id is null
            and exists (
                  select
-                   from instep.subscriptions
+                   from instep.customers
                   where customer_id = provider_customer_id
-                    and status is not null
+                    and customers.subscription_status is not null
                )
-           and id::text <> all ($2::text[])
+           and provider_customer_id <> all ($2::text[])
          limit $3
       )`,
     values: [exceptIds, limit],
     afterId,
   });
-  return { found: found.map(({ teamId }) => teamId), examinedTo };
+  return { found: found.map(({ customerId }) => customerId), examinedTo };
 }
 
 /** Which teams or customers a job reads next, of those that it has to repair. */

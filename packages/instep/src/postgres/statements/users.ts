@@ -1,6 +1,6 @@
 // Reads users from the app's table: for the profile, and for commands.
 
-import type { ApplicationId, User } from '../../core/application.ts';
+import type { ApplicationId, User } from '../../application.ts';
 import type { Query } from '../database.ts';
 import type { ApplicationTables } from '../tables/application-tables.ts';
 import { idFrom, idsFrom } from '../tables/id-from-text.ts';

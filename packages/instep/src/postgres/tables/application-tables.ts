@@ -1,6 +1,6 @@
 // The names of the app's tables and columns, as statements use them and as apps declare them.
 
-import type { User } from '../../core/application.ts';
+import type { User } from '../../application.ts';
 
 export type UserField = keyof User;
 

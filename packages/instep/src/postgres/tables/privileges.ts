@@ -1,6 +1,6 @@
 // Which privileges and policies Instep needs on the app's tables: for the start, the doctor and `instep tables`.
 
-import { PLAN_FIELDS } from '../../core/transition.ts';
+import { CONTRACT_FIELDS } from 'instep-engine';
 import { columnArrays, type Query } from '../statement.ts';
 import type { RecognizedColumn, RecognizedTable } from './recognize-tables.ts';
 
@@ -33,7 +33,7 @@ export function neededPrivileges(
   ];
 }
 
-const WRITTEN: readonly string[] = [...PLAN_FIELDS, 'updatedAt'];
+const WRITTEN: readonly string[] = [...CONTRACT_FIELDS, 'updatedAt'];
 
 function isWritten({ field, column }: RecognizedColumn, { linksTeams }: TableUse): boolean {
   const isLink = linksTeams && field === 'providerCustomerId';

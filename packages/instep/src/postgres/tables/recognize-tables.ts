@@ -1,8 +1,7 @@
 // Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
 // the doctor and `instep tables` also look at what does not fit.
 
-import { PLAN_FIELDS } from '../../core/transition.ts';
-import { InstepError } from '../../runtime/errors.ts';
+import { CONTRACT_FIELDS, InstepError, type TeamsTable } from 'instep-engine';
 import { columnArrays, type Query } from '../statement.ts';
 import {
   type ApplicationTable,
@@ -99,9 +98,9 @@ async function readTables(
     }));
   });
   type Row = Omit<Table, 'columns'> & { entity: Entity; columns: Column[] };
-  const rows = await query<Row>({
-    name: 'read_application_tables',
-    text: `
+  const rows = await query<Row>(
+    // Not prepared: it runs before anything shows that a pooler does not support that.
+    `
       select distinct on (entity) entity,
              nspname as schema,
              relname as name,
@@ -145,8 +144,8 @@ async function readTables(
         join pg_namespace on pg_namespace.oid = relnamespace
        where relkind in ('r', 'p', 'v', 'm', 'f')
        order by entity, preference`,
-    values: columnArrays(candidates, 'entity', 'schema', 'name'),
-  });
+    columnArrays(candidates, 'entity', 'schema', 'name'),
+  );
   return new Map(
     rows.map(({ entity, columns, ...table }) => [
       entity,
@@ -176,7 +175,7 @@ const CREATE_TABLE =
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
 
-const isPlanField = (field: string) => PLAN_FIELDS.some((one) => one === field);
+const isPlanField = (field: string) => CONTRACT_FIELDS.some((one) => one === field);
 
 /** A field and the column that was recognized as it. */
 export type RecognizedColumn = {
@@ -318,6 +317,24 @@ export function applicationTablesOf({
       setUpdatedAt: updatedAtAssignment(teams),
     },
   };
+}
+
+const teamsTables = new WeakMap<ApplicationTables, TeamsTable>();
+
+/** The table of teams as the engine names it: the same object as long as the tables are the same. */
+export function teamsTableOf(tables: ApplicationTables): TeamsTable {
+  const known = teamsTables.get(tables);
+  if (known !== undefined) return known;
+  const { name, column, idType, setUpdatedAt } = tables.teams;
+  const made: TeamsTable = {
+    name,
+    id: { column: column('id'), type: idType },
+    customerId: column('providerCustomerId'),
+    plan: new Map(CONTRACT_FIELDS.map((field) => [field, column(field)])),
+    updatedAt: setUpdatedAt === '' ? null : column('updatedAt'),
+  };
+  teamsTables.set(tables, made);
+  return made;
 }
 
 function tableOf<Field extends string>(

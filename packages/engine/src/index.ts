@@ -1,0 +1,98 @@
+// The engine's public API.
+
+export {
+  type CustomerDecision,
+  type DecideOptions,
+  decide,
+} from './log/decide.ts';
+export { EventLog, type EventLogOptions } from './log/event-log.ts';
+export type { Queued } from './log/event-queues.ts';
+export type { LoggedEvent, ParseLogged } from './log/read-events.ts';
+export type {
+  ActingOperator,
+  ChangeCause,
+  IngestResult,
+  LoggedOutcome,
+  ReceivedEvent,
+  TeamId,
+} from './log/received-event.ts';
+export { LOGGED_OUTCOMES } from './log/received-event.ts';
+export {
+  type BatchOptions,
+  type BatchResult,
+  BatchStore,
+  type StoreOptions,
+} from './log/store-batch.ts';
+export type { LoggedEvents, StoredCustomer, StoredTeam, Waiting } from './log/stored-customer.ts';
+export { writeText } from './log/write-text.ts';
+export * from './postgres/errors.ts';
+export { type PgPool, pgDatabase, SESSION_OPTIONS } from './postgres/pg-database.ts';
+export { ENGINE_SCHEMA } from './postgres/schema.ts';
+export type { Database, Statement } from './postgres/statement.ts';
+export type { TeamsTable } from './postgres/teams-table.ts';
+export { type Rebuilt, rebuild } from './repair/rebuild.ts';
+export { settle } from './repair/settle.ts';
+export {
+  type AccessFacts,
+  type AccessRules,
+  ALL_ACCESS_RULES,
+  accessFacts,
+  accessRulesText,
+  chargedSubscriptions,
+  dueSinceSeconds,
+} from './rule/access-facts.ts';
+export { MAX_SUBSCRIPTIONS } from './rule/bounded-state.ts';
+export {
+  ambiguousReport,
+  type CustomerState,
+  NO_STATE,
+  type SubscriptionState,
+} from './rule/customer-state.ts';
+export type { EventSubscription, Outcome, SubscriptionEvent } from './rule/event.ts';
+export {
+  FIRST_DATED_KEY,
+  formatEventKey,
+  type KeyRange,
+  tieGroupRangeOf,
+  tieGroupRanges,
+} from './rule/event-key-layout.ts';
+export { type Folded, fold, foldAll } from './rule/fold.ts';
+export { asObject, isList, type Json, type JsonObject, member } from './rule/json.ts';
+export { eventsNeededFor, KnownEvents, type NeededEvents } from './rule/known-events.ts';
+export { contractPlan, hasPlan, isSamePlan, NO_PLAN, planAfter } from './rule/plan.ts';
+export {
+  CONTRACT_FIELDS,
+  PLAN_FIELDS,
+  type Plan,
+  type PlanFieldName,
+  planWith,
+} from './rule/plan-fields.ts';
+export {
+  type PlanSelection,
+  type ProductNames,
+  selectedReport,
+  teamPlan,
+} from './rule/plan-selection.ts';
+export { type PlanWriter, planWriterOf } from './rule/plan-writer.ts';
+export { type Reported, reportedBy } from './rule/reported.ts';
+export { isOutdated } from './rule/snapshot.ts';
+export { readState, StateNewer, StateUnreadable, writeState } from './rule/state-json.ts';
+export {
+  type Access,
+  CHARGED_STATUSES,
+  ENDED_STATUSES,
+  effectOf,
+  GRANTING_STATUSES,
+  isCharged,
+  rankOf,
+  STATUSES,
+  type Status,
+  type StatusWith,
+  statusesWithAccess,
+} from './rule/status.ts';
+export { Batcher, inBatchSpan, QueueFull } from './runtime/batcher.ts';
+export { BoundedCache } from './runtime/bounded-cache.ts';
+export { abortAfter, DeadlineExceeded, withDeadline } from './runtime/deadline.ts';
+export { codeOf, errorText, InstepError } from './runtime/errors.ts';
+export * from './runtime/retry.ts';
+export * from './runtime/tracing.ts';

@@ -1,0 +1,66 @@
+// The read: the state of a batch's customers and the rows of their teams, without a lock.
+
+import type { Statement, TextRow } from '../postgres/statement.ts';
+import { fieldsOf, planOfTexts, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
+import { NO_STATE } from '../rule/customer-state.ts';
+import { readState } from '../rule/state-json.ts';
+import type { StoredCustomer, StoredTeam } from './stored-customer.ts';
+
+/** Customer by customer (`offset 0` keeps the planner from joining), so that no plan reads a whole table. */
+export function readCustomersText(teams: TeamsTable): string {
+  const plan = fieldsOf(teams).map(
+    (field) => `(${teamValue(teams, field)})::text as "${field.name}"`,
+  );
+  return `
+select asked.customer_id, customer.version::text, customer.subscriptions::text, customer.waiting,
+       team.*
+  from unnest($1::text[]) as asked (customer_id)
+  left join lateral (
+         select version, subscriptions, waiting
+           from instep.customers
+          where customer_id = asked.customer_id
+         offset 0
+       ) as customer on true
+  left join lateral (
+         select teams.${teams.id.column}::text as team_id, teams.${teams.id.column} as team_order,
+                ${plan.join(',\n                ')}
+           from ${teams.name} as teams
+          where teams.${teams.customerId} = asked.customer_id
+         offset 0
+       ) as team on true
+ order by team_order`;
+}
+
+type CustomerRow = TextRow<'version' | 'subscriptions' | 'waiting' | 'team_id'> & {
+  readonly customer_id: string;
+} & Readonly<Record<string, string | null>>;
+
+export function readCustomers(text: string, customerIds: readonly string[]): Statement {
+  return { name: 'read_customers', text, values: [customerIds] };
+}
+
+/** The customers of these rows, one for each team, by id. @throws StateNewer, StateUnreadable */
+export function customersIn(rows: readonly CustomerRow[]): Map<string, StoredCustomer> {
+  const customers = new Map<string, StoredCustomer>();
+  for (const row of rows) {
+    const { customer_id: customerId, team_id: id } = row;
+    const team: StoredTeam[] = id === null ? [] : [{ id, plan: planOfTexts(row) }];
+    const known = customers.get(customerId);
+    customers.set(
+      customerId,
+      known === undefined
+        ? { ...customerIn(row), teams: team }
+        : { ...known, teams: [...known.teams, ...team] },
+    );
+  }
+  return customers;
+}
+
+function customerIn({ customer_id: customerId, version, subscriptions, waiting }: CustomerRow) {
+  return {
+    customerId,
+    version: Number(version ?? 0),
+    state: subscriptions === null ? NO_STATE : readState(subscriptions),
+    waiting: waiting === 'events' || waiting === 'plan' ? waiting : null,
+  } as const;
+}

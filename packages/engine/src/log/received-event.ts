@@ -1,0 +1,62 @@
+// What is ingested, and what comes back.
+
+import type { Outcome, SubscriptionEvent } from '../rule/event.ts';
+
+/** An event to ingest. One that can't be read is stored, and changes nothing. */
+export type ReceivedEvent = (ReadableEvent | UnreadableEvent) & {
+  readonly body: Uint8Array;
+  readonly receivedAtMs: number;
+  /** `delivery`: Stripe sent it, which is counted. `list`: Stripe's API listed it. `log`: it comes from Instep itself. */
+  readonly source: 'delivery' | 'list' | 'log';
+  /** The cause of the changes that it makes, if that is not the event or the snapshot itself. */
+  readonly changeCause?: ChangeCause;
+  /** The operator who ingests it. */
+  readonly operator?: ActingOperator | null;
+  /** The name of its product, if it was looked up. */
+  readonly productName?: string | null;
+};
+
+/** How many deliveries of Stripe an event is. */
+export const deliveriesOf = ({ source }: ReceivedEvent) => (source === 'delivery' ? 1 : 0);
+
+type ReadableEvent = SubscriptionEvent & { readonly kind: 'readable' | 'snapshot' };
+
+type UnreadableEvent = Pick<SubscriptionEvent, 'key' | 'eventId' | 'type'> & {
+  readonly kind: 'unreadable';
+};
+
+/** What changed a team's plan: `name` is the product's name, `app` the application itself, which Instep noticed later. */
+export type ChangeCause =
+  | 'event'
+  | 'snapshot'
+  | 'repair'
+  | 'rebuild'
+  | 'link'
+  | 'name'
+  | 'operator'
+  | 'app';
+
+/** An operator who acts; the audit has the action under its id. */
+export type ActingOperator = { readonly name: string; readonly actionId: number | null };
+
+/** The outcome of an event in the log. A duplicate has no row of its own: it counts as a delivery. */
+export type LoggedOutcome = (typeof LOGGED_OUTCOMES)[number];
+
+export const LOGGED_OUTCOMES = [
+  'applied',
+  'unchanged',
+  'stale',
+  'parked',
+  'unreadable',
+] as const satisfies readonly (Exclude<Outcome, 'duplicate'> | 'parked' | 'unreadable')[];
+
+/** The id of a team as text, whatever its type. */
+export type TeamId = string;
+
+/** The outcome of an event, and the teams that have its customer. */
+export type IngestResult = {
+  readonly outcome: LoggedOutcome | 'duplicate';
+  readonly teamIds: readonly TeamId[];
+  /** The teams whose plan stays, because the application wrote it and nothing contradicts it. */
+  readonly keptTeamIds: readonly TeamId[];
+};

@@ -1,0 +1,219 @@
+// The one statement that writes: log, state, teams and outbox, all or nothing. Its final SQL for the starter's tables is
+// in tests/engine/log/write-text.starter.sql.
+
+import { columnOf, fieldsOf, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
+import { PLAN_FIELDS } from '../rule/plan-fields.ts';
+import { CUSTOMER_COLUMNS } from './customer-columns.ts';
+
+type SentColumn = readonly [name: string, type: string];
+
+const PLAN_COLUMNS = PLAN_FIELDS.map((field): SentColumn => [columnOf(field), field.type]);
+
+const lines = (texts: readonly string[], indent: number) => texts.join(`,\n${' '.repeat(indent)}`);
+
+/** SQL: a column as it is sent, times in seconds since 1970, and its value. */
+const sent = ([name, type]: SentColumn) => `${name} ${type === 'timestamptz' ? 'bigint' : type}`;
+const value = ([name, type]: SentColumn) =>
+  type === 'timestamptz' ? `to_timestamp(${name})` : name;
+
+/** A name that no event had can have been looked up. */
+const stored = (column: SentColumn) =>
+  column[0] === 'plan_name'
+    ? 'coalesce(plan_name, (select name from instep.products where product_id = provider_product_id))'
+    : value(column);
+
+/**
+ * The statement. `$1` has the customers in the order of their ids, `$2` their teams, `$3` the events, each as a list in
+ * JSON: one value to write and to parse instead of a list for each column, each of which PostgreSQL makes a table of.
+ * `$4` has the bodies of the events, one after the other. `$5`: whether teams get the names of their plans, which an
+ * application's column can refuse. `$6` has the customers whose parked events have found their team, and
+ * `$7` the keys of the events that are in the log already.
+ *
+ * Why one statement is enough, under READ COMMITTED:
+ * - The locks of teams wait for nothing (`skip locked`) and look at the newest version of a row. A team is written only if
+ *   its row is still as it was read. So a decision never takes away what the application wrote meanwhile, and `before` in
+ *   the outbox is the locked row's.
+ * - `on conflict` locks the newest version of a customer's row. If its version is the one that was read, nobody has decided
+ *   about the customer in between. It can wait for another instance that stores the same customer, if that has no team to
+ *   lock: in the order of ids, so that two never wait for each other.
+ * - Everything else depends on `written`. A customer that is locked elsewhere or has changed leaves no trace, while the
+ *   others of the batch are stored.
+ * - Positions are assigned after these locks, so their order is that in which the customer's events were folded.
+ * - If a team's update was skipped (a trigger that returns null, a policy, a rule), or did not write the plan, all fails.
+ *
+ * Each part is a node or more that PostgreSQL sets up for each execution, which costs more than the rows of a single event
+ * do. So each input is read by one part only, and the parts after `written` get the plan from it.
+ */
+export function writeText(teams: TeamsTable): string {
+  const fields = fieldsOf(teams);
+  const columns = [
+    ...PLAN_COLUMNS,
+    ...CUSTOMER_COLUMNS.map(([name, type]): SentColumn => [name, type]),
+  ];
+  const names = columns.map(([name]) => name);
+  const before = fields.map((field): SentColumn => [`${columnOf(field)}_before`, field.type]);
+  const beforeNames = before.map(([name]) => name);
+  const after = fields.map((field) => `${columnOf(field)}_after`);
+  const planned = fields.map((field) =>
+    field.name === 'planName'
+      ? 'case when $5::boolean then written.plan_name end'
+      : `written.${columnOf(field)}`,
+  );
+  // The application can shorten a name.
+  const compared = fields.filter(({ name }) => name !== 'planName').map(columnOf);
+
+  return `
+with locked as materialized (
+  -- Row by row, so that no plan reads a whole table. An application that inserts rows which reference a team need not wait
+  -- for \`no key update\`.
+  select team.*
+    from json_to_recordset($2::json) as team (
+           id ${teams.id.type}, customer_id text, is_written boolean,
+           cause text, event_id text, event_created bigint, operator text, action_id bigint,
+           ${lines(before.map(sent), 11)}
+         )
+   cross join lateral (
+           select
+             from ${teams.name} as teams
+            where teams.${teams.id.column} = team.id
+              and teams.${teams.customerId} = team.customer_id
+              and (${lines(
+                fields.map((field) => teamValue(teams, field)),
+                19,
+              )})
+                  is not distinct from
+                  (${lines(
+                    beforeNames.map((name) => `team.${name}`),
+                    19,
+                  )})
+              for no key update skip locked
+         ) as held
+),
+
+-- The state.
+written as (
+  insert into instep.customers (
+           customer_id, version, subscriptions,
+           ${lines(names, 11)},
+           charged_twice_since
+         )
+  select customer_id, version + 1, subscriptions,
+         ${lines(columns.map(stored), 9)},
+         case when charged_twice is not null then clock_timestamp() end
+    from json_to_recordset($1::json) as customer (
+           customer_id text, version bigint, subscriptions json, team_count bigint,
+           ${lines(columns.map(sent), 11)}
+         )
+   where team_count = 0
+      or (customer_id, team_count) in (select customer_id, count(*) from locked group by customer_id)
+      on conflict (customer_id) do update
+     set version = excluded.version,
+         subscriptions = excluded.subscriptions,
+         ${lines(
+           names.map(
+             (name) =>
+               `${name} = ${name === 'had_team' ? 'customers.had_team or ' : ''}excluded.${name}`,
+           ),
+           9,
+         )},
+         charged_twice_since =
+           case
+             when customers.charged_twice is not distinct from excluded.charged_twice
+               then customers.charged_twice_since
+             else clock_timestamp()
+           end
+   where customers.version = excluded.version - 1
+  returning customer_id, ${lines(
+    PLAN_COLUMNS.map(([name]) => name),
+    12,
+  )}
+),
+
+-- The log. An event without a customer can't be read. One that is known already only counts its deliveries.
+logged as (
+  insert into instep.events (
+           key, event_id, type, customer_id, subscription_id, created_at, received_at, deliveries, outcome,
+           parked_outcome, body
+         )
+  select event.key, event.event_id, event.type, event.customer_id, event.subscription_id,
+         to_timestamp(event.created), to_timestamp(event.received_ms / 1000.0), event.deliveries, event.outcome,
+         event.parked_outcome, substring($4::bytea from event.body_start for event.body_bytes)
+    from json_to_recordset($3::json) as event (
+           number integer, key uuid, event_id text, type text, customer_id text, subscription_id text,
+           created bigint, received_ms bigint, deliveries integer, outcome text, parked_outcome text,
+           body_start integer, body_bytes integer
+         )
+   where event.customer_id is null
+      or event.customer_id in (select customer_id from written)
+   order by event.number
+      on conflict (key) do update
+     set deliveries = events.deliveries + excluded.deliveries,
+         outcome = excluded.outcome,
+         parked_outcome = excluded.parked_outcome
+  -- Only a new row has no \`xmax\`.
+  returning key, customer_id, xmax = 0 as is_new
+), found as (
+  update instep.events
+     set outcome = events.parked_outcome,
+         parked_outcome = null
+    from written
+   where written.customer_id = any ($6::text[])
+     and events.customer_id = written.customer_id
+     and events.outcome = 'parked'
+     and events.key <> all ($7::uuid[])
+),
+
+-- The teams, and the outbox.
+planned as (
+  update ${teams.name} as teams
+     set ${lines(
+       [
+         ...fields.map((field, index) => `${teams.plan.get(field.name)} = ${planned[index]}`),
+         ...(teams.updatedAt === null ? [] : [`${teams.updatedAt} = now()`]),
+       ],
+       9,
+     )}
+    from locked
+    join written using (customer_id)
+   where teams.${teams.id.column} = locked.id
+     and locked.is_written
+  returning locked.id,
+            ${lines(
+              fields.map(({ name, type }, index) => {
+                return `teams.${teams.plan.get(name)}::${type} as ${after[index]}`;
+              }),
+              12,
+            )}
+), changed as (
+  insert into instep.plan_changes (
+           team_id, customer_id, cause, event_id, event_created_at, operator, action_id,
+           ${lines([...beforeNames, ...after], 11)}
+         )
+  select locked.id::text, customer_id, cause, event_id, to_timestamp(event_created), operator, action_id,
+         ${lines([...before.map(value), ...after], 9)}
+    from locked
+    join written using (customer_id)
+    left join planned on planned.id = locked.id
+   where is_written
+     and case
+           when planned.id is null
+                or (${lines(
+                  compared.map((name) => `${name}_after`),
+                  20,
+                )})
+                   is distinct from
+                   (${lines(compared, 20)})
+           then instep.refuse_unwritten_plan()
+           else (${lines(before.map(value), 17)})
+                is distinct from
+                (${lines(after, 17)})
+         end
+)
+select customer_id, null as key
+  from written
+ union all
+select null, key::text
+  from logged
+ where is_new
+   and customer_id is null`;
+}

@@ -1,0 +1,51 @@
+// The application's table of teams, as statements name it. Which columns these are is recognized or declared elsewhere.
+
+import type { Plan, PlanFieldName } from '../rule/plan-fields.ts';
+import { PLAN_FIELDS, planWith } from '../rule/plan-fields.ts';
+
+/** All names are SQL: quoted where that is necessary. */
+export type TeamsTable = {
+  /** With its schema: `public.teams`. */
+  readonly name: string;
+  readonly id: { readonly column: string; readonly type: 'bigint' | 'uuid' | 'text' };
+  readonly customerId: string;
+  /** The columns of plan fields: the contract's four, and the others that the table has. */
+  readonly plan: ReadonlyMap<PlanFieldName, string>;
+  /** A column that every update of a team sets to the time; `null`: there is none. */
+  readonly updatedAt: string | null;
+};
+
+type Field = (typeof PLAN_FIELDS)[number];
+
+/** The fields of a plan that the table has a column for. */
+export function fieldsOf({ plan }: TeamsTable): readonly Field[] {
+  return PLAN_FIELDS.filter(({ name }) => plan.has(name));
+}
+
+const COLUMNS: ReadonlyMap<PlanFieldName, string> = new Map(
+  PLAN_FIELDS.map(({ name }) => [
+    name,
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  ]),
+);
+
+/** The column of a field in Instep's own tables: `providerProductId` is `provider_product_id`. */
+export function columnOf({ name }: Field): string {
+  return COLUMNS.get(name) ?? name;
+}
+
+/** SQL: the value of a field in a team's row, as all statements compare it. A time is in seconds since 1970. */
+export function teamValue({ plan }: TeamsTable, { name, type }: Field, table = 'teams'): string {
+  const column = `${table}.${plan.get(name)}`;
+  return type === 'timestamptz' ? `extract(epoch from ${column})::bigint` : `${column}::${type}`;
+}
+
+/** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */
+export function planOfTexts(texts: Readonly<Record<string, string | null>>): Plan {
+  return planWith(({ name, type }) => {
+    const text = texts[name];
+    if (text === undefined || text === null) return null;
+    if (type === 'text') return text;
+    return type === 'boolean' ? text === 'true' : Number(text);
+  });
+}

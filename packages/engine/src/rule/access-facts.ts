@@ -1,0 +1,124 @@
+// The facts by which SQL decides whether a team may use the product (docs/access.md): those of one subscription.
+
+import type { CustomerState, SubscriptionState } from './customer-state.ts';
+import { compareBest, compareIds, compareNewest, type PlanSelection } from './plan-selection.ts';
+import type { Reported } from './reported.ts';
+import { accessOf, effectOf, isCharged, isPaymentDue } from './status.ts';
+
+export type AccessRules = {
+  readonly planSelection: PlanSelection;
+  /** Whether a paused subscription keeps access. */
+  readonly keepsPaused: boolean;
+};
+
+/** The rules as text, by which rows are found that were written under others. */
+export function accessRulesText({ planSelection, keepsPaused }: AccessRules): string {
+  return keepsPaused ? `${planSelection}, keeps paused` : planSelection;
+}
+
+/** Of a row whose state was rebuilt, and whose other columns do not follow from it yet. */
+export const UNSETTLED_RULES = 'none';
+
+/** What a row can have as the text of its rules. */
+export const ALL_ACCESS_RULES: readonly string[] = [
+  UNSETTLED_RULES,
+  ...(['newest', 'best'] as const).flatMap((planSelection) =>
+    [true, false].map((keepsPaused) => accessRulesText({ planSelection, keepsPaused })),
+  ),
+];
+
+/** The subscription that decides access. */
+export type AccessFacts = {
+  readonly latest: Reported;
+  /** Since when it has its status. */
+  readonly sinceSeconds: number;
+  /** Whether its plan counts while its status is new at Stripe, so that this version can't tell. */
+  readonly grantsPlan: boolean;
+};
+
+/** The facts of the subscription that decides access; `null`: the customer has none. */
+export function accessFacts(
+  { subscriptions }: CustomerState,
+  { planSelection, keepsPaused }: AccessRules,
+): AccessFacts | null {
+  let selected: SubscriptionState | null = null;
+  for (const one of subscriptions.values()) {
+    const byAccess = (other: SubscriptionState) =>
+      planSelection === 'best' ? compareAccess(one, other, keepsPaused) : 0;
+    const isLater = (other: SubscriptionState) =>
+      byAccess(other) || compareDeciding(one, other, planSelection);
+    if (selected === null || isLater(selected) > 0) selected = one;
+  }
+  if (selected === null) return null;
+  const { latest, deciding } = selected;
+  return {
+    latest: latest.reported,
+    sinceSeconds: latest.sinceSeconds,
+    grantsPlan: deciding !== null && effectOf(deciding.reported.status) === 'grants',
+  };
+}
+
+/**
+ * Positive for the one with more access. A payment that is due comes after a pause that keeps access, because only the
+ * time shows whether it still has access; of two, the one that has been due for the shortest time keeps it longest.
+ */
+function compareAccess(a: SubscriptionState, b: SubscriptionState, keepsPaused: boolean): number {
+  const difference = extentOf(a, keepsPaused) - extentOf(b, keepsPaused);
+  if (difference !== 0 || accessOf(a.latest.reported.status) !== 'in grace') return difference;
+  return a.latest.sinceSeconds - b.latest.sinceSeconds;
+}
+
+function extentOf({ latest, deciding }: SubscriptionState, keepsPaused: boolean): number {
+  switch (accessOf(latest.reported.status)) {
+    case 'yes':
+      return 3;
+    case 'if kept':
+      return keepsPaused ? 2 : 0;
+    case 'in grace':
+      return 1;
+    case 'no':
+      return 0;
+    case null:
+      // A status that is new at Stripe changes nothing.
+      return deciding !== null && effectOf(deciding.reported.status) === 'grants' ? 3 : 0;
+  }
+}
+
+/** Positive for the one whose deciding event is better or newer; without one, only the latest events count. */
+function compareDeciding(
+  a: SubscriptionState,
+  b: SubscriptionState,
+  planSelection: PlanSelection,
+): number {
+  if (a.deciding !== null && b.deciding !== null) {
+    const compare = planSelection === 'best' ? compareBest : compareNewest;
+    return compare(a.deciding.reported, b.deciding.reported);
+  }
+  if (a.deciding !== null || b.deciding !== null) return a.deciding === null ? -1 : 1;
+  const [one, other] = [a.latest.reported, b.latest.reported];
+  const { providerSubscriptionId: id } = one.plan;
+  return (
+    one.createdSeconds - other.createdSeconds || compareIds(id, other.plan.providerSubscriptionId)
+  );
+}
+
+/** The subscriptions that Stripe charges. With more than one, it charges the customer twice. */
+export function chargedSubscriptions({ subscriptions }: CustomerState): SubscriptionState[] {
+  return [...subscriptions.values()].filter(({ latest }) => isCharged(latest.reported.status));
+}
+
+/** The ids of the subscriptions that Stripe charges, if there are several. */
+export function chargedTwice(state: CustomerState): readonly string[] | null {
+  const ids = chargedSubscriptions(state).flatMap(({ latest }) => {
+    return latest.reported.plan.providerSubscriptionId ?? [];
+  });
+  return ids.length > 1 ? ids.sort() : null;
+}
+
+/** Since when the customer's first payment has been due; `null`: none is. */
+export function dueSinceSeconds({ subscriptions }: CustomerState): number | null {
+  const due = [...subscriptions.values()].filter(({ latest }) =>
+    isPaymentDue(latest.reported.status),
+  );
+  return due.length === 0 ? null : Math.min(...due.map(({ latest }) => latest.sinceSeconds));
+}

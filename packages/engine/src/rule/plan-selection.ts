@@ -1,0 +1,76 @@
+// Which subscription decides a team's plan. Whatever writes, compares or explains a plan asks here.
+
+import type { CustomerState, SubscriptionState } from './customer-state.ts';
+import { planAfter } from './plan.ts';
+import type { Plan } from './plan-fields.ts';
+import type { Reported } from './reported.ts';
+import { rankOf } from './status.ts';
+
+/**
+ * Which of a customer's subscriptions decides the team's plan (docs/contract.md, section 6, ordering rule 5): the one with
+ * the newest deciding event, or the best one that grants a plan.
+ */
+export type PlanSelection = 'newest' | 'best';
+
+/** What the event that decides the team's plan reports; `null` when no event has an effect. */
+export function selectedReport(
+  { subscriptions }: CustomerState,
+  planSelection: PlanSelection,
+): Reported | null {
+  const compare = planSelection === 'newest' ? compareNewest : compareBest;
+  let selected: Reported | null = null;
+  for (const { deciding } of subscriptions.values()) {
+    if (deciding === null) continue;
+    const { reported } = deciding;
+    if (selected === null || compare(reported, selected) > 0) selected = reported;
+  }
+  return selected;
+}
+
+/** The names of products, for events without one. */
+export type ProductNames = ReadonlyMap<string | null, string>;
+
+/** The plan of the customer's team; `null` when no event has an effect. */
+export function teamPlan(
+  state: CustomerState,
+  planSelection: PlanSelection,
+  names: ProductNames,
+): Plan | null {
+  const selected = selectedReport(state, planSelection);
+  return selected && planAfter(withName(selected.plan, names));
+}
+
+function withName(plan: Plan, names: ProductNames): Plan {
+  const planName = plan.planName ?? names.get(plan.providerProductId) ?? null;
+  return planName === plan.planName ? plan : { ...plan, planName };
+}
+
+/**
+ * Positive for the later event. Within one second, nothing shows which of two subscriptions changed last, so the one that
+ * grants a plan is later, then the one with the larger id.
+ */
+export function compareNewest(a: Reported, b: Reported): number {
+  return (
+    a.createdSeconds - b.createdSeconds ||
+    rankOf(a.status) - rankOf(b.status) ||
+    compareIds(a.plan.providerSubscriptionId, b.plan.providerSubscriptionId)
+  );
+}
+
+/** Positive for the best subscription that grants a plan, and of two equals for the newer one. */
+export function compareBest(a: Reported, b: Reported): number {
+  return rankOf(a.status) - rankOf(b.status) || compareNewest(a, b);
+}
+
+/** Never returns 0: no two subscriptions of a customer have the same id. */
+export function compareIds(a: string | null, b: string | null): number {
+  return (a ?? '') < (b ?? '') ? -1 : 1;
+}
+
+/** Whether this subscription decides under one of the settings, which can change. */
+export function isSelected(state: CustomerState, { deciding }: SubscriptionState): boolean {
+  if (deciding === null) return false;
+  return (['newest', 'best'] as const).some(
+    (planSelection) => selectedReport(state, planSelection) === deciding.reported,
+  );
+}

@@ -1,0 +1,120 @@
+import {
+  fold,
+  KnownEvents,
+  NO_STATE,
+  pgDatabase,
+  SESSION_OPTIONS,
+  writeState,
+} from 'instep-engine';
+import pg from 'pg';
+import { expect, test } from 'vitest';
+import { repetitions } from '../../support/test-length.ts';
+import {
+  AUDIT,
+  type Counts,
+  CUSTOMERS,
+  killBackends,
+  sendEvents,
+  useTeams,
+} from '../support/concurrent-app.ts';
+import { openEngineDatabase, openLog, parseLogged } from '../support/engine-database.ts';
+
+const INSTANCES = 4;
+const SENDERS = 4;
+const RUN_MS = repetitions(6_000, 30_000);
+
+test('instances that share customers lose nothing and agree, while the app uses the teams and backends are killed', {
+  timeout: RUN_MS + 60_000,
+}, async () => {
+  const { url, pool, database, query } = await openEngineDatabase();
+  await query(AUDIT);
+  // Half of the teams get their customer later, so that events wait for them.
+  await query(`
+    insert into teams (stripe_customer_id)
+    select case when number % 2 = 0 then 'cus_' || number end from generate_series(1, 12) as number`);
+  const counts = new Map<string, Counts>();
+  const endMs = Date.now() + RUN_MS;
+  const connectionString = url.href;
+  const pools = Array.from({ length: INSTANCES }, () => {
+    const own = new pg.Pool({ connectionString, options: SESSION_OPTIONS, max: 4 });
+    own.on('error', () => undefined);
+    own.on('connect', (client) => client.on('error', () => undefined));
+    return own;
+  });
+  const sending = pools.flatMap((own) => {
+    const log = openLog(pgDatabase(own));
+    return Array.from({ length: SENDERS }, () => sendEvents(log, endMs, counts));
+  });
+  const killing = killBackends(pool, endMs);
+  const using = useTeams(pool, endMs);
+  await Promise.all([...sending, using]);
+  const killed = await killing;
+  await query(`update teams set stripe_customer_id = 'cus_' || id`);
+  const log = openLog(database);
+  while ((await log.settle()) > 0);
+  await Promise.all(pools.map((own) => own.end()));
+
+  expect(killed).toBeGreaterThan(0);
+  expect(counts.size).toBeGreaterThan(50);
+  const rows = await query('select key::text, deliveries from instep.events');
+  expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(counts.keys()));
+  for (const { key, deliveries } of rows) {
+    const { sent = 0, acknowledged = 0 } = counts.get(key) ?? {};
+    // An attempt that failed can have been stored.
+    expect(deliveries).toBeGreaterThanOrEqual(acknowledged);
+    expect(deliveries).toBeLessThanOrEqual(sent);
+  }
+  for (const customerId of CUSTOMERS) await checkCustomer(customerId, query);
+});
+
+type Query = (text: string, values?: unknown[]) => Promise<Record<string, never>[]>;
+
+async function checkCustomer(customerId: string, query: Query): Promise<void> {
+  // The events, one after the other in the order of their positions, lead to the same outcomes and the same state.
+  const logged = await query(
+    `select position, key::text, event_id as "eventId", type, customer_id as "customerId", 0 as "receivedAtMs",
+            outcome, parked_outcome as "parkedOutcome", body
+       from instep.events
+      where customer_id = $1
+      order by position`,
+    [customerId],
+  );
+  const known = new KnownEvents();
+  let state = NO_STATE;
+  const serial = logged.map((row) => {
+    const event = parseLogged(row as never);
+    if (event === null) throw new RangeError('the event was read before');
+    const folded = fold(state, event, known, 'newest');
+    state = folded.state;
+    known.add(event);
+    return folded.outcome;
+  });
+  expect(logged.map(({ outcome }) => outcome)).toEqual(serial);
+  const [customer] = await query(
+    `select *, subscriptions::text as text from instep.customers where customer_id = $1`,
+    [customerId],
+  );
+  expect(customer?.text).toBe(writeState(state));
+
+  // The outbox has every change that a trigger has seen, with the values before and after it.
+  const teamId = customerId.replace('cus_', '');
+  const changes = await query(
+    `select row(subscription_status_before, plan_name_before, provider_product_id_before, provider_subscription_id_before)::text as before,
+            row(subscription_status_after, plan_name_after, provider_product_id_after, provider_subscription_id_after)::text as after
+       from instep.plan_changes where team_id = $1 order by id`,
+    [teamId],
+  );
+  const audit = await query('select * from audit where team_id = $1 order by id', [teamId]);
+  const made = audit.filter(({ is_app }) => !is_app);
+  expect(changes).toEqual(made.map(({ before, after }) => ({ before, after })));
+
+  // The team has its customer's plan, unless the app wrote its row last.
+  const [team] = await query('select * from teams where id = $1', [teamId]);
+  if (audit.at(-1)?.is_app) return;
+  expect(team).toMatchObject({
+    subscription_status: customer?.subscription_status,
+    plan_name: customer?.plan_name,
+    stripe_product_id: customer?.provider_product_id,
+    stripe_subscription_id: customer?.provider_subscription_id,
+  });
+}

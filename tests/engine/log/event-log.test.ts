@@ -1,0 +1,289 @@
+import { DatabaseRefused, writeState } from 'instep-engine';
+import { expect, test } from 'vitest';
+import {
+  openEngineDatabase,
+  openLog,
+  receivedFrom,
+  sentEvent,
+} from '../support/engine-database.ts';
+
+const TEAM = `
+  select stripe_subscription_id as sub, stripe_product_id as product, plan_name as name, subscription_status as status
+    from teams order by id`;
+
+const STATE = 'select subscriptions::text as state from instep.customers';
+
+const LOG = 'select outcome, deliveries from instep.events order by position';
+
+test('an event gives its team the plan, and leaves the log, the state and the change', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const event = sentEvent({ createdSeconds: 100 });
+  const [result] = await log.ingest([event]);
+  expect(result).toEqual({ outcome: 'applied', teamIds: ['1'], keptTeamIds: [] });
+  expect(await query(TEAM)).toEqual([
+    { sub: 'sub_1', product: 'prod_pro', name: 'Pro', status: 'active' },
+  ]);
+  const [logged] = await query('select * from instep.events');
+  expect(logged).toMatchObject({ outcome: 'applied', deliveries: 1, event_id: event.eventId });
+  expect(Buffer.compare(logged.body, Buffer.from(event.body))).toBe(0);
+  expect(await query('select * from instep.customers')).toMatchObject([
+    {
+      ...{ customer_id: 'cus_1', version: '1', subscription_status: 'active', plan_name: 'Pro' },
+      ...{ access_status: 'active', access_since: new Date(100_000), access_grants_plan: true },
+      ...{
+        quantity: '1',
+        price_id: 'price_1',
+        charged_twice: null,
+        ambiguous_since: null,
+        waiting: null,
+      },
+      ...{ subscription_ids: ['sub_1'], grants_plan: true, had_team: true, access_rules: 'newest' },
+    },
+  ]);
+  expect(await query('select * from instep.plan_changes')).toMatchObject([
+    {
+      ...{ team_id: '1', customer_id: 'cus_1', cause: 'event', event_id: event.eventId },
+      ...{ subscription_status_before: null, subscription_status_after: 'active' },
+      ...{ plan_name_after: 'Pro', event_created_at: new Date(100_000) },
+    },
+  ]);
+});
+
+test('outcomes and deliveries are those of the contract, in one batch or several', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const paid = sentEvent({ createdSeconds: 100 });
+  const older = sentEvent({ createdSeconds: 50, status: 'unpaid' });
+  const due = sentEvent({ createdSeconds: 150, status: 'past_due' });
+  const end = sentEvent({ createdSeconds: 200, status: 'canceled' });
+  const outcomes = async (...events: (typeof paid)[]) =>
+    (await log.ingest(events)).map(({ outcome }) => outcome);
+  expect(await outcomes(paid, older, paid)).toEqual(['applied', 'stale', 'duplicate']);
+  expect(await outcomes(due, paid)).toEqual(['unchanged', 'duplicate']);
+  expect(await outcomes(end)).toEqual(['applied']);
+  expect(await query(LOG)).toEqual([
+    { outcome: 'applied', deliveries: 3 },
+    { outcome: 'stale', deliveries: 1 },
+    { outcome: 'unchanged', deliveries: 1 },
+    { outcome: 'applied', deliveries: 1 },
+  ]);
+  expect(await query(TEAM)).toEqual([{ sub: null, product: null, name: null, status: 'canceled' }]);
+});
+
+test('a plan has the name that was looked up for its product, if its events have none', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  await openLog(database).ingest([sentEvent({ productName: null })]);
+  expect((await query(TEAM))[0]).toMatchObject({ name: 'Pro' });
+  expect(await query('select plan_name from instep.customers')).toEqual([{ plan_name: 'Pro' }]);
+});
+
+test('an event that can not be read is stored once, and fails no other', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const body = '{"id":"evt_x","type":"customer.subscription.updated","data":{"object":{}}}';
+  const unreadable = receivedFrom(body);
+  const results = await log.ingest([sentEvent(), unreadable]);
+  expect(results.map(({ outcome }) => outcome)).toEqual(['applied', 'unreadable']);
+  expect((await log.ingest([unreadable]))[0]?.outcome).toBe('duplicate');
+  expect(await query(LOG)).toHaveLength(2);
+});
+
+test('an event without `created` that comes again is a duplicate, whenever that is', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const { body } = sentEvent({ createdSeconds: null });
+  const text = Buffer.from(body).toString();
+  await log.ingest([receivedFrom(text, { receivedAtMs: 1_000_000 })]);
+  const [again] = await log.ingest([receivedFrom(text, { receivedAtMs: 9_000_000 })]);
+  expect(again?.outcome).toBe('duplicate');
+  expect(await query(LOG)).toEqual([{ outcome: 'applied', deliveries: 2 }]);
+});
+
+test('the log shows the order of a second in which an event arrives late', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const end = sentEvent({ status: 'unpaid', previousAttributes: { status: 'active' } });
+  const paid = sentEvent({ status: 'active', previousAttributes: { status: 'incomplete' } });
+  await log.ingest([end]);
+  expect((await log.ingest([paid]))[0]?.outcome).toBe('stale');
+  expect((await query(TEAM))[0]).toMatchObject({ status: 'unpaid' });
+});
+
+test('events wait for a team, and settle gives it their plan and them their outcomes', async () => {
+  const { database, query } = await openEngineDatabase();
+  const log = openLog(database);
+  const paid = sentEvent({ createdSeconds: 100 });
+  const older = sentEvent({ createdSeconds: 50 });
+  const parked = await log.ingest([paid, older]);
+  expect(parked.map(({ outcome }) => outcome)).toEqual(['parked', 'parked']);
+  expect((await log.ingest([paid]))[0]?.outcome).toBe('parked');
+  expect(await log.settle()).toBe(0);
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  expect(await log.settle()).toBe(1);
+  expect(await query(LOG)).toEqual([
+    { outcome: 'applied', deliveries: 2 },
+    { outcome: 'stale', deliveries: 1 },
+  ]);
+  expect((await query(TEAM))[0]).toMatchObject({ status: 'active', name: 'Pro' });
+  expect(await query('select cause from instep.plan_changes')).toEqual([{ cause: 'link' }]);
+  expect(await log.settle()).toBe(0);
+});
+
+test('the event that finds the team also gives it what waited', async () => {
+  const { database, query } = await openEngineDatabase();
+  const log = openLog(database);
+  await log.ingest([sentEvent({ createdSeconds: 100 })]);
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const [result] = await log.ingest([sentEvent({ createdSeconds: 150, status: 'past_due' })]);
+  expect(result).toMatchObject({ outcome: 'unchanged', teamIds: ['1'] });
+  expect((await query(TEAM))[0]).toMatchObject({ status: 'active' });
+  expect((await query(LOG)).map(({ outcome }) => outcome)).toEqual(['applied', 'unchanged']);
+});
+
+test('settle fills a recreated team, and never a row that the app has written', async () => {
+  const { database, query } = await openEngineDatabase();
+  const log = openLog(database);
+  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2')`);
+  await log.ingest([sentEvent(), sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]);
+  await query('delete from teams');
+  await query(
+    `insert into teams (stripe_customer_id, plan_name) values ('cus_1', null), ('cus_2', 'Gift')`,
+  );
+  expect(await log.settle()).toBe(1);
+  expect((await query(TEAM)).map(({ name }) => name)).toEqual(['Pro', 'Gift']);
+});
+
+test.each(['find_unsettled', 'read_customers'])(
+  'settle keeps a plan that the app writes after %s',
+  async (name) => {
+    const { database, query } = await openEngineDatabase();
+    await openLog(database).ingest([sentEvent()]);
+    await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+    await openLog(database).settle();
+    await query(`
+    update teams
+       set subscription_status = null, plan_name = null, stripe_product_id = null, stripe_subscription_id = null`);
+    const log = openLog({
+      async run(statement, timeoutMs) {
+        const rows = await database.run(statement, timeoutMs);
+        if (statement.name === name) await query(`update teams set plan_name = 'Gift'`);
+        return rows as never;
+      },
+    });
+    await log.settle();
+    expect(await query('select plan_name, subscription_status from teams')).toEqual([
+      { plan_name: 'Gift', subscription_status: null },
+    ]);
+  },
+);
+
+test('a name that the column refuses is left out, and a plan that the app refuses fails only its own event', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2'), ('cus_3')`);
+  await query(`alter table teams add constraint no_two check (stripe_subscription_id <> 'sub_2')`);
+  const log = openLog(database);
+  const results = await Promise.allSettled([
+    log.ingest([sentEvent({ productName: 'N'.repeat(60) })]),
+    log.ingest([sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]),
+    log.ingest([sentEvent({ customerId: 'cus_3', subscriptionId: 'sub_3' })]),
+  ]);
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+  expect(results[1]).toMatchObject({ reason: expect.any(DatabaseRefused) });
+  expect((await query(TEAM)).map(({ sub, name }) => [sub, name])).toEqual([
+    ['sub_1', null],
+    [null, null],
+    ['sub_3', 'Pro'],
+  ]);
+  expect(await query('select customer_id from instep.events order by 1')).toEqual([
+    { customer_id: 'cus_1' },
+    { customer_id: 'cus_3' },
+  ]);
+});
+
+const TRIGGERS = {
+  'skips the update': 'return null',
+  'writes another status': `new.subscription_status := 'paused'; return new`,
+};
+
+test.each(Object.entries(TRIGGERS))(
+  'when a trigger of the app %s, nothing is stored',
+  async (_, body) => {
+    const { database, query } = await openEngineDatabase();
+    await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+    await query(
+      `create function hostile() returns trigger language plpgsql as $$ begin ${body}; end $$;
+       create trigger hostile before update on teams for each row execute function hostile()`,
+    );
+    await expect(openLog(database).ingest([sentEvent()])).rejects.toThrow(DatabaseRefused);
+    for (const table of ['events', 'customers', 'plan_changes']) {
+      expect(await query(`select 1 from instep.${table}`)).toEqual([]);
+    }
+  },
+);
+
+test('an event waits for a team that the app has locked, and the others of its batch do not', async () => {
+  const { database, pool, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1'), ('cus_2')`);
+  // A statement that waits for the lock would end after a sixteenth of this.
+  const log = openLog(database, { deadlineMs: 160_000 });
+  const app = await pool.connect();
+  await app.query('begin');
+  await app.query('update teams set name = $1 where id = 1', ['renamed']);
+  const startedAtMs = performance.now();
+  const waiting = log.ingest([sentEvent()]);
+  const other = await log.ingest([sentEvent({ customerId: 'cus_2', subscriptionId: 'sub_2' })]);
+  expect(other[0]?.outcome).toBe('applied');
+  expect(performance.now() - startedAtMs).toBeLessThan(5_000);
+  await app.query('commit');
+  app.release();
+  expect((await waiting)[0]?.outcome).toBe('applied');
+});
+
+test('a team that the app changes between the read and the write is decided again', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  let changes = 0;
+  const log = openLog({
+    async run(statement, timeoutMs) {
+      const rows = await database.run(statement, timeoutMs);
+      if (statement.name === 'read_customers' && changes < 2) {
+        changes += 1;
+        await query(`update teams set plan_name = 'by the app ${changes}' where id = 1`);
+      }
+      return rows as never;
+    },
+  });
+  await log.ingest([sentEvent()]);
+  expect(await query('select plan_name_before, plan_name_after from instep.plan_changes')).toEqual([
+    { plan_name_before: 'by the app 2', plan_name_after: 'Pro' },
+  ]);
+});
+
+test('a rebuild of the log yields the stored state, byte for byte, and repairs another one', async () => {
+  const { database, query } = await openEngineDatabase();
+  await query(`insert into teams (stripe_customer_id) values ('cus_1')`);
+  const log = openLog(database);
+  const statuses = ['incomplete', 'active', 'past_due', 'active', 'canceled'];
+  const events = statuses.flatMap((status, index) => [
+    sentEvent({ status, createdSeconds: 100 - 10 * index }),
+    sentEvent({ status, createdSeconds: 50 + 10 * index, subscriptionId: 'sub_2' }),
+  ]);
+  await log.ingest(events);
+  const { stored, fromLog, subscriptionIds } = await log.rebuild('cus_1');
+  expect(writeState(fromLog)).toBe(writeState(stored));
+  expect(subscriptionIds).toEqual([]);
+  const [before] = await query(STATE);
+  await query(`update instep.customers set subscriptions = '{"version":1,"subscriptions":[]}'`);
+  expect((await log.rebuild('cus_1', true)).subscriptionIds).toEqual(['sub_1', 'sub_2']);
+  expect(await query(STATE)).not.toEqual([before]);
+  expect((await log.rebuild('cus_1')).subscriptionIds).toEqual(['sub_1', 'sub_2']);
+  expect(await query(STATE)).toEqual([before]);
+  expect((await log.rebuild('cus_1')).subscriptionIds).toEqual([]);
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import {
+  eventsNeededFor,
+  fold,
+  foldAll,
+  KnownEvents,
+  MAX_SUBSCRIPTIONS,
+  NO_STATE,
+  readState,
+  type SubscriptionEvent,
+  teamPlan,
+  writeState,
+} from 'instep-engine';
+import { expect, test } from 'vitest';
+import { repetitions } from '../../support/test-length.ts';
+import { eventOf } from '../support/events.ts';
+
+const statuses = ['active', 'trialing', 'canceled', 'canceled', 'incomplete_expired', 'past_due'];
+
+/** Events of many subscriptions, most of which end. */
+const events = fc
+  .array(
+    fc.record({
+      subscriptionId: fc.nat({ max: 45 }).map((id) => `sub_${id}`),
+      status: fc.constantFrom(...statuses),
+      createdSeconds: fc.nat({ max: 400 }),
+    }),
+    { minLength: 60, maxLength: 150 },
+  )
+  .map((reports) => reports.map((reported) => eventOf(reported)));
+
+/** Folds as the log does: the state is stored, and only the needed events are known. */
+function foldStored(arrived: readonly SubscriptionEvent[], planSelection: 'newest' | 'best') {
+  const outcomes: string[] = [];
+  let text = writeState(NO_STATE);
+  for (const [index, event] of arrived.entries()) {
+    const state = readState(text);
+    const needed = eventsNeededFor(state, event);
+    const earlier = arrived.slice(0, index).filter(({ subscription }) => {
+      const { subscriptionId, createdSeconds } = subscription;
+      return subscriptionId === needed?.subscriptionId && createdSeconds >= needed.fromSeconds;
+    });
+    const folded = fold(state, event, new KnownEvents(earlier), planSelection);
+    outcomes.push(folded.outcome);
+    text = writeState(folded.state);
+  }
+  return { text, outcomes };
+}
+
+test.each(['newest', 'best'] as const)(
+  '%s: what is dropped from a state changes no plan, no outcome and no later state',
+  (planSelection) => {
+    fc.assert(
+      fc.property(events, (arrived) => {
+        const { text, outcomes } = foldStored(arrived, planSelection);
+        const state = readState(text);
+        const live = [...state.subscriptions.values()].filter(
+          ({ latest }) => !['canceled', 'incomplete_expired'].includes(latest.reported.status),
+        );
+        const granting = [...state.subscriptions.values()].filter(
+          ({ deciding }) => deciding && ['active', 'trialing'].includes(deciding.reported.status),
+        );
+        const kept = new Set([...live, ...granting]).size;
+        // One that decides, under either setting, stays as well.
+        expect(state.subscriptions.size).toBeLessThanOrEqual(Math.max(MAX_SUBSCRIPTIONS, kept + 2));
+
+        const whole = wholeHistory(arrived, planSelection);
+        const plan = teamPlan(state, planSelection, new Map());
+        expect(plan).toEqual(teamPlan(whole.state, planSelection, new Map()));
+        expect(outcomes).toEqual(whole.outcomes);
+        // A rebuild knows all earlier events, and the state only those that it asked for.
+        expect(text).toBe(writeState(foldAll(arrived, planSelection)));
+        for (const [id, subscription] of state.subscriptions) {
+          expect(subscription).toEqual(whole.state.subscriptions.get(id));
+        }
+      }),
+      { numRuns: repetitions(20, 200) },
+    );
+  },
+);
+
+/** Folds subscription by subscription, so that nothing is dropped, and merges the states. */
+function wholeHistory(arrived: readonly SubscriptionEvent[], planSelection: 'newest' | 'best') {
+  let state = NO_STATE;
+  const known = new KnownEvents();
+  const outcomes = arrived.map((event) => {
+    const { subscriptionId } = event.subscription;
+    const folded = fold(state, event, known, planSelection);
+    const own = folded.state.subscriptions.get(subscriptionId);
+    known.add(event);
+    const ofThis = [...known.all()].filter(
+      ({ subscription }) => subscription.subscriptionId === subscriptionId,
+    );
+    const again = own ?? foldAll(ofThis, planSelection).subscriptions.get(subscriptionId);
+    const subscriptions = new Map(state.subscriptions);
+    if (again !== undefined) subscriptions.set(subscriptionId, again);
+    state = { subscriptions, hasDropped: false };
+    return folded.outcome;
+  });
+  return { state, outcomes };
+}

@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import {
+  accessFacts,
+  ambiguousReport,
+  type CustomerState,
+  fold,
+  foldAll,
+  KnownEvents,
+  NO_STATE,
+  readState,
+  StateNewer,
+  StateUnreadable,
+  type SubscriptionEvent,
+  teamPlan,
+  writeState,
+} from 'instep-engine';
+import { describe, expect, test } from 'vitest';
+import { eventOf } from '../support/events.ts';
+import { permutations } from '../support/permutations.ts';
+
+const statuses = ['active', 'trialing', 'canceled', 'unpaid', 'past_due', 'incomplete', 'paused'];
+
+/** Few seconds, so that many events share one. */
+const anyEvent = fc
+  .record({
+    subscriptionId: fc.constantFrom('sub_1', 'sub_2', null),
+    status: fc.constantFrom(...statuses),
+    productId: fc.constantFrom('prod_1', 'prod_2', null),
+    planName: fc.constantFrom('Starter', 'Pro', null),
+    createdSeconds: fc.nat({ max: 12 }),
+    previousAttributes: fc.option(
+      fc.record({ status: fc.constantFrom(...statuses) }, { requiredKeys: ['status'] }),
+    ),
+  })
+  .map((reported) => eventOf(reported));
+
+const anyEvents = fc.array(anyEvent, { maxLength: 14 });
+
+const isAmbiguous = (state: CustomerState) => ambiguousReport(state) !== null;
+
+describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
+  test('a duplicate changes nothing, whenever it comes', () => {
+    fc.assert(
+      fc.property(anyEvents, fc.infiniteStream(fc.nat()), (events, picks) => {
+        const known = new KnownEvents(events);
+        const state = foldAll(events, planSelection);
+        for (const event of events.filter(() => Number(picks.next().value) % 2 === 0)) {
+          expect(fold(state, event, known, planSelection)).toEqual({ state, outcome: 'duplicate' });
+        }
+        const twice = events.flatMap((event) => [event, event]);
+        expect(writeState(foldAll(twice, planSelection))).toBe(writeState(state));
+      }),
+    );
+  });
+
+  test('every order of arrival ends in the same text, if the events show theirs', () => {
+    const distinct = fc.uniqueArray(anyEvent, {
+      selector: ({ subscription }) =>
+        `${subscription.subscriptionId} ${subscription.createdSeconds}`,
+      maxLength: 12,
+    });
+    const delivered = distinct.chain((events) =>
+      fc.tuple(fc.constant(events), fc.shuffledSubarray(events, { minLength: events.length })),
+    );
+    fc.assert(
+      fc.property(delivered, ([events, shuffled]) => {
+        expect(writeState(foldAll(shuffled, planSelection))).toBe(
+          writeState(foldAll(events, planSelection)),
+        );
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('the stored text has the whole state', () => {
+    fc.assert(
+      fc.property(anyEvents, (events) => {
+        const state = foldAll(events, planSelection);
+        const read = readState(writeState(state));
+        expect(new Map(read.subscriptions)).toEqual(new Map(state.subscriptions));
+        expect(writeState(read)).toBe(writeState(state));
+      }),
+    );
+  });
+});
+
+test('in one second, the replaced values show the order, in any order of arrival', () => {
+  const trial = eventOf({ status: 'trialing', previousAttributes: { status: 'incomplete' } });
+  const paid = eventOf({ status: 'active', previousAttributes: { status: 'trialing' } });
+  const end = eventOf({ status: 'unpaid', previousAttributes: { status: 'active' } });
+  for (const arrived of permutations([trial, paid, end])) {
+    const state = foldAll(arrived, 'newest');
+    expect(isAmbiguous(state)).toBe(false);
+    expect(teamPlan(state, 'newest', new Map())?.subscriptionStatus).toBe('unpaid');
+  }
+});
+
+test('a cycle in one second is ambiguous until a snapshot that had seen its events', () => {
+  const end = eventOf({ status: 'unpaid', previousAttributes: { status: 'active' } });
+  const paid = eventOf({ status: 'active', previousAttributes: { status: 'unpaid' } });
+  const arrived = [paid, end];
+  const state = foldAll(arrived, 'newest');
+  expect(isAmbiguous(state)).toBe(true);
+  const seenKeys = new Set(arrived.map(({ key }) => key));
+  const snapshot = { ...eventOf({ status: 'active' }), isSnapshot: true, seenKeys };
+  const after = fold(state, snapshot, new KnownEvents(arrived), 'newest');
+  expect(isAmbiguous(after.state)).toBe(false);
+  expect(after.outcome).toBe('applied');
+  expect(teamPlan(after.state, 'newest', new Map())?.subscriptionStatus).toBe('active');
+});
+
+test('the same event in another API version, or with its members in another order, is a duplicate', () => {
+  const event = eventOf({ eventId: 'evt_same', apiVersion: '2020-08-27', object: { a: 1, b: 2 } });
+  const state = foldAll([event], 'newest');
+  const known = new KnownEvents([event]);
+  const object = { status: 'active', b: 2, a: 1 };
+  const inOtherVersion = eventOf({
+    eventId: 'evt_same',
+    apiVersion: '2025-08-27',
+    status: 'active',
+  });
+  const reordered = { ...eventOf({ eventId: 'evt_same', apiVersion: '2020-08-27' }), object };
+  const sample = eventOf({ eventId: 'evt_same', apiVersion: '2020-08-27', object: { a: 2 } });
+  expect(fold(state, inOtherVersion, known, 'newest').outcome).toBe('duplicate');
+  expect(fold(state, reordered, known, 'newest').outcome).toBe('duplicate');
+  expect(fold(state, sample, known, 'newest').outcome).not.toBe('duplicate');
+});
+
+test('access follows the latest event, since its status began, and the plan the deciding one', () => {
+  const paid = eventOf({ status: 'active', createdSeconds: 10 });
+  const due = eventOf({ status: 'past_due', createdSeconds: 30 });
+  const dueBefore = eventOf({ status: 'past_due', createdSeconds: 20 });
+  const state = foldAll([paid, due, dueBefore], 'newest');
+  expect(teamPlan(state, 'newest', new Map())?.subscriptionStatus).toBe('active');
+  expect(accessFacts(state, { planSelection: 'newest', keepsPaused: false })).toMatchObject({
+    latest: { status: 'past_due', createdSeconds: 30 },
+    sinceSeconds: 20,
+    grantsPlan: true,
+  });
+});
+
+test('access is that of the subscription that decides the plan, if another one does not keep it longer', () => {
+  const paid = eventOf({ subscriptionId: 'sub_paid', createdSeconds: 10 });
+  const trial = eventOf({ subscriptionId: 'sub_trial', status: 'trialing', createdSeconds: 20 });
+  const due = [
+    eventOf({ subscriptionId: 'sub_due', createdSeconds: 30 }),
+    eventOf({ subscriptionId: 'sub_due', status: 'past_due', createdSeconds: 40 }),
+  ];
+  const dueEarlier = eventOf({
+    ...{ subscriptionId: 'sub_paid', status: 'past_due', createdSeconds: 35 },
+  });
+  const decidingFor = (planSelection: 'newest' | 'best', ...events: readonly SubscriptionEvent[]) =>
+    accessFacts(foldAll(events, planSelection), { planSelection, keepsPaused: false })?.latest.plan
+      .providerSubscriptionId;
+  expect(decidingFor('newest', paid, trial)).toBe('sub_trial');
+  expect(decidingFor('best', paid, trial)).toBe('sub_paid');
+  expect(decidingFor('newest', paid, ...due)).toBe('sub_due');
+  expect(decidingFor('best', paid, ...due)).toBe('sub_paid');
+  expect(decidingFor('best', paid, ...due, dueEarlier)).toBe('sub_due');
+});
+
+test('a plan has every field of the table that the subscription reports, and an end clears them', () => {
+  const item = { price: { id: 'price_1' }, quantity: 3, current_period_end: 1_900_000_000 };
+  const object = { items: { data: [item] }, cancel_at_period_end: true, trial_end: 1_800_000_000 };
+  const paid = eventOf({ object });
+  expect(teamPlan(foldAll([paid], 'newest'), 'newest', new Map())).toEqual({
+    subscriptionStatus: 'active',
+    planName: 'Pro',
+    providerProductId: 'prod_1',
+    providerSubscriptionId: 'sub_1',
+    priceId: 'price_1',
+    quantity: 3,
+    currentPeriodEndsAt: 1_900_000_000,
+    cancelAtPeriodEnd: true,
+    trialEndsAt: 1_800_000_000,
+  });
+  const end = eventOf({ object, status: 'canceled', createdSeconds: 20 });
+  const cleared = teamPlan(foldAll([paid, end], 'newest'), 'newest', new Map());
+  expect(Object.values(cleared ?? {}).filter((value) => value !== null)).toEqual(['canceled']);
+});
+
+test('a state that a newer version wrote is refused, and so is anything else', () => {
+  const newer = writeState(NO_STATE).replace('"version":1', '"version":2');
+  expect(() => readState(newer)).toThrow(StateNewer);
+  expect(() => readState(newer)).toThrow(expect.objectContaining({ code: 'STATE_NEWER' }));
+  expect(() => readState('{}')).toThrow(StateUnreadable);
+  expect(() => readState('{"version":1,"subscriptions":[{}]}')).toThrow(StateUnreadable);
+});

@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import { foldAll, NO_PLAN, NO_STATE, planWriterOf, selectedReport, teamPlan } from 'instep-engine';
+import { describe, expect, test } from 'vitest';
+import { eventOf } from '../support/events.ts';
+import { permutations } from '../support/permutations.ts';
+
+type Report = NonNullable<Parameters<typeof eventOf>[0]>;
+type PlanSelection = Parameters<typeof selectedReport>[1];
+
+/** The state of a customer after one event of each of these subscriptions. */
+const stateOf = (reports: readonly Report[]) => foldAll(reports.map(eventOf), 'newest');
+
+/** The subscription that decides. */
+const selected = (reports: readonly Report[], planSelection: PlanSelection) =>
+  selectedReport(stateOf(reports), planSelection)?.plan.providerSubscriptionId;
+
+describe.each(['newest', 'best'] as const)('%s', (planSelection) => {
+  test('a customer without a subscription gives no plan', () => {
+    expect(selectedReport(NO_STATE, planSelection)).toBeNull();
+    expect(teamPlan(NO_STATE, planSelection, new Map())).toBeNull();
+  });
+
+  test('the order in which subscriptions became known does not matter', () => {
+    const report = fc.record({
+      subscriptionId: fc.constantFrom(null, '1', 'sub_1', 'sub_2', 'sub_3'),
+      status: fc.constantFrom('active', 'trialing', 'canceled', 'unpaid'),
+      createdSeconds: fc.nat({ max: 1 }),
+    });
+    const reports = fc.uniqueArray(report, {
+      selector: ({ subscriptionId }) => subscriptionId,
+      maxLength: 4,
+    });
+    fc.assert(
+      fc.property(reports, (some) => {
+        const first = selected(some, planSelection);
+        for (const order of permutations(some)) expect(selected(order, planSelection)).toBe(first);
+      }),
+    );
+  });
+
+  test('between two equal subscriptions within one second the larger id counts, and a missing id is the smallest', () => {
+    const ids = [null, '1', 'sub_1', 'sub_2'];
+    for (const [index, larger] of ids.entries()) {
+      for (const smaller of ids.slice(0, index)) {
+        const [a, b] = [{ subscriptionId: smaller }, { subscriptionId: larger }];
+        expect(selected([a, b], planSelection)).toBe(larger);
+        expect(selected([b, a], planSelection)).toBe(larger);
+      }
+    }
+  });
+
+  test('within one second, active takes precedence over trialing, and trialing over an end', () => {
+    const active = { subscriptionId: 'sub_1' };
+    const others = [
+      { subscriptionId: 'sub_2', status: 'trialing' },
+      { subscriptionId: 'sub_3', status: 'unpaid' },
+      { subscriptionId: 'sub_4', status: 'canceled' },
+    ];
+    for (const order of permutations([active, ...others])) {
+      expect(selected(order, planSelection)).toBe('sub_1');
+    }
+    for (const order of permutations(others)) expect(selected(order, planSelection)).toBe('sub_2');
+  });
+});
+
+test('newest: an end that is newer than a live subscription counts; best: it does not', () => {
+  const live = { status: 'trialing', createdSeconds: 10 };
+  const end = { subscriptionId: 'sub_0', status: 'unpaid', createdSeconds: 11 };
+  for (const order of permutations([live, end])) {
+    expect(selectedReport(stateOf(order), 'newest')?.status).toBe('unpaid');
+    expect(selected(order, 'best')).toBe('sub_1');
+  }
+});
+
+test('best: the newer one of two equally live subscriptions counts', () => {
+  const older = { subscriptionId: 'sub_2', createdSeconds: 10 };
+  const newer = { subscriptionId: 'sub_1', createdSeconds: 11 };
+  for (const order of permutations([older, newer])) expect(selected(order, 'best')).toBe('sub_1');
+});
+
+describe('the name of the plan', () => {
+  const names = new Map([['prod_1', 'Gold']]);
+  const nameOf = (report: Report) => teamPlan(stateOf([report]), 'newest', names)?.planName;
+
+  test("is the event's own", () => {
+    expect(nameOf({ planName: 'Pro' })).toBe('Pro');
+  });
+
+  test("is the product's when the event has none", () => {
+    expect(nameOf({ planName: null })).toBe('Gold');
+  });
+
+  test('is missing when neither the event nor its product has one', () => {
+    expect(nameOf({ planName: null, productId: 'prod_2' })).toBeNull();
+    expect(nameOf({ planName: null, productId: null })).toBeNull();
+  });
+
+  test('is cleared with the plan', () => {
+    expect(nameOf({ planName: null, status: 'canceled' })).toBeNull();
+  });
+});
+
+describe('a plan without a subscription', () => {
+  const gift = { ...NO_PLAN, planName: 'Partner', subscriptionStatus: 'active' };
+  const [live, ended] = [{ status: 'active' }, { status: 'canceled' }];
+  const other = { subscriptionId: 'sub_2', createdSeconds: 0 };
+
+  test.each<[string, Report[]]>([
+    ['no subscription', []],
+    ['an ended one', [ended]],
+  ])("is the app's own beside %s", (_, reports) => {
+    const state = stateOf(reports);
+    expect(planWriterOf(gift, state)).toBe('app');
+    expect(planWriterOf({ ...NO_PLAN, subscriptionStatus: 'active' }, state)).toBe('app');
+    expect(planWriterOf({ ...gift, subscriptionStatus: null }, state)).toBe('app');
+  });
+
+  test.each<[string, Report[]]>([
+    ['a live one', [live]],
+    ['a live one that does not decide', [ended, other]],
+  ])('was written by hand beside %s', (_, reports) => {
+    expect(planWriterOf(gift, stateOf(reports))).toBe('by hand');
+  });
+
+  test("is Instep's own if the event named no subscription, or cleared the plan", () => {
+    const state = stateOf([{ subscriptionId: null }]);
+    const plan = teamPlan(state, 'newest', new Map()) ?? NO_PLAN;
+    expect(plan.providerSubscriptionId).toBeNull();
+    expect(planWriterOf(plan, state)).toBe('instep');
+    const cleared = { ...NO_PLAN, subscriptionStatus: 'canceled' };
+    expect(planWriterOf(cleared, stateOf([ended]))).toBe('instep');
+  });
+});
+
+test.each<[string, object, ReturnType<typeof planWriterOf>]>([
+  ['the plan of the deciding subscription', {}, 'instep'],
+  ['the same plan under another name', { planName: 'Former name' }, 'instep'],
+  ["the same plan without the columns that the app doesn't have", { quantity: null }, 'instep'],
+  ['another product', { providerProductId: 'prod_2' }, 'by hand'],
+  ['a subscription without events', { providerSubscriptionId: 'sub_new' }, 'unknown subscription'],
+])('the writer of %s: %#', (_, changed, writer) => {
+  const state = stateOf([{ object: { quantity: 3 } }]);
+  const plan = teamPlan(state, 'newest', new Map()) ?? NO_PLAN;
+  expect(planWriterOf({ ...plan, ...changed }, state)).toBe(writer);
+});

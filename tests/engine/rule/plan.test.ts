@@ -1,0 +1,58 @@
+import { contractPlan, hasPlan, isSamePlan, NO_PLAN, type Plan, planAfter } from 'instep-engine';
+import { expect, test } from 'vitest';
+
+const plan: Plan = {
+  providerSubscriptionId: 'sub_1',
+  providerProductId: 'prod_1',
+  planName: 'Pro',
+  subscriptionStatus: 'active',
+};
+
+const whole: Required<Plan> = {
+  ...plan,
+  priceId: 'price_1',
+  quantity: 2,
+  currentPeriodEndsAt: 1_900_000_000,
+  cancelAtPeriodEnd: false,
+  trialEndsAt: 1_800_000_000,
+};
+
+test.each(['active', 'trialing'])('%s grants the plan', (subscriptionStatus) => {
+  expect(planAfter({ ...whole, subscriptionStatus })).toEqual({ ...whole, subscriptionStatus });
+});
+
+test.each(['canceled', 'unpaid'])('%s clears the plan', (subscriptionStatus) => {
+  expect(planAfter({ ...whole, subscriptionStatus })).toEqual({ ...NO_PLAN, subscriptionStatus });
+});
+
+test.each(['past_due', 'of_tomorrow'])('%s changes nothing', (subscriptionStatus) => {
+  expect(planAfter({ ...whole, subscriptionStatus })).toBeNull();
+});
+
+test.each(Object.keys(whole))('plans with another %s are different', (field) => {
+  expect(isSamePlan(whole, { ...whole, [field]: 'another' })).toBe(false);
+  expect(isSamePlan({ ...whole, [field]: null }, whole)).toBe(false);
+});
+
+test.each(Object.entries(plan))('a team has a plan when only its %s is %j', (field, value) => {
+  expect(hasPlan({ ...NO_PLAN, [field]: value })).toBe(true);
+});
+
+test.each([null, 'canceled', 'past_due'])(
+  'a team with nothing but the status %j has no plan',
+  (status) => {
+    expect(hasPlan({ ...NO_PLAN, subscriptionStatus: status })).toBe(false);
+  },
+);
+
+test('a plan is the same as its copy, and two missing plans are the same', () => {
+  expect(isSamePlan(plan, { ...plan })).toBe(true);
+  expect(isSamePlan(null, null)).toBe(true);
+  expect(isSamePlan(plan, null)).toBe(false);
+  expect(isSamePlan(null, plan)).toBe(false);
+});
+
+test("a plan of the contract has none of the other fields, as a team's row without their columns", () => {
+  expect(contractPlan(whole)).toEqual(plan);
+  expect(contractPlan(plan)).toEqual(plan);
+});

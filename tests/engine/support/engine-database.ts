@@ -1,0 +1,152 @@
+import { parseBody, parseEvent } from 'instep/src/stripe/parse-event.ts';
+import {
+  type Database,
+  ENGINE_SCHEMA,
+  EventLog,
+  type EventLogOptions,
+  type LoggedEvent,
+  type PlanFieldName,
+  pgDatabase,
+  type ReceivedEvent,
+  rebuild,
+  SESSION_OPTIONS,
+  settle,
+  type TeamsTable,
+} from 'instep-engine';
+import pg from 'pg';
+import { onTestFinished } from 'vitest';
+import { createEmptyDatabase } from '../../support/postgres/test-database.ts';
+
+/** The teams of nextjs/saas-starter. */
+export const STARTER_TEAMS: TeamsTable = {
+  name: 'public.teams',
+  id: { column: 'id', type: 'bigint' },
+  customerId: 'stripe_customer_id',
+  plan: new Map<PlanFieldName, string>([
+    ['subscriptionStatus', 'subscription_status'],
+    ['planName', 'plan_name'],
+    ['providerProductId', 'stripe_product_id'],
+    ['providerSubscriptionId', 'stripe_subscription_id'],
+  ]),
+  updatedAt: 'updated_at',
+};
+
+const CREATE_STARTER_TEAMS = `
+create table teams (
+  id                     serial      primary key,
+  name                   varchar(100) not null default 'team',
+  created_at             timestamp   not null default now(),
+  updated_at             timestamp   not null default now(),
+  stripe_customer_id     text        unique,
+  stripe_subscription_id text        unique,
+  stripe_product_id      text,
+  plan_name              varchar(50),
+  subscription_status    varchar(20)
+)`;
+
+/** An app's database with the engine's tables, as its app and its operators see it. */
+export async function openEngineDatabase() {
+  const url = await createEmptyDatabase();
+  const pool = new pg.Pool({ connectionString: url.href, options: SESSION_OPTIONS, max: 20 });
+  pool.on('error', () => undefined);
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  onTestFinished(() => pool.end());
+  await pool.query(ENGINE_SCHEMA);
+  await pool.query(CREATE_STARTER_TEAMS);
+  // As the look-up of names stores it.
+  await pool.query(`insert into instep.products (product_id, name) values ('prod_pro', 'Pro')`);
+  const query = async (text: string, values: unknown[] = []) =>
+    (await pool.query(text, values)).rows;
+  return { url, pool, database: pgDatabase(pool), query };
+}
+
+/** The engine's log, with the jobs that use it. */
+export function openLog(database: Database, options: Partial<EventLogOptions> = {}) {
+  const all: EventLogOptions = {
+    ...{
+      database,
+      findTeams: async () => STARTER_TEAMS,
+      parse: parseLogged,
+      planSelection: 'newest',
+    },
+    ...{ keepsPaused: false, maxQueued: 1_000, deadlineMs: 5_000 },
+    ...options,
+  };
+  const log = new EventLog(all);
+  return {
+    ingest: (events: readonly ReceivedEvent[]) => log.ingest(events),
+    settle: () => settle(log, { database, teams: STARTER_TEAMS, deadlineMs: all.deadlineMs }),
+    rebuild: (customerId: string, isDryRun = false) =>
+      rebuild(customerId, { ...all, prunedBeforeMs: null, isDryRun }),
+  };
+}
+
+/** Instep's parser, as the engine will have it. */
+export function parseLogged(logged: LoggedEvent) {
+  const { key, eventId, type, body, receivedAtMs } = logged;
+  const text = new TextDecoder().decode(body);
+  const event = parseBody(text, receivedAtMs);
+  return event && { ...event, key, eventId, type };
+}
+
+let count = 0;
+
+function next(): string {
+  count += 1;
+  return String(count);
+}
+
+type Sent = {
+  readonly customerId?: string;
+  readonly subscriptionId?: string;
+  readonly status?: string;
+  readonly createdSeconds?: number | null;
+  readonly productId?: string;
+  readonly productName?: string | null;
+  readonly previousAttributes?: object;
+  readonly eventId?: string;
+  readonly quantity?: number;
+};
+
+/** An event as the webhook receives it. */
+export function sentEvent(sent: Sent = {}): ReceivedEvent {
+  const { customerId = 'cus_1', subscriptionId = 'sub_1', status = 'active' } = sent;
+  const { createdSeconds = 10, productId = 'prod_pro', productName = 'Pro' } = sent;
+  const { eventId = `evt_${next()}`, quantity = 1 } = sent;
+  const item = { id: 'si_1', quantity, price: { id: 'price_1', product: productId } };
+  const isDeleted = status === 'canceled';
+  const body = JSON.stringify({
+    id: eventId,
+    object: 'event',
+    api_version: '2025-08-27.basil',
+    ...(createdSeconds !== null && { created: createdSeconds }),
+    type: `customer.subscription.${isDeleted ? 'deleted' : 'updated'}`,
+    data: {
+      object: {
+        ...{ id: subscriptionId, object: 'subscription', customer: customerId, status },
+        items: { data: [item] },
+      },
+      ...(sent.previousAttributes && { previous_attributes: sent.previousAttributes }),
+    },
+  });
+  return receivedFrom(body, { productName });
+}
+
+export function receivedFrom(
+  body: string,
+  {
+    productName = null,
+    receivedAtMs = 1_000_000,
+  }: { productName?: string | null; receivedAtMs?: number } = {},
+): ReceivedEvent {
+  const parsed = parseEvent(body, { receivedAtMs, nonce: next });
+  const common = {
+    body: Buffer.from(body),
+    receivedAtMs,
+    source: 'delivery',
+    productName,
+  } as const;
+  if (parsed.kind === 'readable') return { ...parsed, ...common };
+  if (parsed.kind === 'unreadable') return { ...parsed, ...common };
+  throw new RangeError(`a test's event is ${parsed.kind}`);
+}

@@ -1,0 +1,156 @@
+// The engine reads a customer, decides in memory, and writes. Here, others act in between.
+
+import type { Database } from 'instep/src/postgres/database.ts';
+import { addTeam } from 'instep/src/postgres/statements/teams.ts';
+import { expect, test } from 'vitest';
+import { withMeanwhile } from '../support/postgres/observed-database.ts';
+import { embeddedServer } from '../support/postgres/test-database.ts';
+import { NO_PLAN } from '../support/service/contract-service.ts';
+import { useDatabase } from '../support/service/ingest-service.ts';
+import { openPipeline } from '../support/service/pipelines.ts';
+import { findDifferences } from '../support/service/rebuilding.ts';
+import { openSettleJobs } from '../support/service/settle-jobs.ts';
+import { eventBody, received, receivedEvent } from '../support/stripe/events.ts';
+
+const store = useDatabase(embeddedServer);
+const run = (text: string, values: readonly unknown[] = []) => store.database.query(text, values);
+
+/** An instance that has read its next batch when others do this. */
+const instance = (meanwhile: () => Promise<unknown>) =>
+  openPipeline(withMeanwhile(store.database, meanwhile));
+
+const KILL = `
+  select pg_terminate_backend(pid)
+    from pg_stat_activity
+   where datname = current_database()
+     and pid <> pg_backend_pid()
+     and application_name = 'instep'
+     and query like '%instep.customers%'`;
+
+test('connections that are killed lose no event, and none is stored twice', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  const event = receivedEvent({ customerId });
+  const killed: unknown[] = [];
+  const ingest = instance(async () => killed.push(...(await store.openAnother().query(KILL))));
+  // Stripe sends an event again that was not acknowledged.
+  const [result] = await ingest([event]).catch(() => ingest([event]));
+  expect(killed).not.toEqual([]);
+  expect(result).toMatchObject({ outcome: 'applied' });
+  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 1 }]);
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+});
+
+test('an event that another instance stores meanwhile is a duplicate', async () => {
+  const { customerId } = await store.addTeam();
+  const event = receivedEvent({ customerId });
+  const other = openPipeline(store.openAnother());
+  const [result] = await instance(() => other([event]))([event]);
+  expect(result).toMatchObject({ outcome: 'duplicate' });
+  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
+});
+
+test('an event is stale if another instance stores a newer one meanwhile', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  const older = receivedEvent({ customerId, createdSeconds: 1_000 });
+  const newer = receivedEvent({ customerId, createdSeconds: 2_000, status: 'canceled' });
+  const other = openPipeline(store.openAnother());
+  const [result] = await instance(() => other([newer]))([older]);
+  expect(result).toMatchObject({ outcome: 'stale' });
+  expect(await store.planOf(teamId)).toMatchObject({ subscriptionStatus: 'canceled' });
+});
+
+test('an event that one instance would park is decided once if its customer is linked meanwhile', async () => {
+  const customerId = store.newCustomer();
+  const undated = { ...JSON.parse(eventBody({ customerId })), created: null };
+  const event = (receivedAtMs: number) => received(JSON.stringify(undated), receivedAtMs);
+  const other = openPipeline(store.openAnother());
+  let teamId = 0;
+  const ingest = instance(async () => {
+    teamId = Number(await addTeam(store.database.query, { name: 'Linked', customerId }));
+    await other([event(1_700_000_000_000)]);
+  });
+  const [result] = await ingest([event(1_700_000_060_000)]);
+  expect(result).toMatchObject({ outcome: 'duplicate', teamIds: [teamId] });
+  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied', deliveries: 2 }]);
+  expect(await findDifferences(store.database, teamId)).toEqual([]);
+});
+
+test('a customer that is linked meanwhile gets its plan from the event, or is settled', async () => {
+  const customerId = store.newCustomer();
+  const linked: Promise<unknown>[] = [];
+  const ingest = instance(async () => {
+    linked.push(addTeam(store.database.query, { name: 'Linked', customerId }));
+    await Promise.all(linked);
+  });
+  await ingest([receivedEvent({ customerId })]);
+  await openSettleJobs(store.database).parkedEvents(new AbortController().signal);
+  const [teamId] = await Promise.all(linked);
+  expect(await store.planOf(Number(teamId))).toMatchObject({ subscriptionStatus: 'active' });
+  expect(await store.logOf(customerId)).toMatchObject([{ outcome: 'applied' }]);
+});
+
+const CHANGES = {
+  'is deleted': 'delete from teams where id = $1',
+  'leaves its customer': 'update teams set provider_customer_id = null where id = $1',
+};
+
+test.each(Object.entries(CHANGES))('a team that %s meanwhile gets no plan', async (_, change) => {
+  const { teamId, customerId } = await store.addTeam();
+  const [result] = await instance(() => run(change, [teamId]))([receivedEvent({ customerId })]);
+  expect(result).toMatchObject({ outcome: 'parked', teamIds: [] });
+  expect((await store.planOf(teamId)) ?? NO_PLAN).toEqual(NO_PLAN);
+  expect(await run('select from instep.plan_changes where team_id = $1', [String(teamId)])).toEqual(
+    [],
+  );
+});
+
+test('a plan that the application writes meanwhile is what the change was made from', async () => {
+  const { teamId, customerId } = await store.addTeam();
+  const write = `update teams set plan_name = 'Gift', subscription_status = 'trialing' where id = $1`;
+  await instance(() => run(write, [teamId]))([receivedEvent({ customerId })]);
+  const changes = await run(
+    `select plan_name_before, subscription_status_before, subscription_status_after
+       from instep.plan_changes where team_id = $1`,
+    [String(teamId)],
+  );
+  expect(changes).toEqual([
+    {
+      plan_name_before: 'Gift',
+      subscription_status_before: 'trialing',
+      subscription_status_after: 'active',
+    },
+  ]);
+});
+
+const MIGRATIONS = {
+  'renames a column': [
+    'alter table teams rename column provider_product_id to stripe_product_id',
+    'alter table teams rename column stripe_product_id to provider_product_id',
+  ],
+  'alters the type of a column': [
+    'alter table teams alter column plan_name type varchar(80)',
+    'alter table teams alter column plan_name type text',
+  ],
+  'adds a column of a plan': [
+    'alter table teams add column current_period_ends_at timestamptz',
+    'alter table teams drop column current_period_ends_at',
+  ],
+} as const;
+
+test.each(Object.entries(MIGRATIONS))(
+  'an event is stored although the application %s meanwhile, and after that is undone',
+  async (_, [migrate, undo]) => {
+    const database: Database = store.openAnother();
+    const ingestOne = async (meanwhile: string | null) => {
+      const { teamId, customerId } = await store.addTeam();
+      const changed = withMeanwhile(database, async () => meanwhile && run(meanwhile));
+      const [result] = await openPipeline(changed)([receivedEvent({ customerId })]);
+      expect(result).toMatchObject({ outcome: 'applied', teamIds: [teamId] });
+    };
+    await ingestOne(null);
+    await ingestOne(migrate);
+    await ingestOne(null);
+    await ingestOne(undo);
+    await ingestOne(null);
+  },
+);

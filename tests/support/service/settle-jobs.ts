@@ -1,0 +1,33 @@
+import type { Settle } from 'instep/src/ingest/pipeline.ts';
+import {
+  createSettleJob,
+  readCustomersOfParkedEvents,
+} from 'instep/src/maintenance/parked-events.ts';
+import type { Database } from 'instep/src/postgres/database.ts';
+import { readEmptyTeams } from 'instep/src/postgres/statements/teams.ts';
+import { createLogger } from 'instep/src/runtime/logging.ts';
+import { openWholePipeline } from './pipelines.ts';
+
+type JobOptions = {
+  readonly settle?: Settle;
+  readonly againAfterMs?: number;
+};
+
+/** The jobs that settle customers, as one instance runs them. They have no lease, so they run whenever a test wants. */
+export function openSettleJobs(database: Database, options: JobOptions = {}) {
+  const settling = {
+    settle: openWholePipeline(database).settle,
+    logger: createLogger('silent'),
+    ...options,
+  };
+  return {
+    parkedEvents: createSettleJob({
+      ...settling,
+      find: (page) => readCustomersOfParkedEvents(database.query, page),
+    }),
+    emptyTeams: createSettleJob({
+      ...settling,
+      find: (page) => readEmptyTeams(database.query, page),
+    }),
+  };
+}
