@@ -29,6 +29,7 @@ export default {
     'OpenIssueOf',
     'OutOfSync',
     'SUBJECT_KINDS',
+    'WantedTables',
     'countsShape',
     'progressShape',
   ],

@@ -155,13 +155,13 @@ test('an app without a checkout route, without an alias and in src has the same 
     [`src/${CHECKOUT}`]: null,
     app: null,
     lib: null,
+    'src/auth.ts': "export const algorithm = 'HS256';\n",
     'tsconfig.json': '{}',
   });
   expect(shown).toContain("+export { GET } from '../../../lib/instep';");
   expect(shown).toContain("+export { POST } from '../../../../lib/instep';");
   expect(shown).toContain('+++ src/lib/instep.ts');
   expect(shown).toContain('call completeCheckout where Stripe redirects to');
-  expect(shown).toContain('no code was found that signs the cookie session');
 });
 
 test.each([['--serverless'], ['vercel.json']])(
@@ -379,11 +379,13 @@ app.get('/', (context) => context.text('the app'));
 
 const COMMON_JS = `const express = require('express');\nconst { json } = express;\n\nconst server = express();\nserver.use(json());\n`;
 
-const nodeApp = (framework: string, path: string, text: string): string => {
+const nodeApp = (framework: string, path: string, text: string, others: Files = {}): string => {
   const dependencies = { [framework.toLowerCase()]: '5', instep: 'file:instep' };
   const folder = createFolder();
   const manifest = JSON.stringify({ type: 'module', dependencies });
-  writeFiles(folder, { 'package.json': manifest, '.env': VARIABLES, [path]: text });
+  const session = "export const algorithm = 'HS256';\n";
+  const files = { 'package.json': manifest, '.env': VARIABLES, 'session.js': session };
+  writeFiles(folder, { ...files, [path]: text, ...others });
   return folder;
 };
 
@@ -436,7 +438,7 @@ test('an app without a known framework gets what its proxy has to do, and asks b
   const schemas = () => database.query("select from pg_namespace where nspname = 'instep'");
   const shown = await init(folder);
   expect(shown).toMatchObject({ code: 1, stderr: expect.stringContaining('add --yes') });
-  expect(shown.stdout).toContain('let your proxy pass /api/user and /api/stripe/webhook on');
+  expect(shown.stdout).toContain('let your proxy pass /api/stripe/webhook on');
   expect(await schemas()).toEqual([]);
   expect(await init(folder, '--yes')).toMatchObject({ code: 0 });
   expect(await schemas()).toHaveLength(1);
@@ -444,6 +446,70 @@ test('an app without a known framework gets what its proxy has to do, and asks b
   expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
   expect(Object.keys(filesOf(folder))).toEqual(['.env']);
   await database.close();
+});
+
+describe('an app without HS256 sessions gets no profile', () => {
+  const NO_SESSIONS = { 'lib/auth/session.ts': null, 'session.js': null };
+  let variables: string;
+  beforeAll(async () => {
+    const url = await createEmptyDatabase();
+    const database = connect(url);
+    await database.query(`
+      create table teams (
+        id serial primary key, stripe_customer_id text unique, stripe_subscription_id text,
+        stripe_product_id text, plan_name text, subscription_status text
+      )`);
+    await database.close();
+    variables = `POSTGRES_URL=${url.href}\n${API}`;
+  });
+
+  test.each(someOf(1, ['inside', 'beside']))('--%s in Next.js', async (way) => {
+    const folder = createStarterApp(variables, NO_SESSIONS);
+    const before = filesOf(folder);
+    const done = await init(folder, `--${way}`, '--yes');
+    expect(done).toMatchObject({ code: 0 });
+    expect(done.stdout).toMatch(/^sessions +no code was found that signs the cookie session/m);
+    expect(done.stdout).toMatch(/^profile +off, because/m);
+    expect(done.stdout).toMatch(/^tables +public.teams$/m);
+    expect(done.stdout).toMatch(/^ok +teams +usable: public.teams$/m);
+    expect(done.stdout).toContain('where you deploy Instep, set PROFILE=off as well');
+    const after = filesOf(folder);
+    const port = way === 'beside' ? 'PORT=3010\n' : '';
+    expect(after['.env']).toBe(`PROFILE=off\n${port}${variables}`);
+    for (const path of [USER, 'app/(dashboard)/signed-in-user.tsx']) {
+      expect(after[path]).toBe(before[path]);
+    }
+    if (way === 'inside') {
+      expect(after['lib/instep.ts']).toContain(
+        "{ POST, completeCheckout } = createNextHandlers({ maintenance: 'background', profile: false });",
+      );
+    } else {
+      expect(after['next.config.ts']).toContain("beforeFiles: ['/api/stripe/webhook'].map(");
+    }
+    expect((await init(folder)).stdout).toContain('No file of the app has to be changed.');
+    expect(await init(folder, '--undo', '--yes')).toMatchObject({ code: 0 });
+    expect(filesOf(folder)).toEqual(before);
+  });
+
+  test.each<[keyof typeof SERVERS, string]>(
+    someOf(1, [
+      ['Express', 'createNodeHandler({ profile: false });\napp.use(instep);'],
+      ['Fastify', 'server.register(fastifyInstep, { profile: false });'],
+      ['Hono', "createHandler({ profile: false });\napp.mount('/api/stripe/webhook'"],
+    ]),
+  )('in %s', async (framework, lines) => {
+    const others = { ...NO_SESSIONS, '.env': variables };
+    const folder = nodeApp(framework, 'src/server.js', SERVERS[framework], others);
+    expect(await init(folder, '--inside', '--yes')).toMatchObject({ code: 0 });
+    expect(filesOf(folder)['src/server.js']).toContain(lines);
+  });
+
+  test('unless PROFILE says that it has one', async () => {
+    const folder = createStarterApp(`PROFILE=on\n${VARIABLES}`, NO_SESSIONS);
+    const done = await init(folder, '--inside', '--yes');
+    expect(done.stdout).toMatch(/^profile +GET \/api\/user$/m);
+    expect(filesOf(folder)[USER]).toBe(NEXT_CODE.user);
+  });
 });
 
 test.each([

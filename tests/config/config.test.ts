@@ -31,7 +31,7 @@ function problemsOf(environment: Record<string, string | undefined>): readonly s
 
 test('needs three secrets and has defaults for the rest', () => {
   expect(readConfig(REQUIRED)).toEqual({
-    database: { address: null, dataFolder: resolve('./data'), tables: {} },
+    database: { address: null, dataFolder: resolve('./data'), tables: { profile: 'full' } },
     webhookSecrets: ['whsec_1'],
     authSecrets: ['a secret of 32 bytes or even more'],
     stripeApi: { secretKey: 'sk_test_1', baseUrl: undefined },
@@ -45,7 +45,6 @@ test('needs three secrets and has defaults for the rest', () => {
     planHistoryRetentionMs: 730 * 24 * 60 * 60 * 1_000,
     catchUpIntervalMs: 3_600_000,
     reconcileIntervalMs: 86_400_000,
-    includePasswordHash: true,
     maxBodyBytes: 2_097_152,
     maxQueuedEvents: 10_000,
     requestDeadlineMs: 5_000,
@@ -83,7 +82,7 @@ test('reads every variable', () => {
     OPS_TOKEN: 'a token of 32 characters or more'.replaceAll(' ', '-'),
   });
   expect(config).toMatchObject({
-    database: { dataFolder: '/var/lib/app' },
+    database: { dataFolder: '/var/lib/app', tables: { profile: 'without password' } },
     port: 0,
     host: '0.0.0.0',
     logLevel: 'trace',
@@ -94,7 +93,6 @@ test('reads every variable', () => {
     planHistoryRetentionMs: 730 * 24 * 60 * 60 * 1_000,
     catchUpIntervalMs: 90_000,
     reconcileIntervalMs: 604_800_000,
-    includePasswordHash: false,
     maxBodyBytes: 2_048,
     maxQueuedEvents: 5,
     requestDeadlineMs: 250,

@@ -21,7 +21,7 @@ test('signing secrets are read only where webhooks are verified, signed or check
 });
 
 test('session secrets are read only where sessions are verified, created or checked', () => {
-  expect(mentioning(/authSecrets|readAuthSecrets/)).toEqual([
+  expect(mentioning(/authSecrets|read(?:Auth|Profile)Secrets/)).toEqual([
     'cli/demo/command.ts',
     'cli/setup.ts',
     'cli/user.ts',

@@ -12,6 +12,7 @@ import {
   print,
   printData,
   readSetup,
+  USER_PATH,
   VERSION,
   WEBHOOK_PATH,
 } from 'instep/setup';
@@ -42,22 +43,32 @@ export async function runInit(options: InitOptions): Promise<void> {
 async function init(options: InitOptions): Promise<void> {
   const app = readApp(process.cwd());
   const { framework, frameworkVersion, orm, packageManager } = app;
-  const setup = readSetup(process.env);
   const signing = [...app.sources].find(([, text]) => /HS256|jsonwebtoken/.test(text))?.[0];
+  const isProfileGiven = Boolean(process.env.PROFILE);
+  // The checks at the end read it as well.
+  if (!isProfileGiven && signing === undefined) process.env.PROFILE = 'off';
+  const hasProfile = process.env.PROFILE !== 'off';
+  const setup = readSetup(process.env);
   const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
   const facts = {
     app: [name, orm, packageManager].filter((part) => part !== null).join(', '),
     database: setup.database,
     tables: await describeTables(),
-    sessions: signing ? `signed in ${signing}` : 'no code was found that signs the cookie session',
+    sessions: signing
+      ? `signed in ${signing}`
+      : 'no code was found that signs the cookie session with HS256',
+    profile: hasProfile
+      ? 'GET /api/user'
+      : `off${isProfileGiven ? ' (PROFILE)' : ', because Instep could not read the sessions'}: only subscriptions are kept in sync`,
   };
   printData(facts, {});
   const way = await chooseWay(app, options);
-  const plan = planFor(app, way, options);
+  const plan = planFor(app, way, hasProfile, options);
   const installs = packageManager !== null && !('instep' in app.dependencies);
-  const all = changesOf(app, plan, { way, installed: installs });
+  const complete = hasProfile || isProfileGiven ? plan : withProfileOff(app, plan);
+  const all = changesOf(app, complete, { way, installed: installs });
   print(`\n${diffText(all) || 'No file of the app has to be changed.'}`);
-  for (const { text, lines } of plan.remarks) {
+  for (const { text, lines } of complete.remarks) {
     print(`\n${paint('bold', 'For you:')} ${text}`);
     if (lines) print(`\n${lines.replace(/^(?=.)/gm, '    ')}`);
   }
@@ -72,10 +83,22 @@ async function init(options: InitOptions): Promise<void> {
 
 async function describeTables(): Promise<string> {
   const tables = await findTables();
-  if (tables !== null) return `${tables.users} and ${tables.teams}`;
+  if (tables !== null) return tables.join(' and ');
   throw new InitRefused(
     "the database has no tables users and teams: run your app's migrations first",
   );
+}
+
+/** With the variable in the app's file, as its first line, so that all commands read it. */
+function withProfileOff(app: App, { files, remarks }: Plan): Plan {
+  const path = app.read('.env.local') === null ? '.env' : '.env.local';
+  const before = app.read(path);
+  const text = files.find((one) => one.path === path)?.after ?? before ?? '';
+  const after = `PROFILE=off${text.includes('\r\n') ? '\r\n' : '\n'}${text}`;
+  return {
+    files: [...files.filter((one) => one.path !== path), { path, before, after }],
+    remarks: [...remarks, { text: 'where you deploy Instep, set PROFILE=off as well' }],
+  };
 }
 
 async function chooseWay(app: App, { inside, beside }: InitOptions): Promise<Way> {
@@ -99,13 +122,16 @@ async function chooseWay(app: App, { inside, beside }: InitOptions): Promise<Way
 
 const SERVERLESS_FILES = ['vercel.json', '.vercel/project.json', 'netlify.toml', 'amplify.yml'];
 
-function planFor(app: App, way: Way, { serverless }: InitOptions): Plan {
+function planFor(app: App, way: Way, hasProfile: boolean, { serverless }: InitOptions): Plan {
   if (app.framework === 'Next.js') {
     const isServerless = serverless ?? SERVERLESS_FILES.some((file) => app.read(file) !== null);
-    return planNextjs(app, way, isServerless);
+    return planNextjs(app, way, isServerless, hasProfile);
   }
-  if (app.framework !== null && way === 'inside') return planNodeApp(app, app.framework);
-  const text = `let your proxy pass /api/user and ${WEBHOOK_PATH} on to Instep (docs/deploy/proxy.md)`;
+  if (app.framework !== null && way === 'inside') {
+    return planNodeApp(app, app.framework, hasProfile);
+  }
+  const paths = hasProfile ? `${USER_PATH} and ${WEBHOOK_PATH}` : WEBHOOK_PATH;
+  const text = `let your proxy pass ${paths} on to Instep (docs/deploy/proxy.md)`;
   return { files: [], remarks: [{ text }] };
 }
 

@@ -81,7 +81,7 @@ const CHECKOUT_ROUTE = {
 type KnownRoute = typeof USER_ROUTE;
 
 /** What connects Instep with a Next.js app. @throws InitRefused if that is not possible */
-export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
+export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile: boolean): Plan {
   const files: FileChange[] = [];
   const remarks: Remark[] = [];
   const paths = [...app.sources.keys()];
@@ -100,8 +100,9 @@ export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
       );
     }
     const handlers = isServerless ? NEXT_CODE.serverlessHandlers : NEXT_CODE.handlers;
-    replace(`${source}lib/instep.${extension}`, NEXT_CODE.imports + handlers, null);
-    replace(fileOf(USER_PATH), NEXT_CODE.user, USER_ROUTE);
+    const own = hasProfile ? handlers : withoutProfile(handlers);
+    replace(`${source}lib/instep.${extension}`, NEXT_CODE.imports + own, null);
+    if (hasProfile) replace(fileOf(USER_PATH), NEXT_CODE.user, USER_ROUTE);
     replace(fileOf(WEBHOOK_PATH), NEXT_CODE.webhook, WEBHOOK_ROUTE);
     if (isServerless) planSchedule();
   } else {
@@ -118,7 +119,7 @@ export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
     replace(checkout, NEXT_CODE.checkout.replace(`'instep/next'`, own), CHECKOUT_ROUTE);
   }
   for (const [path, text] of app.sources) {
-    if (text.includes(USER_PATH)) change(path, text.replace(FETCHER, checkedFetcher));
+    if (hasProfile && text.includes(USER_PATH)) change(path, text.replace(FETCHER, checkedFetcher));
   }
   return { files, remarks };
 
@@ -146,9 +147,10 @@ export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
     const path = names.find((name) => app.read(name) !== null) ?? 'next.config.mjs';
     const before = app.read(path) ?? 'const nextConfig = {};\n\nexport default nextConfig;\n';
     if (before.includes(WEBHOOK_PATH)) return;
-    const after = withRewrites(before);
+    const rewrites = hasProfile ? NEXT_CODE.rewrites : withoutProfile(NEXT_CODE.rewrites);
+    const after = withRewrites(before, rewrites);
     const text = `${path} stays as it is, because its form is not known. Add this to the configuration`;
-    if (after === null) remarks.push({ text, lines: NEXT_CODE.rewrites });
+    if (after === null) remarks.push({ text, lines: rewrites });
     else change(path, after);
   }
 
@@ -174,6 +176,14 @@ export function planNextjs(app: App, way: Way, isServerless: boolean): Plan {
   }
 }
 
+/** The code for an app that keeps its own profile. */
+function withoutProfile(code: string): string {
+  return code
+    .replace('{ GET, POST', '{ POST')
+    .replace(' });', ', profile: false });')
+    .replace("'/api/user', ", '');
+}
+
 /** What a route does that the starter's does not; `null`: nothing, so it can be replaced. */
 function strangeIn(text: string, known: KnownRoute | null): string | null {
   if (known === null) return 'exists already';
@@ -197,7 +207,7 @@ function strangeIn(text: string, known: KnownRoute | null): string | null {
 }
 
 /** The configuration with the rewrites first; `null` if there is no place for them. */
-function withRewrites(text: string): string | null {
+function withRewrites(text: string, rewrites: string): string | null {
   const start =
     /^(?:export default|module\.exports =|(?:const|let|var)\s+(\w+)(?:\s*:\s*[\w.]+)?\s*=)\s*\{/gm;
   const isExported = (name: string) =>
@@ -207,7 +217,7 @@ function withRewrites(text: string): string | null {
   );
   if (object === undefined || others.length > 0 || /\brewrites\b/.test(text)) return null;
   const end = object.index + object[0].length;
-  const method = NEXT_CODE.rewrites.trimEnd().replace(/^/gm, '  ');
+  const method = rewrites.trimEnd().replace(/^/gm, '  ');
   const rest = text.slice(end);
   return `${text.slice(0, end)}\n${method}${/^\r?\n/.test(rest) ? '' : '\n'}${rest}`;
 }

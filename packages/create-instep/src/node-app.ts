@@ -28,11 +28,12 @@ app.mount('/api/stripe/webhook', instep, { replaceRequest: false });`,
 } as const satisfies Record<NodeFramework, object>;
 
 const TEST = /(?:^|\/)(?:tests?|__tests__)\/|\.(?:test|spec)\.\w+$/;
-const ROUTES = new RegExp(`['"\`](?:${USER_PATH}|${WEBHOOK_PATH})['"\`]`);
 
 /** The lines that connect Instep with an app, before all of the app's own handlers. */
-export function planNodeApp(app: App, framework: NodeFramework): Plan {
-  const { importLine, lines, call } = MOUNTS[framework];
+export function planNodeApp(app: App, framework: NodeFramework, hasProfile: boolean): Plan {
+  const { importLine, call } = MOUNTS[framework];
+  const lines = hasProfile ? MOUNTS[framework].lines : withoutProfile(MOUNTS[framework].lines);
+  const routes = hasProfile ? [USER_PATH, WEBHOOK_PATH] : [WEBHOOK_PATH];
   const declaration = /^([ \t]*)(?:export )?(?:const|let|var) (\w+)(?:: [\w.<>]+)? = /;
   const creation = new RegExp(declaration.source + call.source, 'gm');
   const plan = { files: [], remarks: [] };
@@ -47,13 +48,13 @@ export function planNodeApp(app: App, framework: NodeFramework): Plan {
     return byHand(`it is not clear where the ${framework} app is created (found: ${paths})`);
   }
   const owners = sources
-    .filter(([, text]) => ROUTES.test(text))
+    .filter(([, text]) => new RegExp(`['"\`](?:${routes.join('|')})['"\`]`).test(text))
     .map(([path]) => path)
     .join(', ');
-  const already = `${owners} has a route for ${USER_PATH} or ${WEBHOOK_PATH}`;
+  const already = `${owners} has a route for ${routes.join(' or ')}`;
   // Fastify does not start with two handlers of one route.
   if (owners !== '' && framework === 'Fastify') return byHand(already);
-  const after = withMount(only.text, only.match, MOUNTS[framework]);
+  const after = withMount(only.text, only.match, { importLine, lines });
   if (after === null) return byHand(`the form of ${only.path} is not known`);
   const guide = `docs/connect/${framework.toLowerCase()}.md`;
   const checkout = { text: `call completeCheckout where Stripe redirects to (${guide})` };
@@ -67,10 +68,18 @@ export function planNodeApp(app: App, framework: NodeFramework): Plan {
   }
 }
 
+/** The lines for an app that keeps its own profile. */
+function withoutProfile(lines: string): string {
+  return lines
+    .replace('Handler()', 'Handler({ profile: false })')
+    .replace('fastifyInstep)', 'fastifyInstep, { profile: false })')
+    .replace(/^.*'\/api\/user'.*\n/m, '');
+}
+
 const IMPORT =
   /^(?:import\b[^;'"]*['"][^'"\n]+['"]|(?:const|let|var) [^=\n]+ = require\(['"][^'"\n]+['"]\)).*$/gm;
 
-type Mount = (typeof MOUNTS)[NodeFramework];
+type Mount = { readonly importLine: string; readonly lines: string };
 
 /** The text with the lines after the statement that creates the app; `null` if its form is not known. */
 function withMount(text: string, match: RegExpExecArray, mount: Mount): string | null {

@@ -274,15 +274,19 @@ export async function openService(options: InstepOptions): Promise<Service> {
     refusals.refuse('sessions');
     writeForeign({});
   });
+  const { profile } = config.database.tables;
   let isShuttingDown = false;
   const router = new Router({
-    user: new UserEndpoint({
-      sessions,
-      query,
-      maxQueued: config.maxQueuedEvents,
-      includePasswordHash: config.includePasswordHash,
-      requestDeadlineMs: config.requestDeadlineMs,
-    }),
+    user:
+      profile === 'off'
+        ? null
+        : new UserEndpoint({
+            sessions,
+            query,
+            maxQueued: config.maxQueuedEvents,
+            includePasswordHash: profile !== 'without password',
+            requestDeadlineMs: config.requestDeadlineMs,
+          }),
     webhook,
     readiness: new ReadinessEndpoint({
       isShuttingDown: () => isShuttingDown,
@@ -343,7 +347,10 @@ async function openDatabase(options: InstepOptions, statementTimeoutMs: number) 
   const server = await connectToServer({
     ...config.database,
     pool,
-    tables: checkedTables(options.tables ?? config.database.tables),
+    tables: {
+      ...(options.tables === undefined ? config.database.tables : checkedTables(options.tables)),
+      profile: config.database.tables.profile,
+    },
     notice: (message) => logger.info(message),
   });
   try {

@@ -26,14 +26,28 @@ const MAX_EVENTS = 20;
 
 type TeamlessCustomer = { readonly customerId: string; readonly events: readonly EventRow[] };
 
+const PEOPLE_UNKNOWN = {
+  MEMBERS_UNKNOWN: (
+    <>
+      Instep does not know which people belong to which team. Declare the table that says so as{' '}
+      <code>members</code> in <code>INSTEP_TABLES</code>.
+    </>
+  ),
+  PROFILE_OFF: (
+    <>
+      Instep reads no table of people, because <code>PROFILE</code> is off.
+    </>
+  ),
+};
+
 /** Either the address of the only result, or all possible results. */
 type Found =
   | { readonly url: string }
   | {
       readonly teams: readonly NamedTeam[];
       readonly customers: readonly TeamlessCustomer[];
-      /** Whether nobody could be looked up, because no table of members is known. */
-      readonly areMembersUnknown?: boolean;
+      /** Why nobody could be looked up. */
+      readonly peopleUnknown?: keyof typeof PEOPLE_UNKNOWN;
     };
 
 /**
@@ -60,9 +74,10 @@ async function search(context: OperateContext, entered: string): Promise<Found> 
     if (teams.length > 0) return openOnly({ teams, customers: [] }, teams);
     return await searchText(context, text);
   } catch (error) {
-    if (!(error instanceof InstepError && error.code === 'MEMBERS_UNKNOWN')) throw error;
+    const code = error instanceof InstepError ? error.code : null;
+    if (code !== 'MEMBERS_UNKNOWN' && code !== 'PROFILE_OFF') throw error;
     const found = await searchText(context, text);
-    return 'url' in found ? found : { ...found, areMembersUnknown: true };
+    return 'url' in found ? found : { ...found, peopleUnknown: code };
   }
 }
 
@@ -131,7 +146,7 @@ async function readTeamless(
 
 type SearchPageProps = Exclude<Found, { url: string }> & { readonly text: string };
 
-function SearchPage({ text, teams, customers, areMembersUnknown = false }: SearchPageProps) {
+function SearchPage({ text, teams, customers, peopleUnknown }: SearchPageProps) {
   const isEmpty = teams.length + customers.length === 0;
   return (
     <Page
@@ -153,13 +168,12 @@ function SearchPage({ text, teams, customers, areMembersUnknown = false }: Searc
       {customers.map((customer, index) => (
         <CustomerPanel {...customer} id={`customer-${index}`} />
       ))}
-      {isEmpty && areMembersUnknown && (
+      {isEmpty && peopleUnknown !== undefined && (
         <Notice kind="empty" title="Nobody could be looked up">
-          Instep does not know which people belong to which team. Declare the table that says so as{' '}
-          <code>members</code> in <code>INSTEP_TABLES</code>.
+          {PEOPLE_UNKNOWN[peopleUnknown]}
         </Notice>
       )}
-      {isEmpty && !areMembersUnknown && (
+      {isEmpty && peopleUnknown === undefined && (
         <Notice kind="empty" title="Nothing found">
           Enter the email address of a person, part of a team's name, the id of an event (evt_…),
           customer (cus_…), subscription (sub_…) or team, or an address of Stripe's dashboard.{' '}

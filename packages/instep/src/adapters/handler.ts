@@ -3,7 +3,7 @@
 
 import { hash } from 'node:crypto';
 import { retry, withDeadline } from 'instep-engine';
-import { type Environment, readConfig } from '../config/config.ts';
+import { type Environment, readConfig, withoutProfile } from '../config/config.ts';
 import {
   type HandlerMethods,
   type InstepOptions,
@@ -59,6 +59,11 @@ export type HandlerOptions = Partial<Omit<InstepOptions, 'now'>> & {
   readonly environment?: Environment;
   /** Where the handler is mounted. */
   readonly paths?: HandlerPaths;
+  /**
+   * `false`: there is no `GET /api/user`, as with `PROFILE=off`. Then neither a table of users nor `AUTH_SECRET` is
+   * needed. Otherwise, the configuration decides.
+   */
+  readonly profile?: boolean;
 };
 
 /** The paths of incoming requests. Health checks have no path by default. */
@@ -100,13 +105,27 @@ export class LazyService {
     ]);
   }
 
+  /** The paths that it answers. */
+  paths(): readonly string[] {
+    return [...this.#routes.keys()].filter((path) => this.serves(path));
+  }
+
   serves(path: string): boolean {
-    return this.#routes.has(path);
+    return this.#routeOf(path) !== undefined;
+  }
+
+  #routeOf(path: string): string | undefined {
+    const route = this.#routes.get(path);
+    if (route !== USER_PATH) return route;
+    // Not read before, because an app can load its variables after its modules.
+    const { profile, config, environment = process.env } = this.#options;
+    const setting = config === undefined ? environment.PROFILE : config.database.tables.profile;
+    return profile === false || setting === 'off' ? undefined : route;
   }
 
   /** Answers 503 while the service can't be opened; the log has the reason. */
   async handle(request: HttpRequest): Promise<HttpResponse> {
-    const path = this.#routes.get(request.path);
+    const path = this.#routeOf(request.path);
     if (path === undefined) return notFound().toResponse(request.path);
     let service: Service;
     try {
@@ -130,10 +149,10 @@ export class LazyService {
     onPlanChange: (...consumer) => this.#startFeed(...consumer),
     operateContext: async () => {
       const context = await (await this.#open()).operateContext();
-      const { environment = process.env, config, pool } = this.#options;
+      const { config, pool } = this.#options;
       // The doctor reads the environment, which says nothing of what the app has given instead.
       if (config !== undefined || pool !== undefined) return context;
-      return { ...context, examine: () => examineSilently(environment, context.logger) };
+      return { ...context, examine: () => examineSilently(this.#environment(), context.logger) };
     },
     close: async () => {
       await Promise.all([...this.#feeds].map((feed) => feed.stop()));
@@ -148,14 +167,24 @@ export class LazyService {
   /** Reads the configuration on the first request, because a build imports the app without one. */
   #share(): SharedService {
     if (this.#shared !== undefined) return this.#shared;
-    const { environment = process.env, paths: _paths, ...given } = this.#options;
-    // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
-    const variables =
-      given.pool === undefined ? environment : { ...environment, DATABASE_URL: 'embedded' };
-    const config = given.config ?? readConfig(variables);
+    const { environment: _environment, paths: _paths, profile, ...given } = this.#options;
+    const read = given.config ?? this.#readConfig();
+    const config = profile === false ? withoutProfile(read) : read;
     const logger = given.logger ?? createLogger(config.logLevel);
     this.#shared = new SharedService({ ...given, config, logger });
     return this.#shared;
+  }
+
+  #readConfig() {
+    const variables = this.#environment();
+    // The configuration knows nothing of the app's pool, so a missing DATABASE_URL is not an error.
+    const hasPool = this.#options.pool !== undefined;
+    return readConfig(hasPool ? { ...variables, DATABASE_URL: 'embedded' } : variables);
+  }
+
+  #environment(): Environment {
+    const { environment = process.env, profile } = this.#options;
+    return profile === false ? { ...environment, PROFILE: 'off' } : environment;
   }
 
   #startFeed(name: string, handler: PlanChangeHandler, options?: FeedOptions): Feed {

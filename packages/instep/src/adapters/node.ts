@@ -1,9 +1,7 @@
 // `instep/node`: for node:http, Express and Fastify.
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { USER_PATH } from '../server/http-message.ts';
 import { createNodeListener, requestPath } from '../server/node-listener.ts';
-import { WEBHOOK_PATH } from '../server/webhook.ts';
 import { type HandlerMethods, type HandlerOptions, LazyService } from './handler.ts';
 
 export type { HandlerMethods, HandlerOptions, HandlerPaths } from './handler.ts';
@@ -36,7 +34,10 @@ export type NodeHandler = HandlerMethods &
  * ```
  */
 export function createNodeHandler(options: HandlerOptions = {}): NodeHandler {
-  const service = new LazyService(options);
+  return nodeHandlerOf(new LazyService(options));
+}
+
+function nodeHandlerOf(service: LazyService): NodeHandler {
   const answer = createNodeListener((request) => service.handle(request));
   const handler: NodeHandler = Object.assign(
     (request: IncomingMessage, response: ServerResponse, next?: () => void) => {
@@ -79,11 +80,10 @@ export async function fastifyInstep(
   fastify: FastifyHost,
   options: HandlerOptions = {},
 ): Promise<void> {
-  const handler = createNodeHandler(options);
+  const service = new LazyService(options);
+  const handler = nodeHandlerOf(service);
   fastify.decorate('instep', handler);
-  const { user = USER_PATH, webhook = WEBHOOK_PATH, health, readiness } = options.paths ?? {};
-  for (const path of [user, webhook, health, readiness]) {
-    if (path === undefined) continue;
+  for (const path of service.paths()) {
     // Before Fastify reads the body, whose exact bytes are signed. Its handler is not called then.
     const onRequest = async (request: FastifyRequest, reply: FastifyReply) => {
       reply.hijack();

@@ -5,9 +5,9 @@ import { InstepError } from 'instep-engine';
 import {
   ConfigInvalid,
   describeDatabase,
-  readAuthSecrets,
   readDatabaseConfig,
   readOperationsConfig,
+  readProfileSecrets,
 } from '../config/config.ts';
 import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { urlOf } from '../server/listener.ts';
@@ -38,7 +38,7 @@ export function readSetup(environment: NodeJS.ProcessEnv): Setup {
     const remedy = "set it to the URL of your app's PostgreSQL, in the .env of this folder";
     throw new ConfigInvalid([{ variable: 'DATABASE_URL', problem: 'is missing', remedy }]);
   }
-  readAuthSecrets(environment);
+  readProfileSecrets(environment);
   const operations = readOperationsConfig(environment);
   return {
     database: `${describeDatabase(readDatabaseConfig(environment))} (${name})`,
@@ -46,14 +46,14 @@ export function readSetup(environment: NodeJS.ProcessEnv): Setup {
   };
 }
 
-/** The app's tables as they are written in SQL; `null`: the database has neither. @throws ApplicationTablesUnfit */
-export async function findTables(): Promise<{ users: string; teams: string } | null> {
+/** The app's tables as they are written in SQL; `null`: the database has none. @throws ApplicationTablesUnfit */
+export async function findTables(): Promise<readonly string[] | null> {
   const { users, teams, unfit } = await withDatabase(({ query }, server) =>
     recognizeTables(query, server.tables),
   );
   if (users === null && teams === null) return null;
   if (unfit !== null) throw unfit;
-  return { users: `${users?.table.sql}`, teams: `${teams?.table.sql}` };
+  return [users, teams].flatMap((one) => one?.table.sql ?? []);
 }
 
 /**

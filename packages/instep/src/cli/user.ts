@@ -2,8 +2,8 @@
 
 import type { Command } from 'commander';
 import type { ApplicationId } from '../application.ts';
-import { readAuthSecrets } from '../config/config.ts';
-import { addUser } from '../postgres/statements/users.ts';
+import { readAuthSecrets, readDatabaseConfig } from '../config/config.ts';
+import { addUser, ProfileOff } from '../postgres/statements/users.ts';
 import { issueSession, SESSION_COOKIE } from '../sessions/token.ts';
 import { applicationId, createCommand, positiveInteger } from './arguments.ts';
 import { type Json, print, printData } from './output.ts';
@@ -60,6 +60,9 @@ export function sessionCommand(): Command {
 }
 
 async function issue({ user, days, json }: IssueOptions): Promise<void> {
+  if (readDatabaseConfig(process.env).tables.profile === 'off') {
+    throw new ProfileOff('No endpoint reads a session');
+  }
   const [secret] = readAuthSecrets(process.env);
   const lifetimeMs = days * DAY_MS;
   const nowMs = Date.now();

@@ -71,29 +71,37 @@ const noPort = v.pipe(
 const SET_AUTH_SECRET =
   'set the secret that your app signs its session tokens with, for example from `openssl rand -base64 32`';
 
+const authSecret = v.pipe(
+  v.string(withRemedy('is missing', SET_AUTH_SECRET)),
+  v.check((text) => text.trim() !== '', withRemedy('is empty', SET_AUTH_SECRET)),
+  v.check((text) => !isPlaceholder(text), withRemedy('is a placeholder', SET_AUTH_SECRET)),
+  // White space beside a comma belongs to the list. Any other is a part of the key, as in the app (contract, section 5).
+  v.transform((text) => text.split(/\s*,\s*/)),
+  v.tupleWithRest([v.string()], v.string()),
+  // A comma inside a secret would make its short parts valid secrets as well.
+  v.check(
+    (parts) => parts.length === 1 || parts.every(isLong),
+    withRemedy(
+      `has a part shorter than ${MIN_SECRET_BYTES} bytes`,
+      'a comma separates two secrets, so use secrets without a comma',
+    ),
+  ),
+);
+
+/** Without the profile, `AUTH_SECRET` can be of anything, such as another library's sessions. */
+const noAuthSecret = v.pipe(
+  v.unknown(),
+  v.transform((): [] => []),
+);
+
 /** The variables beside those of the database: for each, its parser and its default. */
-const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
+const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS, PROFILE }: Environment) => ({
   STRIPE_WEBHOOK_SECRET: secrets(
     /^whsec_[!-~]+$/,
     'set the signing secret of your webhook endpoint, which begins with whsec_ ' +
       '(Stripe dashboard, Developers, Webhooks)',
   ),
-  AUTH_SECRET: v.pipe(
-    v.string(withRemedy('is missing', SET_AUTH_SECRET)),
-    v.check((text) => text.trim() !== '', withRemedy('is empty', SET_AUTH_SECRET)),
-    v.check((text) => !isPlaceholder(text), withRemedy('is a placeholder', SET_AUTH_SECRET)),
-    // White space beside a comma belongs to the list. Any other is a part of the key, as in the app (contract, section 5).
-    v.transform((text) => text.split(/\s*,\s*/)),
-    v.tupleWithRest([v.string()], v.string()),
-    // A comma inside a secret would make its short parts valid secrets as well.
-    v.check(
-      (parts) => parts.length === 1 || parts.every(isLong),
-      withRemedy(
-        `has a part shorter than ${MIN_SECRET_BYTES} bytes`,
-        'a comma separates two secrets, so use secrets without a comma',
-      ),
-    ),
-  ),
+  AUTH_SECRET: PROFILE === 'off' ? noAuthSecret : authSecret,
   PORT: wholeNumber(3_000, 0, 65_535),
   HOST: v.optional(v.string(), '127.0.0.1'),
   STRIPE_SECRET_KEY: secret(
@@ -117,7 +125,6 @@ const variables = ({ OPS_PORT, OPS_TOKEN, OPS_TOKENS }: Environment) => ({
   PLAN_HISTORY_RETENTION: retention('730d'),
   CATCH_UP_INTERVAL: interval('1h'),
   RECONCILE_INTERVAL: interval('1d'),
-  PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
   MAX_BODY_BYTES: wholeNumber(2_097_152, 1_024, 67_108_864),
   MAX_QUEUED_EVENTS: wholeNumber(10_000, 1, 1_000_000),
   REQUEST_DEADLINE_MS: wholeNumber(5_000, 100, 60_000),
@@ -189,7 +196,6 @@ export function readConfig(environment: Environment) {
     planHistoryRetentionMs: value.PLAN_HISTORY_RETENTION,
     catchUpIntervalMs: value.CATCH_UP_INTERVAL,
     reconcileIntervalMs: value.RECONCILE_INTERVAL,
-    includePasswordHash: value.PROFILE_PASSWORD_HASH === 'include',
     maxBodyBytes: value.MAX_BODY_BYTES,
     maxQueuedEvents: value.MAX_QUEUED_EVENTS,
     requestDeadlineMs: value.REQUEST_DEADLINE_MS,
@@ -198,6 +204,13 @@ export function readConfig(environment: Environment) {
     operations: toOperationsConfig(value),
     alerts: toAlertConfig(value),
   };
+}
+
+/** The same without the profile, as with `PROFILE=off`. */
+export function withoutProfile(config: Config): Config {
+  const { database } = config;
+  const tables = { ...database.tables, profile: 'off' } as const;
+  return { ...config, database: { ...database, tables }, authSecrets: [] };
 }
 
 // Each of the following reads one part, for commands that need nothing else. @throws ConfigInvalid
@@ -235,8 +248,13 @@ export function readAlertConfig(environment: Environment): AlertConfig | null {
   return toAlertConfig(readSome(environment, 'ALERT_WEBHOOK_URL', 'CONSOLE_URL'));
 }
 
-/** Newest first. */
+/** The secrets of sessions, newest first. */
 export function readAuthSecrets(environment: Environment): readonly [string, ...string[]] {
+  return readVariables({ AUTH_SECRET: authSecret }, environment).AUTH_SECRET;
+}
+
+/** Those that the profile needs: none with `PROFILE=off`. */
+export function readProfileSecrets(environment: Environment): readonly string[] {
   return readSome(environment, 'AUTH_SECRET').AUTH_SECRET;
 }
 

@@ -9,16 +9,20 @@ import {
   parseDatabaseUrl,
   UnfitUrl,
 } from '../postgres/database-url.ts';
-import { type DeclaredTables, FIELDS } from '../postgres/tables/application-tables.ts';
-import { type Environment, readVariables, type Values, withRemedy } from './environment.ts';
+import {
+  type DeclaredTables,
+  FIELDS,
+  type WantedTables,
+} from '../postgres/tables/application-tables.ts';
+import { type Environment, oneOf, readVariables, type Values, withRemedy } from './environment.ts';
 
 export type DatabaseConfig = {
   /** `null` for the embedded database. */
   readonly address: DatabaseAddress | null;
   /** The data directory of the embedded database; an absolute path. */
   readonly dataFolder: string;
-  /** The application's tables and columns whose names Instep can't recognize. */
-  readonly tables: DeclaredTables;
+  /** What to find of the application's tables, with the names that Instep can't recognize. */
+  readonly tables: WantedTables;
 };
 
 /**
@@ -61,6 +65,8 @@ export function databaseVariables(environment: Environment) {
     ),
     INSTEP_DATA: v.optional(v.string(), './data'),
     INSTEP_TABLES: declaredTables,
+    PROFILE: oneOf('on', 'off'),
+    PROFILE_PASSWORD_HASH: oneOf('include', 'omit'),
   };
 }
 
@@ -70,8 +76,16 @@ export function toDatabaseConfig(
   return {
     address: value.DATABASE_URL,
     dataFolder: resolve(value.INSTEP_DATA),
-    tables: value.INSTEP_TABLES,
+    tables: { ...value.INSTEP_TABLES, profile: profileOf(value) },
   };
+}
+
+function profileOf({
+  PROFILE,
+  PROFILE_PASSWORD_HASH,
+}: Values<ReturnType<typeof databaseVariables>>): WantedTables['profile'] {
+  if (PROFILE === 'off') return 'off';
+  return PROFILE_PASSWORD_HASH === 'include' ? 'full' : 'without password';
 }
 
 /** Describes the database for people, without the secret parts of a URL. */

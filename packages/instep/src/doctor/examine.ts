@@ -7,10 +7,10 @@ import {
   type DatabaseConfig,
   type Environment,
   readApiConfig,
-  readAuthSecrets,
   readConfig,
   readDatabaseConfig,
   readLinkByMetadata,
+  readProfileSecrets,
   weakSecrets,
 } from '../config/config.ts';
 import { problemText } from '../config/environment.ts';
@@ -20,7 +20,7 @@ import { reportHealth } from '../operate/health.ts';
 import { connectToServer } from '../postgres/connect.ts';
 import type { Database } from '../postgres/database.ts';
 import { importEmbeddedPostgres } from '../postgres/embedded-postgres.ts';
-import type { DeclaredTables } from '../postgres/tables/application-tables.ts';
+import type { WantedTables } from '../postgres/tables/application-tables.ts';
 import { recognizeTables } from '../postgres/tables/recognize-tables.ts';
 import { counted, durationText } from '../runtime/amounts.ts';
 import { keyKindOf, type Mode } from '../stripe/key-kind.ts';
@@ -80,7 +80,7 @@ function readSettings(environment: Environment) {
     database: attempt(readDatabaseConfig),
     linkByMetadata: attempt(readLinkByMetadata),
     api: attempt(readApiConfig),
-    authSecrets: attempt(readAuthSecrets),
+    authSecrets: attempt(readProfileSecrets),
     problems: [...problems.values()],
   };
 }
@@ -116,6 +116,7 @@ function checkKey({ secretKey, baseUrl }: NonNullable<Settings['api']>): Check {
 }
 
 function checkAuthSecrets(authSecrets: readonly string[]): Check[] {
+  if (authSecrets.length === 0) return [ok('profile', 'off: only subscriptions are kept in sync')];
   const warnings = weakSecrets(authSecrets);
   if (warnings.length > 0) {
     return warnings.map((problem) => warning('session secret', ...resultAndAdvice(problem)));
@@ -186,15 +187,16 @@ async function* checkServer(
 /** Checks the tables, and their contents if the schema is the one of this program. */
 async function* checkContents(
   database: Database,
-  declared: DeclaredTables,
+  wanted: WantedTables,
   options: DatabaseOptions,
 ): AsyncGenerator<Check> {
   const { query } = database;
   const { linkByMetadata } = options.settings;
-  const tables = await recognizeTables(query, declared);
+  const tables = await recognizeTables(query, wanted);
   yield* await checkPrivileges(query, tables, { linksTeams: linkByMetadata !== null });
   yield* await checkRowSecurity(query, tables);
-  yield* await unlessDenied('users and teams', checkTables(query, tables));
+  const name = wanted.profile === 'off' ? 'teams' : 'users and teams';
+  yield* await unlessDenied(name, checkTables(query, name, tables));
   const schema = await unlessDenied('schema', checkSchemaVersion(query));
   yield* schema;
   if (schema.some(({ state }) => state !== 'ok')) {

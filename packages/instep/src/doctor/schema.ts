@@ -47,13 +47,14 @@ export async function checkSchemaVersion(query: Query): Promise<Check[]> {
 
 export async function checkTables(
   query: Query,
+  name: string,
   { unfit, users, teams }: Recognition,
 ): Promise<Check[]> {
-  const name = 'users and teams';
   if (unfit !== null) return [failure(name, unfit.problems.join('; '), unfit.advice)];
   const statement = teams === null ? null : await missingCustomerIndex(query, teams);
   if (statement === null) {
-    return [ok(name, `usable: ${users?.table.sql} and ${teams?.table.sql}`)];
+    const usable = [users, teams].flatMap((one) => one?.table.sql ?? []);
+    return [ok(name, `usable: ${usable.join(' and ')}`)];
   }
   const result = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
   return [warning(name, result, statement)];

@@ -41,7 +41,8 @@ const LIMIT = 50;
  * subscription: if a customer or a subscription has this id, its teams are found, and otherwise the team with this id
  * and those that match. A page of a large table takes several calls: it continues at `searchedTo`. All rows have no time limit.
  *
- * @throws InstepError: `MEMBERS_UNKNOWN` for an email address, if no table says which users belong to which teams
+ * @throws InstepError for an email address: `MEMBERS_UNKNOWN` if no table says which users belong to which teams, or
+ * `PROFILE_OFF`
  * @example
  * ```ts
  * const { teams, next } = await findTeams(context, { text: 'acme' }).page({ limit: 10 });

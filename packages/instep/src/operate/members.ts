@@ -1,6 +1,7 @@
 // The people of teams, if a table says which users belong to which teams.
 
 import { InstepError } from 'instep-engine';
+import { usersOf } from '../postgres/statements/users.ts';
 import type { ApplicationTables } from '../postgres/tables/application-tables.ts';
 
 /** No team can be found by a person's email address: no table says which users belong to which teams. */
@@ -19,13 +20,14 @@ export class MembersUnknown extends InstepError {
  * SQL for the ids of the teams of the people with this email address, as it was entered or in lower case, as apps store
  * it. An index on the app's column finds both.
  *
- * @throws MembersUnknown
+ * @throws MembersUnknown, ProfileOff
  */
-export function teamIdsOfEmail({ members, users }: ApplicationTables, parameter: string): string {
-  if (members === null) throw new MembersUnknown();
+export function teamIdsOfEmail(tables: ApplicationTables, parameter: string): string {
+  const users = usersOf(tables);
+  if (tables.members === null) throw new MembersUnknown();
   return `array(
                select member.team_id
-                 from ${members.rows} as member
+                 from ${tables.members.rows} as member
                  join ${users.rows} as person
                    on person.id = member.user_id
                 where person.deleted_at is null

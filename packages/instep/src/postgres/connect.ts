@@ -9,7 +9,7 @@ import type { DatabaseAddress } from './database-url.ts';
 import { type EmbeddedPostgres, openEmbeddedPostgres } from './embedded-postgres.ts';
 import { migrate } from './migrate.ts';
 import { checkOwnSchema } from './own-schema.ts';
-import type { DeclaredTables } from './tables/application-tables.ts';
+import type { WantedTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
@@ -20,7 +20,7 @@ import {
 /** The database server in use: yours, the embedded one, or that of an app's pool. */
 export type DatabaseServer = {
   readonly isEmbedded: boolean;
-  readonly tables: DeclaredTables;
+  readonly tables: WantedTables;
   open(options: PoolOptions): Database;
   /** Releases the server. An embedded one stops when no other process uses it. */
   release(): Promise<void>;
@@ -37,7 +37,7 @@ type ConnectOptions = {
   /** `null` for the embedded database. */
   address: DatabaseAddress | null;
   dataFolder: string;
-  tables?: DeclaredTables;
+  tables?: WantedTables;
   /** Shows a message to the user, such as the location of the files. */
   notice: (message: string) => void;
 };
@@ -110,12 +110,13 @@ export async function prepareDatabase(
     statementTimeoutMs: MIGRATION_TIMEOUT_MS,
     onConnectionError,
   });
+  const { users, teams, profile } = server.tables;
+  // The application itself creates declared tables.
+  const canCreate = createsTables && users === undefined && teams === undefined;
   let recognition: Recognition | undefined;
   try {
     const ran = await migrate(database, {
-      // The application itself creates declared tables.
-      createsTables:
-        createsTables && server.tables.users === undefined && server.tables.teams === undefined,
+      createsTables: canCreate && profile === 'off' ? 'teams' : canCreate,
       async verify(query) {
         await checkOwnSchema(query);
         recognition = await recognizeTables(query, server.tables);

@@ -24,7 +24,7 @@ import {
   setStatements,
 } from './session-settings.ts';
 import { type NamedStatement, type Query, Statements, type Use } from './statement.ts';
-import type { DeclaredTables } from './tables/application-tables.ts';
+import type { WantedTables } from './tables/application-tables.ts';
 import { applicationTablesOf, recognizeTables, teamsTableOf } from './tables/recognize-tables.ts';
 
 export type { Query } from './statement.ts';
@@ -62,7 +62,7 @@ export type DatabaseOptions = {
   /** Starts the embedded server again when no connection could be made. The work is then retried once. */
   readonly ensureRunning?: () => Promise<void>;
   readonly onConnectionError: (error: Error) => void;
-  readonly tables?: DeclaredTables;
+  readonly tables?: WantedTables;
   /** The schemas of the search path; by default, that of the role or the database. */
   readonly searchPath?: readonly string[] | null;
 };

@@ -41,8 +41,8 @@ const GIVE_UP_AFTER_MS = 60_000;
 const LOCK_TIMEOUT_STATE = '55P03';
 
 type MigrateOptions = {
-  /** Whether to create the application's tables when it has neither; true when left out. */
-  createsTables?: boolean;
+  /** Which of the application's tables to create when it has none; both when left out. */
+  createsTables?: boolean | 'teams';
   migrations?: readonly Migration[];
   /** Checks the migrated database, in the same transaction: when it throws, nothing has changed. */
   verify?: (query: Query) => Promise<unknown>;

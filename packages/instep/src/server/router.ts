@@ -27,7 +27,8 @@ import type { UserEndpoint } from './user.ts';
 import { isInvalidWebhook, WEBHOOK_PATH, type WebhookEndpoint } from './webhook.ts';
 
 type RouterOptions = {
-  user: UserEndpoint;
+  /** `null`: there is no profile. */
+  user: UserEndpoint | null;
   webhook: WebhookEndpoint;
   readiness: ReadinessEndpoint;
   instrumentation: Pick<Instrumentation, 'requestAnswered'>;
@@ -52,7 +53,7 @@ export class Router {
 
   constructor({ user, webhook, readiness, instrumentation, logger }: RouterOptions) {
     const routes = [
-      routeTo('GET', USER_PATH, (request) => user.handle(request)),
+      ...(user === null ? [] : [routeTo('GET', USER_PATH, (request) => user.handle(request))]),
       routeTo('POST', WEBHOOK_PATH, (request, identify) => webhook.handle(request, identify)),
       routeTo('GET', '/healthz', handleHealth),
       routeTo('GET', '/readyz', () => readiness.handle()),

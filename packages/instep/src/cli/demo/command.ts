@@ -227,7 +227,10 @@ type SignedInTeam = {
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<SignedInTeam> {
+async function addSignedInTeam(
+  query: Query,
+  { authSecrets: [secret = ''] }: Config,
+): Promise<SignedInTeam> {
   const suffix = randomBytes(3).toString('hex');
   const customerId = `cus_${suffix}`;
   const { id: userId } = await addUser(query, {
@@ -238,6 +241,6 @@ async function addSignedInTeam(query: Query, { authSecrets }: Config): Promise<S
   });
   const teamId = await addTeam(query, { name: `Ada's team ${suffix}`, customerId });
   const lifetime = { nowMs: Date.now(), lifetimeMs: DAY_MS };
-  const token = await issueSession(userId, authSecrets[0], lifetime);
+  const token = await issueSession(userId, secret, lifetime);
   return { suffix, teamId, customerId, cookie: `${SESSION_COOKIE}=${token}` };
 }

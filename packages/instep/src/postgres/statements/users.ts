@@ -1,9 +1,31 @@
 // Reads users from the app's table: for the profile, and for commands.
 
+import { InstepError } from 'instep-engine';
 import type { ApplicationId, User } from '../../application.ts';
 import type { Query } from '../database.ts';
-import type { ApplicationTables } from '../tables/application-tables.ts';
+import type {
+  ApplicationTable,
+  ApplicationTables,
+  UserField,
+} from '../tables/application-tables.ts';
 import { idFrom, idsFrom } from '../tables/id-from-text.ts';
+
+/** Something needs the table of users, which Instep does not look for with `PROFILE=off`. */
+export class ProfileOff extends InstepError {
+  readonly code = 'PROFILE_OFF';
+
+  constructor(problem: string) {
+    super(
+      `${problem}, because PROFILE is off: set PROFILE=on and AUTH_SECRET (docs/configuration.md)`,
+    );
+  }
+}
+
+/** @throws ProfileOff */
+export function usersOf({ users }: ApplicationTables): ApplicationTable<UserField> {
+  if (users === null) throw new ProfileOff('Instep does not know the table of users');
+  return users;
+}
 
 type UserRow = Omit<User, 'createdAt' | 'updatedAt' | 'deletedAt'> & {
   createdAt: string | null;
@@ -53,11 +75,14 @@ function isoTime(text: string | null): string | null {
   return `${date}T${time}.${milliseconds.padEnd(3, '0')}Z`;
 }
 
-const READ_ACTIVE_USERS = ({ users }: ApplicationTables) => `
+const READ_ACTIVE_USERS = (tables: ApplicationTables) => {
+  const { rows, idType } = usersOf(tables);
+  return `
       select ${USER_COLUMNS}
-        from ${users.rows} as users
-       where id = any (${idsFrom(users.idType, '$1', '$2')})
+        from ${rows} as users
+       where id = any (${idsFrom(idType, '$1', '$2')})
          and deleted_at is null`;
+};
 
 export async function readActiveUsers(
   query: Query,
@@ -73,10 +98,13 @@ export async function readActiveUsers(
   return new Map(rows.map((row) => [row.id, toUser(row)]));
 }
 
-const READ_USER = ({ users }: ApplicationTables) => `
+const READ_USER = (tables: ApplicationTables) => {
+  const { rows, idType } = usersOf(tables);
+  return `
       select ${USER_COLUMNS}
-        from ${users.rows} as users
-       where id = ${idFrom(users.idType, '$1::text')}`;
+        from ${rows} as users
+       where id = ${idFrom(idType, '$1::text')}`;
+};
 
 /** The user with this id, deleted or not, or `null`. */
 async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
@@ -86,11 +114,20 @@ async function readUser(query: Query, id: ApplicationId): Promise<User | null> {
 
 type NewUser = Pick<User, 'name' | 'email' | 'passwordHash' | 'role'>;
 
-const ADD_USER = ({ users: { name, column } }: ApplicationTables) => `
-      insert into ${name}
-             (${column('name')}, ${column('email')}, ${column('passwordHash')}, ${column('role')})
-      values ($1, $2, $3, $4)
+const NEW_USER_FIELDS = ['name', 'email', 'passwordHash', 'role'] as const;
+
+const ADD_USER = (tables: ApplicationTables) => {
+  const { name, column, has } = usersOf(tables);
+  const parameters = NEW_USER_FIELDS.map((field, index) => [field, `$${index + 1}`] as const);
+  const stored = parameters.filter(([field]) => has(field));
+  const left = parameters.filter(([field]) => !has(field));
+  // A parameter without a column has a type only by a cast.
+  return `
+      insert into ${name} (${stored.map(([field]) => column(field)).join(', ')})
+      select ${stored.map(([, parameter]) => parameter).join(', ')}
+        from (select ${left.map(([, parameter]) => `${parameter}::text`).join(', ')}) as left_out
       returning ${column('id')} as id`;
+};
 
 /**
  * Adds a user.
@@ -98,7 +135,7 @@ const ADD_USER = ({ users: { name, column } }: ApplicationTables) => `
  * @throws DatabaseRefused when the e-mail address is taken, or the table has other required columns
  */
 export async function addUser(query: Query, user: NewUser): Promise<User> {
-  const values = [user.name, user.email, user.passwordHash, user.role];
+  const values = NEW_USER_FIELDS.map((field) => user[field]);
   const [added] = await query<Pick<User, 'id'>>({ name: 'add_user', text: ADD_USER, values });
   const stored = added === undefined ? null : await readUser(query, added.id);
   if (stored === null) throw new RangeError('the inserted user was not returned');

@@ -27,6 +27,7 @@ export type ApplicationTable<Field extends string> = {
   readonly name: string;
   /** For writing: `stripe_customer_id`. */
   readonly column: (field: Field) => string;
+  readonly has: (field: Field) => boolean;
   /**
    * For reading: a subquery whose columns have the contract's names. PostgreSQL resolves it as it
    * does a view: the plan is the table's own, and locks are taken on the table's rows.
@@ -36,7 +37,8 @@ export type ApplicationTable<Field extends string> = {
 };
 
 export type ApplicationTables = {
-  readonly users: ApplicationTable<UserField>;
+  /** `null` without the profile. */
+  readonly users: ApplicationTable<UserField> | null;
   readonly teams: ApplicationTable<TeamField> & {
     /** Whether teams have a name that this role can read. */
     readonly hasNames: boolean;
@@ -60,6 +62,12 @@ export type DeclaredTables = {
   readonly users?: DeclaredTable<UserField> | undefined;
   readonly teams?: DeclaredTable<TeamField> | undefined;
   readonly members?: DeclaredTable<MemberField> | undefined;
+};
+
+/** What to find: the application's tables, under their own names, and what the profile needs of users. */
+export type WantedTables = DeclaredTables & {
+  /** `PROFILE` and `PROFILE_PASSWORD_HASH`; `full` when left out. */
+  readonly profile?: 'full' | 'without password' | 'off' | undefined;
 };
 
 /** The content of a column. A `label` is text or a value of an enumeration. */

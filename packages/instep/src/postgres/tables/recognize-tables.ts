@@ -9,10 +9,10 @@ import {
   type ColumnContent,
   contractColumn,
   type DeclaredTable,
-  type DeclaredTables,
   type Entity,
   FIELDS,
   type IdType,
+  type WantedTables,
 } from './application-tables.ts';
 
 /** The usual table names, including Prisma's default ones. */
@@ -22,8 +22,17 @@ const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
   members: ['team_members', 'TeamMember'],
 };
 
-/** Teams can lack these. */
+/** Teams can lack these, or have something else under their names. */
 const OPTIONAL_TEAM_FIELDS: readonly string[] = ['name', 'updatedAt'];
+
+/** Users can lack these, because the profile has a value for each (docs/contract.md, section 2). */
+const DEFAULTED_USER_FIELDS: readonly string[] = [
+  'name',
+  'role',
+  'createdAt',
+  'updatedAt',
+  'deletedAt',
+];
 
 /** The types that fit, each after its category in PostgreSQL, and their name for people. */
 const COLUMN_TYPES: Readonly<Record<ColumnContent, { name: string; fits: RegExp }>> = {
@@ -87,9 +96,11 @@ type Table = {
 /** Reads each table: the first one that exists of those with its declared or usual names. */
 async function readTables(
   query: Query,
-  declared: DeclaredTables,
+  declared: WantedTables,
 ): Promise<ReadonlyMap<Entity, Table>> {
-  const candidates = (['users', 'teams', 'members'] as const).flatMap((entity) => {
+  const entities: readonly Entity[] =
+    declared.profile === 'off' ? ['teams'] : ['users', 'teams', 'members'];
+  const candidates = entities.flatMap((entity) => {
     const { schema = null, table } = declared[entity] ?? {};
     return (table === undefined ? USUAL_NAMES[entity] : [table]).map((name) => ({
       entity,
@@ -184,6 +195,7 @@ export type RecognizedColumn = {
   readonly name: string;
   /** `null` when it is missing. */
   readonly column: Column | null;
+  /** Whether Instep works without it. */
   readonly isOptional: boolean;
   /** Why Instep can't use the table with this column; `null` when it can. */
   readonly problem: string | null;
@@ -197,6 +209,7 @@ export type RecognizedTable = {
 
 /** The recognized tables of the application; `null` for a missing table. */
 export type Recognition = {
+  /** Also `null` without the profile. */
   readonly users: RecognizedTable | null;
   readonly teams: RecognizedTable | null;
   readonly members: ApplicationTables['members'];
@@ -208,18 +221,24 @@ export type Recognition = {
  * Finds the application's tables by the names that apps usually give them, or by the declared ones, and compares them
  * with what Instep needs. It reads only PostgreSQL's catalog.
  */
-export async function recognizeTables(
-  query: Query,
-  declared: DeclaredTables,
-): Promise<Recognition> {
-  const tables = await readTables(query, declared);
+export async function recognizeTables(query: Query, wanted: WantedTables): Promise<Recognition> {
+  const tables = await readTables(query, wanted);
+  const canLack = {
+    users: [
+      ...DEFAULTED_USER_FIELDS,
+      ...(wanted.profile === 'without password' ? ['passwordHash'] : []),
+    ],
+    teams: OPTIONAL_TEAM_FIELDS,
+    members: [],
+  };
   const recognized = (entity: Entity) => {
     const table = tables.get(entity);
-    return table === undefined ? null : recognizeTable(entity, table, declared[entity]);
+    if (table === undefined) return null;
+    return recognizeTable(entity, table, canLack[entity], wanted[entity]);
   };
   const found = { users: recognized('users'), teams: recognized('teams') };
   const members = membersOf(recognized('members'));
-  return { ...found, members, unfit: unfitness({ ...found, members }, declared) };
+  return { ...found, members, unfit: unfitness({ ...found, members }, wanted) };
 }
 
 /** The table of members; `null` if it can't be read. */
@@ -234,6 +253,7 @@ function membersOf(members: RecognizedTable | null): ApplicationTables['members'
 function recognizeTable(
   entity: Entity,
   table: Table,
+  canLack: readonly string[],
   declared: DeclaredTable<string> = {},
 ): RecognizedTable {
   const fields: [string, ColumnContent][] = Object.entries(FIELDS[entity]);
@@ -244,7 +264,8 @@ function recognizeTable(
     const possible = declaredName === undefined ? columnNames(field) : [declaredName];
     const name = possible.find((one) => table.columns.has(one)) ?? declaredName ?? nameOf(field);
     const column = table.columns.get(name) ?? null;
-    const isOptional = entity === 'teams' && OPTIONAL_TEAM_FIELDS.includes(field);
+    // A user's column that exists is read: of another type, it could hide who is deleted.
+    const isOptional = canLack.includes(field) && (entity === 'teams' || column === null);
     const { name: expectedType, fits } = COLUMN_TYPES[kind];
     const isFit = column !== null && fits.test(`${column.category} ${column.type}`);
     const isNeeded = !isOptional || declaredName !== undefined;
@@ -278,9 +299,10 @@ function withSharedColumns(columns: readonly RecognizedColumn[]): RecognizedColu
 
 function unfitness(
   found: Omit<Recognition, 'unfit'>,
-  declared: DeclaredTables,
+  { profile, ...declared }: WantedTables,
 ): ApplicationTablesUnfit | null {
-  const missing = (['users', 'teams'] as const).filter((entity) => found[entity] === null);
+  const entities = profile === 'off' ? (['teams'] as const) : (['users', 'teams'] as const);
+  const missing = entities.filter((entity) => found[entity] === null);
   if (missing.length > 0) {
     const problems = missing.map((entity) => {
       const { schema, table = entity } = declared[entity] ?? {};
@@ -290,7 +312,7 @@ function unfitness(
   }
   const columns = [found.users, found.teams].flatMap((table) => table?.columns ?? []);
   const problems = columns.flatMap(({ problem }) => problem ?? []);
-  if (declared.members !== undefined && found.members === null) {
+  if (profile !== 'off' && declared.members !== undefined && found.members === null) {
     problems.push('the table of members lacks userId or teamId, or can not be read');
   }
   return problems.length === 0 ? null : new ApplicationTablesUnfit(problems, ALTER_COLUMNS);
@@ -304,12 +326,12 @@ export function applicationTablesOf({
   unfit,
 }: Recognition): ApplicationTables {
   if (unfit !== null) throw unfit;
-  if (users === null || teams === null) throw new RangeError('a missing table is unfit');
+  if (teams === null) throw new RangeError('a missing table is unfit');
   const teamName = columnOf(teams, 'name');
   const hasNames = teamName?.canRead ?? false;
   const name = hasNames && teamName !== null ? `${teamName.sql}::text` : 'null::text';
   return {
-    users: tableOf(users),
+    users: users && tableOf(users),
     members,
     teams: {
       ...tableOf(teams, `${name} as name`),
@@ -343,7 +365,7 @@ function tableOf<Field extends string>(
 ): ApplicationTable<Field> {
   const { entity, table, columns } = recognized;
   const selected = columns
-    .filter(({ isOptional }) => !isOptional)
+    .filter(({ isOptional }) => !isOptional || entity === 'users')
     .map(({ field, column }) => `${unpadded(entity, column)} as ${contractColumn(field)}`);
   return {
     name: table.sql,
@@ -352,6 +374,7 @@ function tableOf<Field extends string>(
       if (column === null) throw new RangeError(`${table.sql} has no column for ${field}`);
       return column.sql;
     },
+    has: (field) => columnOf(recognized, field) !== null,
     rows: `(select ${[...selected, ...computed].join(', ')} from ${table.sql})`,
     idType: idTypeOf(columnOf(recognized, 'id')?.type ?? ''),
   };
@@ -362,8 +385,9 @@ function tableOf<Field extends string>(
  * the padding.
  */
 function unpadded(entity: Entity, column: Column | null): string {
-  const isPadded = entity === 'teams' && column?.type === 'character';
-  return isPadded ? `${column.sql}::text` : `${column?.sql}`;
+  if (column === null) return 'null::text';
+  const isPadded = entity === 'teams' && column.type === 'character';
+  return isPadded ? `${column.sql}::text` : column.sql;
 }
 
 function columnOf({ columns }: RecognizedTable, field: string) {
