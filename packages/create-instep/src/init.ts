@@ -48,18 +48,17 @@ async function init(options: InitOptions): Promise<void> {
   // The checks at the end read it as well.
   if (!isProfileGiven && signing === undefined) process.env.PROFILE = 'off';
   const hasProfile = process.env.PROFILE !== 'off';
+  const whyOff = isProfileGiven ? 'off (PROFILE)' : 'off, because Instep reads only HS256 sessions';
   const setup = readSetup(process.env);
   const name = framework === null ? 'no known framework' : `${framework} ${frameworkVersion}`;
   const facts = {
     app: [name, orm, packageManager].filter((part) => part !== null).join(', '),
     database: setup.database,
-    tables: await describeTables(),
+    tables: (await findTables()).join(' and '),
     sessions: signing
       ? `signed in ${signing}`
       : 'no code was found that signs the cookie session with HS256',
-    profile: hasProfile
-      ? 'GET /api/user'
-      : `off${isProfileGiven ? ' (PROFILE)' : ', because Instep could not read the sessions'}: only subscriptions are kept in sync`,
+    profile: hasProfile ? 'GET /api/user' : `${whyOff}: only subscriptions are kept in sync`,
   };
   printData(facts, {});
   const way = await chooseWay(app, options);
@@ -79,14 +78,6 @@ async function init(options: InitOptions): Promise<void> {
   }
   await checkInstallation();
   printSteps(app, way, plan, setup.consoleUrl);
-}
-
-async function describeTables(): Promise<string> {
-  const tables = await findTables();
-  if (tables !== null) return tables.join(' and ');
-  throw new InitRefused(
-    "the database has no tables users and teams: run your app's migrations first",
-  );
 }
 
 /** With the variable in the app's file, as its first line, so that all commands read it. */

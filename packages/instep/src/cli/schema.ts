@@ -38,7 +38,7 @@ export function tablesCommand(): Command {
     .action(tables);
 }
 
-/** Reads only PostgreSQL's catalog, so that any role can run it. */
+/** Needs no privilege on the tables, so that any role can run it. */
 export async function tables({ role }: { role?: string }): Promise<void> {
   const { recognition, roleName, hidden } = await withDatabase(async ({ query }, server) => {
     const recognition = await recognizeTables(query, server.tables);

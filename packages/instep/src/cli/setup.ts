@@ -46,12 +46,11 @@ export function readSetup(environment: NodeJS.ProcessEnv): Setup {
   };
 }
 
-/** The app's tables as they are written in SQL; `null`: the database has none. @throws ApplicationTablesUnfit */
-export async function findTables(): Promise<readonly string[] | null> {
+/** The app's tables as they are written in SQL. @throws ApplicationTablesUnfit */
+export async function findTables(): Promise<readonly string[]> {
   const { users, teams, unfit } = await withDatabase(({ query }, server) =>
     recognizeTables(query, server.tables),
   );
-  if (users === null && teams === null) return null;
   if (unfit !== null) throw unfit;
   return [users, teams].flatMap((one) => one?.table.sql ?? []);
 }

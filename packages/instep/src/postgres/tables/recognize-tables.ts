@@ -14,6 +14,7 @@ import {
   type IdType,
   type WantedTables,
 } from './application-tables.ts';
+import { declarationOf, findTeamsTables, type TeamsCandidate } from './find-teams-table.ts';
 
 /** The usual table names, including Prisma's default ones. */
 const USUAL_NAMES: Readonly<Record<Entity, readonly string[]>> = {
@@ -219,10 +220,15 @@ export type Recognition = {
 
 /**
  * Finds the application's tables by the names that apps usually give them, or by the declared ones, and compares them
- * with what Instep needs. It reads only PostgreSQL's catalog.
+ * with what Instep needs. It reads only PostgreSQL's catalog, and a few values of a column with a vague name.
  */
 export async function recognizeTables(query: Query, wanted: WantedTables): Promise<Recognition> {
   const tables = await readTables(query, wanted);
+  const candidates = await otherTeamsTables(query, tables.get('teams'), wanted);
+  const [only] = candidates;
+  if (only !== undefined && candidates.length === 1) {
+    return await recognizeTables(query, { ...wanted, teams: declarationOf(only, wanted.teams) });
+  }
   const canLack = {
     users: [
       ...DEFAULTED_USER_FIELDS,
@@ -238,7 +244,34 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
   };
   const found = { users: recognized('users'), teams: recognized('teams') };
   const members = membersOf(recognized('members'));
+  if (candidates.length > 1)
+    return { ...found, teams: null, members, unfit: severalTeams(candidates, wanted) };
   return { ...found, members, unfit: unfitness({ ...found, members }, wanted) };
+}
+
+/** The tables that can be that of teams, if none is declared, and none with the usual name has a customer's column. */
+async function otherTeamsTables(
+  query: Query,
+  usual: Table | undefined,
+  { teams: declared }: WantedTables,
+): Promise<readonly TeamsCandidate[]> {
+  const names = columnNames('providerCustomerId');
+  const named = declared?.columns?.providerCustomerId;
+  const isUsual = (named === undefined ? names : [named]).some((name) => usual?.columns.has(name));
+  return declared?.table !== undefined || isUsual
+    ? []
+    : await findTeamsTables(query, names, declared);
+}
+
+function severalTeams(candidates: readonly TeamsCandidate[], { teams }: WantedTables) {
+  const names = candidates.map(({ schema, name }) => `${schema}.${name}`);
+  const lines = candidates.map((candidate) => {
+    return `INSTEP_TABLES='${JSON.stringify({ teams: declarationOf(candidate, teams) })}'`;
+  });
+  return new ApplicationTablesUnfit(
+    [`each of ${names.join(', ')} can be the table of teams`],
+    `select one: ${lines.join(' or ')}`,
+  );
 }
 
 /** The table of members; `null` if it can't be read. */
