@@ -15,7 +15,7 @@ import {
 const COLUMNS = [
   ['users', 'id', 'integer, uuid or text'],
   ['users', 'email', 'text'],
-  ['users', 'deleted_at', 'timestamptz'],
+  ['users', 'password_hash', 'text'],
   ['teams', 'provider_customer_id', 'text'],
   ['teams', 'plan_name', 'text'],
   ['teams', 'subscription_status', 'text'],
@@ -75,12 +75,12 @@ describe.each(postgresServers)('$name', (server) => {
   test('all problems are reported at once', async () => {
     expect(
       await problemsAfter(
-        'alter table users drop column role, drop column name',
+        'alter table users drop column email, drop column password_hash',
         'alter table teams drop column plan_name',
       ),
     ).toEqual([
-      'users.name (text) is missing',
-      'users.role (text) is missing',
+      'users.email (text) is missing',
+      'users.password_hash (text) is missing',
       'teams.plan_name (text) is missing',
     ]);
   });

@@ -102,9 +102,14 @@ class PooledDatabase implements Database {
     this.#options = options;
     const query: Query = (statement, values) =>
       this.#withConnection(this.#pool, (client) => this.#runAlone(client, statement, values));
-    this.#statements = new Statements(async () =>
-      applicationTablesOf(await recognizeTables(query, tables)),
-    );
+    let wanted = tables;
+    this.#statements = new Statements(async () => {
+      const recognition = await recognizeTables(query, wanted);
+      const found = applicationTablesOf(recognition);
+      // While a migration of the app has no table of teams, a copy of it must not become one.
+      wanted = recognition.sameTables;
+      return found;
+    });
     this.#timeouts = {
       statement_timeout: statementTimeoutMs,
       lock_timeout: Math.ceil(statementTimeoutMs / 2),

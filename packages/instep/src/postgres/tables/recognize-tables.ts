@@ -216,6 +216,8 @@ export type Recognition = {
   readonly members: ApplicationTables['members'];
   /** The error to throw, with its remedy; `null` when Instep can use the tables. */
   readonly unfit: ApplicationTablesUnfit | null;
+  /** How to find the same tables again: the table of teams that was found by its columns counts as declared. */
+  readonly sameTables: WantedTables;
 };
 
 /**
@@ -243,22 +245,24 @@ export async function recognizeTables(query: Query, wanted: WantedTables): Promi
     return recognizeTable(entity, table, canLack[entity], wanted[entity]);
   };
   const found = { users: recognized('users'), teams: recognized('teams') };
-  const members = membersOf(recognized('members'));
-  if (candidates.length > 1)
-    return { ...found, teams: null, members, unfit: severalTeams(candidates, wanted) };
-  return { ...found, members, unfit: unfitness({ ...found, members }, wanted) };
+  const sameTables = { ...wanted, areNamesKnown: true };
+  const all = { ...found, members: membersOf(recognized('members')), sameTables };
+  if (candidates.length > 1) {
+    return { ...all, teams: null, unfit: severalTeams(candidates, wanted) };
+  }
+  return { ...all, unfit: unfitness(all, wanted) };
 }
 
 /** The tables that can be that of teams, if none is declared, and none with the usual name has a customer's column. */
 async function otherTeamsTables(
   query: Query,
   usual: Table | undefined,
-  { teams: declared }: WantedTables,
+  { teams: declared, areNamesKnown = false }: WantedTables,
 ): Promise<readonly TeamsCandidate[]> {
   const names = columnNames('providerCustomerId');
   const named = declared?.columns?.providerCustomerId;
   const isUsual = (named === undefined ? names : [named]).some((name) => usual?.columns.has(name));
-  return declared?.table !== undefined || isUsual
+  return areNamesKnown || declared?.table !== undefined || isUsual
     ? []
     : await findTeamsTables(query, names, declared);
 }
