@@ -40,6 +40,7 @@ const TEAMS_TABLE: TeamsTable = {
     ['providerProductId', 'provider_product_id'],
     ['providerSubscriptionId', 'provider_subscription_id'],
   ]),
+  keepsPlanName: false,
   updatedAt: 'updated_at',
 };
 

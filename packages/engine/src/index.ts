@@ -29,7 +29,7 @@ export * from './postgres/errors.ts';
 export { type PgPool, pgDatabase, SESSION_OPTIONS } from './postgres/pg-database.ts';
 export { ENGINE_SCHEMA } from './postgres/schema.ts';
 export type { Database, Statement } from './postgres/statement.ts';
-export type { TeamsTable } from './postgres/teams-table.ts';
+export { nameOfPlan, type TeamsTable } from './postgres/teams-table.ts';
 export { type Rebuilt, rebuild } from './repair/rebuild.ts';
 export { settle } from './repair/settle.ts';
 export {

@@ -28,6 +28,7 @@ export const STARTER_TEAMS: TeamsTable = {
     ['providerProductId', 'stripe_product_id'],
     ['providerSubscriptionId', 'stripe_subscription_id'],
   ]),
+  keepsPlanName: false,
   updatedAt: 'updated_at',
 };
 

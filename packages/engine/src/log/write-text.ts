@@ -1,7 +1,13 @@
 // The one statement that writes: log, state, teams and outbox, all or nothing. Its final SQL for the starter's tables is
 // in tests/engine/log/write-text.starter.sql.
 
-import { columnOf, fieldsOf, type TeamsTable, teamValue } from '../postgres/teams-table.ts';
+import {
+  columnOf,
+  fieldsOf,
+  type TeamsTable,
+  teamField,
+  teamValue,
+} from '../postgres/teams-table.ts';
 import { PLAN_FIELDS } from '../rule/plan-fields.ts';
 import { CUSTOMER_COLUMNS } from './customer-columns.ts';
 
@@ -54,9 +60,13 @@ export function writeText(teams: TeamsTable): string {
   const before = fields.map((field): SentColumn => [`${columnOf(field)}_before`, field.type]);
   const beforeNames = before.map(([name]) => name);
   const after = fields.map((field) => `${columnOf(field)}_after`);
+  const planName = 'case when $5::boolean then written.plan_name end';
+  const keptName = `coalesce(${planName}, teams.${teams.plan.get('planName')})`;
   const planned = fields.map((field) =>
     field.name === 'planName'
-      ? 'case when $5::boolean then written.plan_name end'
+      ? teams.keepsPlanName
+        ? keptName
+        : planName
       : `written.${columnOf(field)}`,
   );
   // The application can shorten a name.
@@ -179,8 +189,8 @@ planned as (
      and locked.is_written
   returning locked.id,
             ${lines(
-              fields.map(({ name, type }, index) => {
-                return `teams.${teams.plan.get(name)}::${type} as ${after[index]}`;
+              fields.map((field, index) => {
+                return `${teamField(teams, field)}::${field.type} as ${after[index]}`;
               }),
               12,
             )}

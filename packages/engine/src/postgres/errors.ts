@@ -83,6 +83,8 @@ const RETRY_POLICY: readonly RetryPolicyEntry[] = [
   },
   // A table, column or schema that is gone: the application's migrations can rename them at any time.
   { states: ['42P01', '42703', '3F000'], kind: DatabaseUnusable, nextStep: 'find tables' },
+  // A column that can't be null: the application's migrations can make it so at any time.
+  { states: ['23502'], kind: DatabaseRefused, nextStep: 'find tables' },
   // Lock and statement timeouts.
   { states: ['55P03', '57014'], kind: DatabaseBusy, nextStep: 'blame the event' },
   // Connections, resources, shutdowns, files, internal errors; a read-only server; a session that was ended.
@@ -148,9 +150,11 @@ export function databaseError(cause: unknown): InstepError {
 /** What is done after an error, which `databaseError` has converted if it is one of the database. */
 export function nextStepAfter(error: unknown): NextStep {
   if (error instanceof DatabaseConflict) return 'repeat';
-  if (error instanceof DatabaseBusy || error instanceof DatabaseRefused) return 'blame the event';
+  if (error instanceof DatabaseBusy) return 'blame the event';
   if (error instanceof TablesUnknown) return 'find tables';
-  return error instanceof DatabaseUnusable ? policyFor(error.cause).nextStep : 'give up';
+  if (error instanceof DatabaseRefused && error.cause === undefined) return REFUSED.nextStep;
+  const hasPolicy = error instanceof DatabaseUnusable || error instanceof DatabaseRefused;
+  return hasPolicy ? policyFor(error.cause).nextStep : 'give up';
 }
 
 /** What to check when a database can't be used at all. */

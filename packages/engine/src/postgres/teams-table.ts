@@ -1,7 +1,8 @@
 // The application's table of teams, as statements name it. Which columns these are is recognized or declared elsewhere.
 
 import type { Plan, PlanFieldName } from '../rule/plan-fields.ts';
-import { PLAN_FIELDS, planWith } from '../rule/plan-fields.ts';
+import { type ContractField, PLAN_FIELDS, planWith } from '../rule/plan-fields.ts';
+import { GRANTING_STATUSES } from '../rule/status.ts';
 
 /** All names are SQL: quoted where that is necessary. */
 export type TeamsTable = {
@@ -11,6 +12,8 @@ export type TeamsTable = {
   readonly customerId: string;
   /** The columns of plan fields: the contract's four, and the others that the table has. */
   readonly plan: ReadonlyMap<PlanFieldName, string>;
+  /** Whether the column of the plan's name can't be null, so that a name stays in a row whose plan is cleared. */
+  readonly keepsPlanName: boolean;
   /** A column that every update of a team sets to the time; `null`: there is none. */
   readonly updatedAt: string | null;
 };
@@ -34,10 +37,29 @@ export function columnOf({ name }: Field): string {
   return COLUMNS.get(name) ?? name;
 }
 
+const GRANTING = GRANTING_STATUSES.map((status) => `'${status}'`).join(', ');
+
+/** SQL: a name that stays in a row without a plan, where the column can't be null. There, it counts as none. */
+export function nameOfPlan(column: (field: ContractField) => string): string {
+  return `(case
+    when coalesce(${column('providerSubscriptionId')}, ${column('providerProductId')}) is not null
+         or ${column('subscriptionStatus')} in (${GRANTING})
+      then ${column('planName')}
+  end)`;
+}
+
+/** SQL: a field in a team's row. */
+export function teamField(teams: TeamsTable, { name }: Field, row = 'teams'): string {
+  const column = (field: PlanFieldName) => `${row}.${teams.plan.get(field)}`;
+  return name === 'planName' && teams.keepsPlanName ? nameOfPlan(column) : column(name);
+}
+
 /** SQL: the value of a field in a team's row, as all statements compare it. A time is in seconds since 1970. */
-export function teamValue({ plan }: TeamsTable, { name, type }: Field, table = 'teams'): string {
-  const column = `${table}.${plan.get(name)}`;
-  return type === 'timestamptz' ? `extract(epoch from ${column})::bigint` : `${column}::${type}`;
+export function teamValue(teams: TeamsTable, field: Field, row = 'teams'): string {
+  const value = teamField(teams, field, row);
+  return field.type === 'timestamptz'
+    ? `extract(epoch from ${value})::bigint`
+    : `${value}::${field.type}`;
 }
 
 /** The plan in a row whose columns are the fields, each as text: drivers differ in what they make of other types. */

@@ -2,7 +2,7 @@
 
 import type { EventLog } from '../log/event-log.ts';
 import type { Database } from '../postgres/statement.ts';
-import { fieldsOf, type TeamsTable } from '../postgres/teams-table.ts';
+import { fieldsOf, type TeamsTable, teamField } from '../postgres/teams-table.ts';
 
 type SettleOptions = {
   readonly database: Database;
@@ -26,7 +26,7 @@ const findUnsettledText = (teams: TeamsTable) => `
    join instep.customers on customers.customer_id = teams.${teams.customerId}
   where customers.subscription_status is not null
     and num_nonnulls(${fieldsOf(teams)
-      .map(({ name }) => `teams.${teams.plan.get(name)}`)
+      .map((field) => teamField(teams, field))
       .join(', ')}) = 0
   limit $1)`;
 

@@ -93,16 +93,17 @@ type FieldValue<Name extends PlanFieldName> =
   | FieldTypes[Extract<Field, { name: Name }>['type']]
   | null;
 
-type RequiredName = Extract<Field, { isRequired: true }>['name'];
+/** A field of a plan that the contract has. */
+export type ContractField = Extract<Field, { isRequired: true }>['name'];
 
 /** The fields of a plan that the contract has, in the order in which they are shown. */
-export const CONTRACT_FIELDS: readonly RequiredName[] = PLAN_FIELDS.flatMap((field) =>
+export const CONTRACT_FIELDS: readonly ContractField[] = PLAN_FIELDS.flatMap((field) =>
   field.isRequired ? field.name : [],
 );
 
 /** A team's plan. A field is `null` when it was cleared, or when Stripe did not send it; of the others, then also missing. */
-export type Plan = { readonly [Name in RequiredName]: FieldValue<Name> } & {
-  readonly [Name in Exclude<PlanFieldName, RequiredName>]?: FieldValue<Name>;
+export type Plan = { readonly [Name in ContractField]: FieldValue<Name> } & {
+  readonly [Name in Exclude<PlanFieldName, ContractField>]?: FieldValue<Name>;
 };
 
 /** A plan with these values. A value of another type than its field has counts as missing. */

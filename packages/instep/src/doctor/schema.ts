@@ -6,7 +6,11 @@ import type { Query } from '../postgres/database.ts';
 import { checkSchema, SchemaMismatch } from '../postgres/migrate.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { findHiddenRows, neededPrivileges, type TableUse } from '../postgres/tables/privileges.ts';
-import type { Recognition, RecognizedTable } from '../postgres/tables/recognize-tables.ts';
+import {
+  keptPlanName,
+  type Recognition,
+  type RecognizedTable,
+} from '../postgres/tables/recognize-tables.ts';
 import { type Check, failure, ok, warning } from './check.ts';
 
 export async function checkPrivileges(
@@ -51,13 +55,16 @@ export async function checkTables(
   { unfit, users, teams }: Recognition,
 ): Promise<Check[]> {
   if (unfit !== null) return [failure(name, unfit.problems.join('; '), unfit.advice)];
-  const statement = teams === null ? null : await missingCustomerIndex(query, teams);
-  if (statement === null) {
-    const usable = [users, teams].flatMap((one) => one?.table.sql ?? []);
-    return [ok(name, `usable: ${usable.join(' and ')}`)];
-  }
+  const kept = teams && keptPlanName(teams);
+  const statement = teams && (await missingCustomerIndex(query, teams));
   const result = `${teams?.table.sql} has no index on the customer: each event reads all teams`;
-  return [warning(name, result, statement)];
+  const warnings = [
+    ...(kept ? [warning(name, kept.text, `as the owner: ${kept.statement}`)] : []),
+    ...(statement === null ? [] : [warning(name, result, statement)]),
+  ];
+  if (warnings.length > 0) return warnings;
+  const usable = [users, teams].flatMap((one) => one?.table.sql ?? []);
+  return [ok(name, `usable: ${usable.join(' and ')}`)];
 }
 
 /**

@@ -13,6 +13,7 @@ import type { WantedTables } from './tables/application-tables.ts';
 import { findHiddenRows } from './tables/privileges.ts';
 import {
   applicationTablesOf,
+  keptPlanName,
   type Recognition,
   recognizeTables,
 } from './tables/recognize-tables.ts';
@@ -121,6 +122,8 @@ export async function prepareDatabase(
         await checkOwnSchema(query);
         recognition = await recognizeTables(query, server.tables);
         applicationTablesOf(recognition);
+        const kept = recognition.teams && keptPlanName(recognition.teams);
+        if (kept) onWarning(`${kept.text}: as the owner, run ${kept.statement}`);
         for (const { text, policy, bypass } of await findHiddenRows(query, recognition)) {
           onWarning(`${text}: as the owner, run ${policy} or ${bypass}`);
         }

@@ -4,6 +4,7 @@
 import {
   DatabaseBusy,
   DatabaseConflict,
+  DatabaseRefused,
   DatabaseUnavailable,
   databaseError,
   type Database as EngineDatabase,
@@ -161,7 +162,7 @@ class PooledDatabase implements Database {
           this.#statements.stopPreparing();
           return await run();
         case 'find tables':
-          if (!(await this.#statements.findTables(tables))) throw error;
+          if (!(await this.#haveTablesChanged(error, tables))) throw error;
           throw new DatabaseConflict('the application has altered its tables', { cause: error });
         default:
           throw error;
@@ -210,10 +211,20 @@ class PooledDatabase implements Database {
         return true;
       case 'find tables':
         if (tables === null && !(error instanceof TablesUnknown)) return false;
-        return await this.#statements.findTables(tables);
+        return await this.#haveTablesChanged(error, tables);
       case 'give up':
       case 'blame the event':
         return false;
+    }
+  }
+
+  /** Looks up the application's tables after an error. Those that no longer fit still serve the events that they take. */
+  async #haveTablesChanged(error: unknown, tables: Statements['tables']): Promise<boolean> {
+    try {
+      return await this.#statements.findTables(tables);
+    } catch (unfit) {
+      if (error instanceof DatabaseRefused) return false;
+      throw unfit;
     }
   }
 
@@ -408,7 +419,9 @@ export async function unlessRefused(query: Query, work: () => Promise<unknown>):
     await work();
     return true;
   } catch (error) {
-    if (error instanceof DatabaseBusy || nextStepAfter(error) !== 'blame the event') throw error;
+    const isRefused =
+      error instanceof DatabaseRefused || nextStepAfter(error) === 'blame the event';
+    if (error instanceof DatabaseBusy || !isRefused) throw error;
     await query('rollback to savepoint before_part');
     return false;
   }

@@ -100,9 +100,20 @@ export async function readUnappliedNames(query: Query): Promise<UnappliedName[]>
   });
 }
 
-const NEEDS_NAME = `
+/** In a column that can't be null, the name of another plan can have stayed, which the customer's row lacks. */
+const needsName = ({ teams: { keepsPlanName } }: ApplicationTables) => `
   teams.provider_product_id = product.product_id
-  and (teams.plan_name is null or teams.plan_name = any (product.former_names))`;
+  and (teams.plan_name is null
+       or teams.plan_name = any (product.former_names)
+       ${keepsPlanName ? `or teams.plan_name <> product.name and ${IS_NAMELESS}` : ''})`;
+
+const IS_NAMELESS = `exists (
+         select
+           from instep.customers
+          where customer_id = teams.provider_customer_id
+            and customers.provider_product_id = product.product_id
+            and customers.plan_name is null
+       )`;
 
 /** Those of the next teams that have this product, and no name or a former one. */
 export async function readTeamsToName(
@@ -112,10 +123,10 @@ export async function readTeamsToName(
 ): Promise<Examined<ApplicationId>> {
   const { found, examinedTo } = await examineTeams<{ id: ApplicationId }>(query, {
     name: 'read_teams_to_name',
-    found: () => `found as (
+    found: (tables) => `found as (
         select teams.id
           from instep.products as product
-          join examined as teams on ${NEEDS_NAME}
+          join examined as teams on ${needsName(tables)}
          where product.product_id = $2
          order by teams.id
       )`,
@@ -125,12 +136,12 @@ export async function readTeamsToName(
   return { found: found.map(({ id }) => id), examinedTo };
 }
 
-const LOCK_TEAM_TO_NAME = ({ teams: { rows, idType } }: ApplicationTables) => `
+const LOCK_TEAM_TO_NAME = (tables: ApplicationTables) => `
       select ${TEAM_COLUMNS}, product.name as "productName"
         from instep.products as product
-        join ${rows} as teams on ${NEEDS_NAME}
+        join ${tables.teams.rows} as teams on ${needsName(tables)}
        where product.product_id = $1
-         and teams.id = ${idFrom(idType, '$2::text')}
+         and teams.id = ${idFrom(tables.teams.idType, '$2::text')}
          for no key update of teams skip locked`;
 
 /**

@@ -2,7 +2,7 @@
 // `teams.rows` is the app's table with the contract's names for its columns (tables/application-tables.ts), and `rowsAs`
 // makes rows of the parameters, one or many (statement.ts).
 
-import type { Plan } from 'instep-engine';
+import { nameOfPlan, type Plan } from 'instep-engine';
 import type { ApplicationId } from '../../application.ts';
 import { type Query, unlessRefused } from '../database.ts';
 import { type Examined, examineTeams } from '../examine.ts';
@@ -91,11 +91,16 @@ const IS_WRITTEN = `
                         and written.provider_product_id_after is not distinct from plan.provider_product_id
                         and written.provider_subscription_id_after is not distinct from plan.provider_subscription_id`;
 
+const writtenName = ({ keepsPlanName, column }: ApplicationTables['teams']) =>
+  keepsPlanName ? `coalesce(plan.plan_name, team.${column('planName')})` : 'plan.plan_name';
+
+const nameIn = ({ keepsPlanName, column }: ApplicationTables['teams']) =>
+  keepsPlanName ? nameOfPlan((field) => `team.${column(field)}`) : `team.${column('planName')}`;
+
 /** Updates the teams, records their changes, and fails if one does not have its plan. */
-const WRITE_PLANS = textsByRowCount(
-  (count) =>
-    ({ teams: { name, column, idType, setUpdatedAt } }: ApplicationTables) =>
-      `
+const WRITE_PLANS = textsByRowCount((count) => ({ teams }: ApplicationTables) => {
+  const { name, column, idType, setUpdatedAt } = teams;
+  return `
       with plan as ${count === 'one' ? 'not materialized' : 'materialized'} (
         select *
           from ${rowsAs('plan', { ...WRITE_COLUMNS, team_id: idType }, count)}
@@ -103,7 +108,7 @@ const WRITE_PLANS = textsByRowCount(
       written as (
         update ${name} as team
            set ${column('subscriptionStatus')} = plan.subscription_status,
-               ${column('planName')} = plan.plan_name,
+               ${column('planName')} = ${writtenName(teams)},
                ${column('providerProductId')} = plan.provider_product_id,
                ${column('providerSubscriptionId')} = plan.provider_subscription_id
                ${setUpdatedAt}
@@ -111,7 +116,7 @@ const WRITE_PLANS = textsByRowCount(
          where team.${column('id')} = plan.team_id
         returning team.${column('id')} as id,
                   team.${column('subscriptionStatus')}::text as subscription_status_after,
-                  team.${column('planName')}::text as plan_name_after,
+                  ${nameIn(teams)}::text as plan_name_after,
                   team.${column('providerProductId')}::text as provider_product_id_after,
                   team.${column('providerSubscriptionId')}::text as provider_subscription_id_after
       )
@@ -128,8 +133,8 @@ const WRITE_PLANS = textsByRowCount(
                    left join written on written.id = plan.team_id
                ) as change`,
         `case when is_written then ${IS_CHANGE} else instep.refuse_unwritten_plan() end`,
-      )}`,
-);
+      )}`;
+});
 
 /**
  * Writes the plans of teams that are locked, with or without names, and records what changes. Other columns are the app's.

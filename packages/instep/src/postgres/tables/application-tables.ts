@@ -44,6 +44,8 @@ export type ApplicationTables = {
     readonly hasNames: boolean;
     /** The assignment that every update of a team adds, with a leading comma; empty if the column is missing. */
     readonly setUpdatedAt: string;
+    /** Whether the column of the plan's name can't be null, so that a name stays in a row whose plan is cleared. */
+    readonly keepsPlanName: boolean;
   };
   /** Which users belong to which teams, for people who search; `null`: no such table was recognized. */
   readonly members: Pick<ApplicationTable<MemberField>, 'rows'> | null;

@@ -1,7 +1,7 @@
 // Finds the app's tables in PostgreSQL's catalog. database.ts looks them up when a statement needs them; connect.ts,
 // the doctor and `instep tables` also look at what does not fit.
 
-import { CONTRACT_FIELDS, InstepError, type TeamsTable } from 'instep-engine';
+import { CONTRACT_FIELDS, InstepError, nameOfPlan, type TeamsTable } from 'instep-engine';
 import { columnArrays, type Query } from '../statement.ts';
 import {
   type ApplicationTable,
@@ -80,6 +80,7 @@ export type Column = {
   readonly canWrite: boolean;
   /** Whether it can be updated at all: neither generated nor computed by a view. */
   readonly isUpdatable: boolean;
+  readonly isNullable: boolean;
 };
 
 /** A table or view as PostgreSQL describes it. */
@@ -128,6 +129,7 @@ async function readTables(
                         'category', typcategory,
                         'canRead', has_column_privilege(attrelid, attnum, 'select'),
                         'canWrite', has_column_privilege(attrelid, attnum, 'update'),
+                        'isNullable', not (attnotnull or typnotnull),
                         'isUpdatable', case
                                          when relkind in ('r', 'p') then attgenerated = ''
                                          -- It locks the relation, so a locked table is not asked.
@@ -186,6 +188,21 @@ const CREATE_TABLE =
 
 const ALTER_COLUMNS =
   'add or alter the columns, or set INSTEP_TABLES to the names that they have (docs/configuration.md)';
+
+/** A canceled plan sets these to null. */
+const CLEARED_FIELDS: readonly string[] = ['providerSubscriptionId', 'providerProductId'];
+
+/** The statement after which a column can be null. */
+const dropNotNull = (table: Table, column: Column) =>
+  `alter table ${table.sql} alter column ${column.sql} drop not null;`;
+
+/** A column that can't be null, and what Instep does without. `null` if the names of plans can be cleared. */
+export function keptPlanName(teams: RecognizedTable): { text: string; statement: string } | null {
+  const column = columnOf(teams, 'planName');
+  if (column === null || column.isNullable) return null;
+  const text = `${teams.table.sql}.${column.sql} can't be null: a canceled team keeps the name of its plan there`;
+  return { text, statement: dropNotNull(teams.table, column) };
+}
 
 const isPlanField = (field: string) => CONTRACT_FIELDS.some((one) => one === field);
 
@@ -311,6 +328,9 @@ function recognizeTable(
     if (column === null && isNeeded) problem = `${place} (${expectedType}) is missing`;
     else if (!isFit && isNeeded) problem = `${place} is ${column?.type}, not ${expectedType}`;
     else if (isPlanField(field) && !column?.isUpdatable) problem = `${place} can't be updated`;
+    else if (column?.isNullable === false && CLEARED_FIELDS.includes(field)) {
+      problem = `${place} can't be null, so a canceled plan stays: ${dropNotNull(table, column)}`;
+    }
     return {
       field,
       name,
@@ -374,6 +394,7 @@ export function applicationTablesOf({
       ...tableOf(teams, `${name} as name`),
       hasNames,
       setUpdatedAt: updatedAtAssignment(teams),
+      keepsPlanName: keptPlanName(teams) !== null,
     },
   };
 }
@@ -384,12 +405,13 @@ const teamsTables = new WeakMap<ApplicationTables, TeamsTable>();
 export function teamsTableOf(tables: ApplicationTables): TeamsTable {
   const known = teamsTables.get(tables);
   if (known !== undefined) return known;
-  const { name, column, idType, setUpdatedAt } = tables.teams;
+  const { name, column, idType, setUpdatedAt, keepsPlanName } = tables.teams;
   const made: TeamsTable = {
     name,
     id: { column: column('id'), type: idType },
     customerId: column('providerCustomerId'),
     plan: new Map(CONTRACT_FIELDS.map((field) => [field, column(field)])),
+    keepsPlanName,
     updatedAt: setUpdatedAt === '' ? null : column('updatedAt'),
   };
   teamsTables.set(tables, made);
@@ -401,9 +423,15 @@ function tableOf<Field extends string>(
   ...computed: readonly string[]
 ): ApplicationTable<Field> {
   const { entity, table, columns } = recognized;
+  const columnValue = (field: string) => unpadded(entity, columnOf(recognized, field));
+  const keepsName = entity === 'teams' && keptPlanName(recognized) !== null;
   const selected = columns
     .filter(({ isOptional }) => !isOptional || entity === 'users')
-    .map(({ field, column }) => `${unpadded(entity, column)} as ${contractColumn(field)}`);
+    .map(({ field }) => {
+      const value =
+        field === 'planName' && keepsName ? nameOfPlan(columnValue) : columnValue(field);
+      return `${value} as ${contractColumn(field)}`;
+    });
   return {
     name: table.sql,
     column(field) {
