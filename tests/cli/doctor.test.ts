@@ -6,7 +6,7 @@ import { createEmptyDatabase, createMigratedDatabase } from '../support/postgres
 import { createFolder, runInstep } from '../support/process/instep-process.ts';
 import { recordComparison } from '../support/service/comparison.ts';
 import { eventBody } from '../support/stripe/events.ts';
-import { issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
+import { ENDPOINT, issuesOf, openExaminedAccount } from '../support/stripe/examined-account.ts';
 
 const NAMES = [
   'configuration',
@@ -46,7 +46,7 @@ async function openHealthyAccount() {
 
 test('prints ok on each line and exits with 0 when nothing is wrong', async () => {
   const { environment } = await openHealthyAccount();
-  const url = 'https://app.example.com/api/stripe/webhook';
+  const { url } = ENDPOINT;
   const { code, stdout, stderr } = await runInstep(['doctor', '--json', '--url', url], environment);
   const checks: Check[] = stdout
     .trimEnd()

@@ -198,6 +198,19 @@ test.each(someOf(2, NEXT_CONFIGS))(
   },
 );
 
+test.each([
+  ["export default { basePath: '/app', trailingSlash: true };\n", '/app/api/stripe/webhook/'],
+  [
+    'module.exports = {\n  // trailingSlash: true,\n  "basePath": "/a/b",\n};\n',
+    '/a/b/api/stripe/webhook',
+  ],
+])('names the address that answers with the configuration %j: %s', async (text, address) => {
+  const folder = createStarterApp(VARIABLES, { 'next.config.ts': null, 'next.config.mjs': text });
+  const { stdout } = await init(folder, '--inside', '--yes');
+  expect(stdout).toContain(`register https://your.app${address} for`);
+  expect(stdout).toContain(`--forward-to 127.0.0.1:3000${address} `);
+});
+
 const VARIABLE_FILES = [
   ['CRLF', VARIABLES.replaceAll('\n', '\r\n')],
   ['no last newline', VARIABLES.trimEnd()],

@@ -2,6 +2,7 @@ import type { ApiObject } from 'instep/src/testing/fake-stripe-api.ts';
 import { describe, expect, test } from 'vitest';
 import { createMigratedDatabase } from '../support/postgres/test-database.ts';
 import {
+  APP_URL,
   ENDPOINT,
   endpointWith,
   issuesOf,
@@ -103,9 +104,19 @@ describe('webhook endpoints', () => {
       /^warning .* receives events of 1 other type,/,
     ],
     [
-      'with a slash at the end',
-      { url: `${ENDPOINT.url}/` },
-      /^failure .*webhook\/ ends with a slash: .* 404$/,
+      'whose address redirects',
+      { url: `${APP_URL}/slash/api/stripe/webhook` },
+      /^failure .*webhook redirects to .*\/slash\/api\/stripe\/webhook\/ \(308\): /,
+    ],
+    [
+      'whose address has nothing',
+      { url: `${APP_URL}/nothing/api/stripe/webhook` },
+      /^failure .* does not lead to Instep: it answers 404 /,
+    ],
+    [
+      'whose address does not answer',
+      { url: 'http://127.0.0.1:1/api/stripe/webhook' },
+      /^warning .* did not answer this machine: /,
     ],
     ['with all types', { enabled_events: ['*'] }, /^warning .* receives events of all types,/],
     ['that can’t be read', { url: 'nonsense' }, /^warning .* 1 could not be read/],
@@ -117,6 +128,15 @@ describe('webhook endpoints', () => {
     expect(issues.at(-1)).toMatch(/^\w+ webhook endpoint: /);
   });
 
+  test.each(['/api/stripe/webhook/', '/slash/api/stripe/webhook/', '/app/api/stripe/webhook'])(
+    'one at %s is right where Instep answers there',
+    async (path) => {
+      const account = await openAccount();
+      account.webhookEndpoints.set(endpointWith({ url: `${APP_URL}${path}` }));
+      expect((await examineStripe(account)).issues).toEqual([]);
+    },
+  );
+
   test('one that is registered twice is a warning', async () => {
     const account = await openAccount();
     account.webhookEndpoints.set(endpointWith({ id: 'we_2' }));
@@ -126,18 +146,23 @@ describe('webhook endpoints', () => {
 
   test('--url chooses the endpoint, and no query is shown', async () => {
     const account = await openAccount();
-    const url = 'https://app.example.com/hooks?token=canaryToken';
+    const url = `${APP_URL}/hooks?token=canaryToken`;
     const wrong = await examineStripe(account, {}, url);
     expect(wrong).toMatchObject({ hasFailure: true });
     expect(wrong.issues).toEqual([
-      'failure webhook endpoint: no registered URL in test mode is https://app.example.com/hooks?…; ' +
-        'registered: https://app.example.com/api/stripe/webhook',
+      `failure webhook endpoint: no registered URL in test mode is ${APP_URL}/hooks?…; ` +
+        `registered: ${ENDPOINT.url}`,
     ]);
     account.webhookEndpoints.set(endpointWith({ id: 'we_2', url }));
     const right = await examineStripe(account, {}, url);
     expect(right).toMatchObject({ hasFailure: false, issues: [] });
     const { result } = right.checks.find(({ name }) => name === 'webhook endpoint') ?? {};
-    expect(result).toMatch(/^https:\/\/app\.example\.com\/hooks\?… is enabled/);
+    expect(result).toContain(`${APP_URL}/hooks?… is enabled`);
+    const withoutQuery = await examineStripe(account, {}, `${APP_URL}/hooks`);
+    expect(withoutQuery).toMatchObject({ hasFailure: false, issues: [] });
+    expect((await examineStripe(account, {}, `${APP_URL}/hooks?token=other`)).hasFailure).toBe(
+      true,
+    );
   });
 
   test.each([
@@ -176,6 +201,16 @@ describe('event destinations', () => {
   }
 
   const { url } = ENDPOINT;
+
+  test.each([
+    [['other_accounts'], false],
+    [['@accounts'], false],
+    [['self', 'other_accounts'], true],
+    [['self'], true],
+  ])('one with events_from of %j receives the own events: %s', async (events_from, isRight) => {
+    const [check] = await endpointsWith({ ...THIN, events_from });
+    expect(check).toMatch(isRight ? /^ok / : /^failure .* only the events of other accounts/);
+  });
 
   test('one with thin payload is ok, and its kind is named', async () => {
     expect(await endpointsWith(THIN)).toEqual([

@@ -28,7 +28,7 @@ import {
   type Way,
   writeAll,
 } from './changes.ts';
-import { PORT, planNextjs } from './nextjs.ts';
+import { addressOf, PORT, planNextjs } from './nextjs.ts';
 import { planNodeApp } from './node-app.ts';
 
 /**
@@ -163,18 +163,16 @@ async function ask(question: string, option: string): Promise<string> {
   return answer.trim();
 }
 
-function printSteps(
-  { scripts, packageManager, dependencies }: App,
-  way: Way,
-  plan: Plan,
-  consoleUrl: string | null,
-): void {
+function printSteps(app: App, way: Way, plan: Plan, consoleUrl: string | null): void {
+  const { scripts, packageManager, dependencies, framework } = app;
+  const address = framework === 'Next.js' ? addressOf(app, WEBHOOK_PATH) : WEBHOOK_PATH;
   const script = ['dev', 'start'].find((name) => name in scripts);
   const start = script === undefined ? 'your app' : `\`${packageManager} run ${script}\``;
   const hasPort =
     process.env.PORT === PORT || plan.files.some(({ path }) => path.startsWith('.env'));
   const serve = hasPort ? 'npx instep serve' : `PORT=${PORT} npx instep serve`;
-  const forward = `127.0.0.1:${way === 'inside' ? 3_000 : PORT}${WEBHOOK_PATH}`;
+  const forward =
+    way === 'inside' ? `127.0.0.1:3000${address}` : `127.0.0.1:${PORT}${WEBHOOK_PATH}`;
   const consoleSteps = [
     ...('instep-console' in dependencies
       ? []
@@ -184,7 +182,7 @@ function printSteps(
   const steps = [
     way === 'inside' ? `Start ${start}.` : `Start \`${serve}\`, and ${start} in another terminal.`,
     `While you develop, \`stripe listen --forward-to ${forward} --events ${HANDLED_TYPES}\` prints the STRIPE_WEBHOOK_SECRET to set.`,
-    `When you go live, register https://your.app${WEBHOOK_PATH} for these two types at Stripe (Developers, Webhooks).`,
+    `When you go live, register https://your.app${address} for these two types at Stripe (Developers, Webhooks).`,
     consoleUrl &&
       `The console is at ${consoleUrl}${consoleSteps.length > 0 ? ` after ${consoleSteps.join(' and ')}` : ''}.`,
     '`npx instep init --undo` reverses all this.',

@@ -143,8 +143,7 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
   }
 
   function planRewrites(): void {
-    const names = ['ts', 'mjs', 'js', 'cjs'].map((one) => `next.config.${one}`);
-    const path = names.find((name) => app.read(name) !== null) ?? 'next.config.mjs';
+    const path = configFile(app) ?? 'next.config.mjs';
     const before = app.read(path) ?? 'const nextConfig = {};\n\nexport default nextConfig;\n';
     if (before.includes(WEBHOOK_PATH)) return;
     const rewrites = hasProfile ? NEXT_CODE.rewrites : withoutProfile(NEXT_CODE.rewrites);
@@ -170,9 +169,10 @@ export function planNextjs(app: App, way: Way, isServerless: boolean, hasProfile
       remarks.push({ text });
     }
     if (app.read('vercel.json')?.includes('/api/instep/maintenance')) return;
-    const text =
-      'let a scheduler call /api/instep/maintenance every hour. On Vercel, vercel.json needs';
-    remarks.push({ text, lines: NEXT_CODE.schedule });
+    const path = '/api/instep/maintenance';
+    const address = addressOf(app, path);
+    const text = `let a scheduler call ${address} every hour. On Vercel, vercel.json needs`;
+    remarks.push({ text, lines: NEXT_CODE.schedule.replace(path, address) });
   }
 }
 
@@ -182,6 +182,22 @@ function withoutProfile(code: string): string {
     .replace('{ GET, POST', '{ POST')
     .replace(' });', ', profile: false });')
     .replace("'/api/user', ", '');
+}
+
+function configFile(app: App): string | undefined {
+  const names = ['ts', 'mts', 'mjs', 'js', 'cjs'].map((one) => `next.config.${one}`);
+  return names.find((name) => app.read(name) !== null);
+}
+
+const COMMENT = /\/\*(?:.|\n)*?\*\/|(?<=^|\s)\/\/.*$/gm;
+
+/** Where a route answers without a redirect: Next.js can have a prefix for all addresses, and a slash after each. */
+export function addressOf(app: App, route: string): string {
+  const file = configFile(app);
+  const config = ((file && app.read(file)) ?? '').replace(COMMENT, '');
+  const [, , basePath = ''] = /\bbasePath['"]?\s*:\s*(['"`])(\/[\w./~-]*)\1/.exec(config) ?? [];
+  const hasSlash = /\btrailingSlash['"]?\s*:\s*true\b/.test(config);
+  return `${basePath}${route}${hasSlash ? '/' : ''}`;
 }
 
 /** What a route does that the starter's does not; `null`: nothing, so it can be replaced. */

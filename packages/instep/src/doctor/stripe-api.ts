@@ -9,6 +9,7 @@ import { StripeApiFailed } from '../stripe/api-failure.ts';
 import type { Mode } from '../stripe/key-kind.ts';
 import { HANDLED_TYPES, NOTIFICATION_TYPES } from '../stripe/parse-event.ts';
 import { type Check, failure, ok, warning } from './check.ts';
+import { checkAddress, shown } from './webhook-address.ts';
 
 /** What the key needs permission to read, and the cost without it: a failure if Instep can't do without. */
 const RESOURCES = {
@@ -77,7 +78,7 @@ type CheckOptions = {
  */
 export async function checkStripeApi({ api, expected }: CheckOptions): Promise<Check[]> {
   const answers = await askAll(api);
-  return [...checkAccess(answers), ...checkEndpoints(answers, expected)];
+  return [...checkAccess(answers), ...(await checkEndpoints(answers, expected))];
 }
 
 /** If the first call gets no response, the others are left out, because they would not get one either. */
@@ -139,7 +140,7 @@ function unreachable(resource: Resource, reason: string): Check {
   );
 }
 
-function checkEndpoints(answers: Answers, expected: Expected): Check[] {
+async function checkEndpoints(answers: Answers, expected: Expected): Promise<Check[]> {
   const listed = answers.get('webhook endpoints');
   const destinations = objectsOf(answers.get('event destinations'));
   const read = [
@@ -152,7 +153,7 @@ function checkEndpoints(answers: Answers, expected: Expected): Check[] {
   // Both lists can have those with snapshot payload.
   const endpoints = [...new Map(readable.map((one) => [one.id, one])).values()];
   const isKnown = listed?.kind === 'granted' || endpoints.length > 0;
-  const checks = isKnown ? checkWebhookEndpoints(endpoints, expected) : [];
+  const checks = isKnown ? await checkWebhookEndpoints(endpoints, expected) : [];
   const unreadable = read.length - readable.length;
   if (unreadable === 0) return checks;
   return [...checks, warning(ENDPOINT, `${unreadable} could not be read`, 'upgrade Instep')];
@@ -164,8 +165,8 @@ function objectsOf(answer: Answer | undefined): StripePage['objects'] {
 
 const ENDPOINT = 'webhook endpoint';
 
-/** Where the server listens for events. With a slash at the end, it answers 404. */
-const PATH = /\/api\/stripe\/webhook(?<slash>\/?)$/;
+/** Where Instep listens for events, after the prefix of an app. An app can require the slash. */
+const PATH = /\/api\/stripe\/webhook\/?$/;
 
 const WEBHOOKS = 'Stripe dashboard, Developers, Webhooks';
 const TYPES = HANDLED_TYPES.join(' and ');
@@ -184,13 +185,24 @@ const url = v.pipe(
   v.transform((text) => new URL(text)),
 );
 
+/** Stripe's names for the events of the account itself. */
+const OWN_EVENTS = ['self', '@self'];
+
 const common = { id: v.string(), status: v.string(), enabled_events: v.array(v.string()) };
 
 /** A webhook endpoint in Stripe's list. */
 const listedEndpoint = v.pipe(
   v.object({ ...common, url, api_version: v.nullish(v.string(), null) }),
   v.transform(({ id, status, url, enabled_events: types, api_version: apiVersion }) => {
-    return { id, status, url, types, apiVersion, payload: 'snapshot' as const };
+    return {
+      id,
+      status,
+      url,
+      types,
+      apiVersion,
+      eventsFrom: OWN_EVENTS,
+      payload: 'snapshot' as const,
+    };
   }),
 );
 
@@ -199,12 +211,17 @@ const listedDestination = v.pipe(
   v.object({
     ...common,
     event_payload: v.picklist(['snapshot', 'thin']),
+    events_from: v.optional(v.array(v.string()), OWN_EVENTS),
     snapshot_api_version: v.nullish(v.string(), null),
     webhook_endpoint: v.object({ url }),
   }),
   v.transform(({ id, status, enabled_events: types, webhook_endpoint: { url }, ...others }) => {
-    const { event_payload: payload, snapshot_api_version: apiVersion } = others;
-    return { id, status, url, types, apiVersion, payload };
+    const {
+      event_payload: payload,
+      snapshot_api_version: apiVersion,
+      events_from: eventsFrom,
+    } = others;
+    return { id, status, url, types, apiVersion, eventsFrom, payload };
   }),
 );
 
@@ -218,14 +235,14 @@ const elsewhereShape = v.object({ type: v.pipe(v.string(), v.notValue('webhook_e
 type WebhookEndpoint = v.InferOutput<typeof listedDestination>;
 
 /** Checks the endpoint with the given URL, or all whose path is that of the webhook route. */
-function checkWebhookEndpoints(endpoints: readonly WebhookEndpoint[], expected: Expected): Check[] {
-  const { url } = expected;
-  const ours = endpoints.filter((endpoint) =>
-    url === null ? PATH.test(endpoint.url.pathname) : endpoint.url.href === url.href,
-  );
+async function checkWebhookEndpoints(
+  endpoints: readonly WebhookEndpoint[],
+  expected: Expected,
+): Promise<Check[]> {
+  const ours = endpoints.filter((endpoint) => isExpected(endpoint, expected));
   if (ours.length === 0) return [noneFound(endpoints, expected)];
   const enabled = ours.filter(isEnabled).map((endpoint) => endpoint.url.href);
-  const checks = ours.flatMap(checkEndpoint);
+  const checks = (await Promise.all(ours.map(checkEndpoint))).flat();
   if (new Set(enabled).size === enabled.length) return checks;
   const result =
     'one URL is registered more than once: Stripe delivers every event to it more than once';
@@ -233,6 +250,20 @@ function checkWebhookEndpoints(endpoints: readonly WebhookEndpoint[], expected: 
     ...checks,
     warning(ENDPOINT, result, `delete all of its registrations but one (${WEBHOOKS})`),
   ];
+}
+
+/** A query can be a secret, so it can be left out. */
+function isExpected(
+  { url: { href, origin, pathname, search } }: WebhookEndpoint,
+  { url }: Expected,
+) {
+  if (url === null) return PATH.test(pathname);
+  return (
+    href === url.href ||
+    (url.search === '' &&
+      search !== '' &&
+      `${origin}${pathname}` === `${url.origin}${url.pathname}`)
+  );
 }
 
 function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expected): Check {
@@ -250,8 +281,8 @@ function noneFound(endpoints: readonly WebhookEndpoint[], { url, mode }: Expecte
 
 const isEnabled = ({ status }: WebhookEndpoint) => status === 'enabled';
 
-function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
-  const { types, payload, apiVersion } = endpoint;
+async function checkEndpoint(endpoint: WebhookEndpoint): Promise<Check[]> {
+  const { types, payload, apiVersion, eventsFrom } = endpoint;
   /** The names of the two types with this payload. */
   const needed: readonly string[] = payload === 'snapshot' ? HANDLED_TYPES : NOTIFICATION_TYPES;
   const hasAll = types.includes('*');
@@ -264,9 +295,9 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     const advice = `enable it (${WEBHOOKS}); Instep then catches up on the missed events`;
     checks.push(failure(ENDPOINT, result, advice));
   }
-  if (PATH.exec(endpoint.url.pathname)?.groups?.slash) {
-    const result = `${at} ends with a slash: the response to every event is 404`;
-    checks.push(failure(ENDPOINT, result, `remove the slash (${WEBHOOKS})`));
+  if (!OWN_EVENTS.some((one) => eventsFrom.includes(one))) {
+    const result = `${at} receives only the events of other accounts (${eventsFrom.join(', ')})`;
+    checks.push(failure(ENDPOINT, result, `let it receive those of your account (${WEBHOOKS})`));
   }
   if (missing.length > 0) {
     const which = missing.length === 1 ? 'this type' : 'both types';
@@ -280,14 +311,10 @@ function checkEndpoint(endpoint: WebhookEndpoint): Check[] {
     const advice = `leave only ${needed.join(' and ')} (${WEBHOOKS})`;
     checks.push(warning(ENDPOINT, `${at} receives events of ${ignored}`, advice));
   }
+  if (isEnabled(endpoint)) checks.push(...(await checkAddress(endpoint.url)));
   if (checks.length > 0) return checks;
   const version =
     apiVersion === null ? ", the account's API version" : `, API version ${apiVersion}`;
   const kind = `${payload} payload${payload === 'snapshot' ? version : ''}`;
   return [ok(ENDPOINT, `${at} is enabled for the two types, ${kind}`)];
-}
-
-/** Without user, password and query, which can hold secrets. */
-function shown({ origin, pathname, search }: URL): string {
-  return `${origin}${pathname}${search === '' ? '' : '?…'}`;
 }

@@ -24,7 +24,12 @@ import {
 } from './http-message.ts';
 import { BodyAlreadyRead } from './read-body.ts';
 import type { UserEndpoint } from './user.ts';
-import { isInvalidWebhook, WEBHOOK_PATH, type WebhookEndpoint } from './webhook.ts';
+import {
+  isInvalidWebhook,
+  SIGNATURE_FAILED,
+  WEBHOOK_PATH,
+  type WebhookEndpoint,
+} from './webhook.ts';
 
 type RouterOptions = {
   /** `null`: there is no profile. */
@@ -115,8 +120,7 @@ function routeTo(method: Route['method'], path: string, endpoint: Endpoint): Rou
  */
 function httpErrorOf(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  // The contract specifies this text.
-  if (isInvalidWebhook(error)) return new HttpError(400, 'Webhook signature verification failed.');
+  if (isInvalidWebhook(error)) return new HttpError(400, SIGNATURE_FAILED);
   if (error instanceof BodyAlreadyRead) return new HttpError(500, error.message);
   return error instanceof InstepError ? unavailable() : internalError();
 }

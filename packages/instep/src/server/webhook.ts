@@ -38,6 +38,9 @@ type Delivered = ReadableEvent | UnreadableEvent | EventNotification;
 
 export const WEBHOOK_PATH = '/api/stripe/webhook';
 
+/** The contract specifies this text of the error. */
+export const SIGNATURE_FAILED = 'Webhook signature verification failed.';
+
 const RECEIVED = jsonResponse({ received: true });
 
 type Webhook = {
