@@ -10,10 +10,12 @@ import { useService } from '../support/service/contract-service.ts';
 import { eventBody } from '../support/stripe/events.ts';
 
 const events = new ApiCollection();
+const subscriptions = new ApiCollection();
 let fault: ((path: string) => ApiFault | undefined) | undefined;
 const calls: string[] = [];
 const api = await startFakeStripeApi({
   events,
+  subscriptions,
   onCall(path) {
     calls.push(path);
     return fault?.(path);
@@ -33,6 +35,15 @@ function announce(fields: Parameters<typeof eventBody>[0]) {
   const event = JSON.parse(eventBody(fields));
   events.set(event);
   return { event, notification: JSON.stringify(createEventNotification(event)) };
+}
+
+/** A notification whose event Stripe has only in API v2. */
+function notifyOf(object: { id: string }) {
+  const common = { id: `evt_of_${object.id}`, type: 'customer.subscription.updated' };
+  const event = { ...common, created: Math.floor(Date.now() / 1_000), data: { object } };
+  const inApi = { ...event, snapshot_event: null };
+  events.set(inApi);
+  return { notification: JSON.stringify(createEventNotification(event)) };
 }
 
 const eventCalls = () => calls.filter((path) => path.includes('/events/'));
@@ -97,6 +108,28 @@ describe('a notification without the event (thin payload)', () => {
     fault = undefined;
     expect((await service.postSigned(notification)).status).toBe(200);
     expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: 'active' });
+  });
+
+  test.each(['active', 'canceled'])(
+    'that no event of the first API belongs to: the subscription is retrieved and applied (%s)',
+    async (status) => {
+      const { teamId, customerId } = await service.addTeam();
+      const subscriptionId = `sub_of_${customerId}`;
+      const { object } = JSON.parse(eventBody({ customerId, subscriptionId, status })).data;
+      const { notification } = notifyOf(object);
+      expect((await service.postSigned(notification)).status).toBe(503);
+      subscriptions.set(object);
+      expect((await service.postSigned(notification)).status).toBe(200);
+      expect(await service.planOf(teamId)).toMatchObject({ subscriptionStatus: status });
+    },
+  );
+
+  test('that no event belongs to, of a customer without a team: an error names the customer', async () => {
+    const { object } = JSON.parse(eventBody({ customerId: 'cus_of_nobody' })).data;
+    subscriptions.set(object);
+    const { notification } = notifyOf(object);
+    expect((await service.postSigned(notification)).status).toBe(200);
+    await service.process.logged({ msg: 'team not found', customerId: 'cus_of_nobody' });
   });
 
   test('of another type gets a 200 and is ignored', async () => {

@@ -43,9 +43,14 @@ test.each([null, undefined, 'a\r\nb: c', 7, ''])(
   },
 );
 
-test('a response without the id of the event is a failure', async () => {
+test('a response without the ids of the event and of the subscription is a failure', async () => {
   const { retrieve } = await retrieveFrom({});
   await expect(retrieve(null)).rejects.toThrow('without snapshot_event');
+});
+
+test('a subscription that can’t be read is a failure', async () => {
+  const { retrieve } = await retrieveFrom({ related_object: { id: 'sub_1' } });
+  await expect(retrieve(null)).rejects.toThrow('can not be read');
 });
 
 test('a response that is not an event of the two types is a failure', async () => {

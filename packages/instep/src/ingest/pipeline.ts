@@ -226,12 +226,17 @@ export class IngestPipeline {
         { ...line, linkToTeamId: event.linkToTeamId, linkRefusal: result.linkRefusal },
         'team not linked',
       );
-    } else if (outcome === 'parked') logger.error(line, 'team not found');
-    else if (event.kind === 'unreadable') {
+    } else if (outcome === 'parked' || (isDeliveredSnapshot(event) && teamIds.length === 0)) {
+      logger.error(line, 'team not found');
+    } else if (event.kind === 'unreadable') {
       logger.error({ ...line, problem: event.problem }, 'event unreadable');
     } else logger.info(line, 'event');
   }
 }
+
+/** The subscription of a notification without an event. Without a team, it is not kept: its team asks Stripe when linked. */
+const isDeliveredSnapshot = ({ kind, source }: ReceivedEvent) =>
+  kind === 'snapshot' && source === 'delivery';
 
 /** A `bigint` within the range of a number is one. */
 function applicationId(id: TeamId, type: 'bigint' | 'uuid' | 'text'): ApplicationId {

@@ -6,10 +6,10 @@ import type { Query } from '../postgres/database.ts';
 import { readCustomerIdsOf, readStates } from '../postgres/statements/customers.ts';
 import { readEventIds } from '../postgres/statements/events.ts';
 import type { StripeApi } from '../stripe/api.ts';
+import { lastShownSecond } from '../stripe/api-call.ts';
 import { unlessRefused } from '../stripe/api-failure.ts';
 import { tieGroupRangeAt } from '../stripe/event-key.ts';
 import { makeSnapshot } from '../stripe/subscription-snapshot.ts';
-import { lastShownSecond } from './stripe-calls.ts';
 
 export type OrderOptions = {
   readonly query: Query;

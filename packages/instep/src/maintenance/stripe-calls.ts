@@ -4,7 +4,6 @@ import { DeadlineExceeded, type Json, pause, retry, Stopped } from 'instep-engin
 import type { Query } from '../postgres/database.ts';
 import { onlyRow } from '../postgres/statement.ts';
 import { idOf, type StripeApi, type StripePage } from '../stripe/api.ts';
-import type { AnswerTime } from '../stripe/api-call.ts';
 import { StripeApiFailed } from '../stripe/api-failure.ts';
 
 export type ListPage = StripePage & {
@@ -59,18 +58,6 @@ function cursorAfter(object: Json | undefined): string {
   const id = idOf(object);
   if (id === null) throw new StripeApiFailed('returned a page whose last object has no id');
   return id;
-}
-
-/** A response of Stripe's API is certain to include everything up to this long before its request. */
-const MARGIN_SECONDS = 3;
-
-/** The margin where Stripe did not state its time, so our clock is used. */
-const OUR_MARGIN_SECONDS = 60;
-
-/** The last second of Stripe's clock whose events a response of Stripe's API is certain to include. */
-export function lastShownSecond({ answeredSeconds, tookMs }: AnswerTime, nowMs: number): number {
-  const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
-  return answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;
 }
 
 /** 10 calls a second, a fraction of what Stripe allows. */

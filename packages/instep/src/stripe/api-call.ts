@@ -34,6 +34,18 @@ export type AnswerTime = {
   readonly tookMs: number;
 };
 
+/** A response of Stripe's API is certain to include everything up to this long before its request. */
+const MARGIN_SECONDS = 3;
+
+/** The margin where Stripe did not state its time, so our clock is used. */
+const OUR_MARGIN_SECONDS = 60;
+
+/** The last second of Stripe's clock whose events a response of Stripe's API is certain to include. */
+export function lastShownSecond({ answeredSeconds, tookMs }: AnswerTime, nowMs: number): number {
+  const answered = answeredSeconds ?? Math.floor(nowMs / 1_000) - OUR_MARGIN_SECONDS;
+  return answered - Math.ceil(tookMs / 1_000) - MARGIN_SECONDS;
+}
+
 /**
  * Sends a GET request once. Its connection is closed at the deadline, or when the signal is aborted.
  *

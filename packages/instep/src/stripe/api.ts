@@ -6,6 +6,8 @@ import {
   type AnswerTime,
   createGet,
   type Get,
+  lastShownSecond,
+  type StripeAnswer,
   type StripeApiOptions,
   type StripeRequest,
 } from './api-call.ts';
@@ -16,7 +18,14 @@ import {
   isStorableName,
   type ParseOptions,
   parseEvent,
+  type ReadableEvent,
+  type UnreadableEvent,
 } from './parse-event.ts';
+import {
+  makeSnapshot,
+  parseListedSubscription,
+  type SnapshotEvent,
+} from './subscription-snapshot.ts';
 
 /** The start of a page in a list: after the object with this id; `null`: at the beginning. */
 export type From = { readonly cursor: string | null };
@@ -111,16 +120,27 @@ export type RetrieveNotifiedEvent = ReturnType<typeof createEventRetrieval>;
 
 /**
  * Opens the part of Stripe's API that retrieves the events of notifications: each is the same event that an endpoint
- * with snapshot payload receives and that Stripe lists, so a duplicate is recognized.
+ * with snapshot payload receives and that Stripe lists, so a duplicate is recognized. For a notification of no such event,
+ * it retrieves the subscription.
  */
 export function createEventRetrieval(options: StripeApiOptions) {
   const get = createGet(options);
-  return async ({ eventId, origin }: EventNotification, receipt: ParseOptions) => {
+  return async (
+    { eventId, origin }: EventNotification,
+    receipt: ParseOptions,
+  ): Promise<{ event: ReadableEvent | UnreadableEvent | SnapshotEvent; body: Uint8Array }> => {
     const common = { context: origin.account, timeoutMs: TIMEOUT_MS };
     const notified = await get({ ...common, path: '/v2/core/events/{id}', id: eventId });
-    const { snapshot_event: id } = notified.body;
+    const { snapshot_event: id, related_object: related, created } = notified.body;
     if (typeof id !== 'string') {
-      throw new StripeApiFailed('returned an event without snapshot_event', { status: 200 });
+      const relatedId = idOf(related);
+      if (relatedId === null) {
+        const problem = 'returned an event without snapshot_event and related_object';
+        throw new StripeApiFailed(problem, { status: 200 });
+      }
+      const answer = await get({ ...common, path: '/v1/subscriptions/{id}', id: relatedId });
+      const notifiedMs = typeof created === 'string' ? Date.parse(created) : Number.NaN;
+      return notifiedSnapshot(answer, notifiedMs, receipt);
     }
     const { body } = await get({ ...common, path: '/v1/events/{id}', id });
     const text = JSON.stringify(body);
@@ -130,4 +150,26 @@ export function createEventRetrieval(options: StripeApiOptions) {
     }
     return { event, body: Buffer.from(text) };
   };
+}
+
+/**
+ * A subscription as it was when Stripe answered, after its notification. One that has ended is dated to its end, so that it
+ * takes no newer plan away.
+ */
+function notifiedSnapshot(
+  { body, ...time }: StripeAnswer,
+  notifiedMs: number,
+  { receivedAtMs, nonce }: ParseOptions,
+) {
+  const shownSeconds = lastShownSecond(time, receivedAtMs);
+  const notifiedSeconds = Number.isNaN(notifiedMs) ? shownSeconds : Math.floor(notifiedMs / 1_000);
+  const listed = parseListedSubscription(body, Math.max(shownSeconds, notifiedSeconds));
+  const createdSeconds = Math.max(listed?.endedSeconds ?? shownSeconds, notifiedSeconds);
+  const dated = { createdSeconds, seenKeys: null, takenAtMs: receivedAtMs, nonce };
+  const snapshot = makeSnapshot(body, dated);
+  if (snapshot === null) {
+    throw new StripeApiFailed('returned a subscription that can not be read', { status: 200 });
+  }
+  const { body: text, receivedAtMs: _, source: __, ...event } = snapshot;
+  return { event, body: text };
 }

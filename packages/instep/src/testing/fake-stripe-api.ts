@@ -17,6 +17,8 @@ export type ApiObject = {
   readonly type?: unknown;
   /** The test clock of a customer or a subscription; without one, its times are real. */
   readonly test_clock?: unknown;
+  /** Of an event: `null` if its notification names only the subscription. */
+  readonly snapshot_event?: unknown;
 };
 
 /** The API's objects of one kind. They can change at any time, even while a list of them is read. */
@@ -228,7 +230,8 @@ function respondV2(
   }
   const event = kind === 'event' && id !== undefined ? events.get(announcedEventId(id)) : undefined;
   if (event === undefined) return notFound('id', 'object', pathname);
-  return ok({ ...createEventNotification(event), snapshot_event: event.id });
+  const { id: announcedId, snapshot_event = announcedId } = event;
+  return ok({ ...createEventNotification(event), snapshot_event });
 }
 
 const MAX_LIMIT = 100;

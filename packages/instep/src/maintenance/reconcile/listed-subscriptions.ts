@@ -14,10 +14,11 @@ import {
 } from '../../postgres/statements/teams.ts';
 import type { ApplicationTables } from '../../postgres/tables/application-tables.ts';
 import type { StripeApi } from '../../stripe/api.ts';
+import { lastShownSecond } from '../../stripe/api-call.ts';
 import { isRefusedByStripe } from '../../stripe/api-failure.ts';
 import type { ListedSubscription } from '../../stripe/subscription-snapshot.ts';
 import { parseListedSubscription } from '../../stripe/subscription-snapshot.ts';
-import { type ListPage, lastShownSecond, readPages } from '../stripe-calls.ts';
+import { type ListPage, readPages } from '../stripe-calls.ts';
 import type { ReconcileServices } from './progress.ts';
 
 export async function deleteListed(query: Query): Promise<void> {
