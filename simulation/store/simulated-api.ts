@@ -115,6 +115,11 @@ export class SimulatedApi {
     return pageOf('customer', customers, {}, cursor);
   };
 
+  readonly isCustomerDeleted: StripeApi['isCustomerDeleted'] = async () => {
+    this.#check();
+    return false;
+  };
+
   #check(): void {
     if (this.isDown) throw new SimulatedApiDown('the simulated API is down');
   }

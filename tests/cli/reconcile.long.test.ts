@@ -143,6 +143,28 @@ describe('--customer', () => {
   });
 });
 
+test.each([[], ['--customer', 'cus_1']])(
+  'a customer who was deleted at Stripe is right once the team’s plan has ended (%s)',
+  async (...args) => {
+    const account = await openAccount();
+    const teamId = await account.addTeam('cus_1');
+    const happen = async (...fields: Parameters<typeof pro>) => {
+      await account.happen(pro(...fields));
+      account.customers.set({ id: 'cus_1', deleted: true });
+      account.subscriptions.delete('sub_of_cus_1');
+    };
+    await happen('cus_1', 20);
+    expect(await account.reconcile(...args)).toMatchObject({
+      code: 3,
+      lines: [`team ${teamId}: Stripe does not know its customer cus_1`],
+    });
+    await happen('cus_1', 10, 'canceled');
+    expect(await account.reconcile(...args)).toMatchObject({ code: 0, lines: [] });
+    const issues = await account.database.query('select problem from instep.findings');
+    expect(issues).toEqual([]);
+  },
+);
+
 test('an event that arrives during the request is newer and wins', async () => {
   const account = await openAccount();
   const teamId = await account.addTeam('cus_1');

@@ -120,7 +120,11 @@ describe.each(['U0001', '55000', '42501', 'P0001'])('a trigger that raises %s', 
       {
         database: store.database,
         ...{ ingest, settle },
-        api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
+        api: {
+          listSubscriptions: async () => page(listed),
+          listCustomers: async () => page([]),
+          isCustomerDeleted: async () => false,
+        },
         nameOf: async () => null,
         planSelection: 'newest',
         logger,

@@ -178,7 +178,11 @@ describe.each(postgresServers)('$name', (server) => {
         database: app,
         ingest: ingestSoon,
         settle: openWholePipeline(app).settle,
-        api: { listSubscriptions: async () => page(listed), listCustomers: async () => page([]) },
+        api: {
+          listSubscriptions: async () => page(listed),
+          listCustomers: async () => page([]),
+          isCustomerDeleted: async () => false,
+        },
         nameOf: async () => null,
         planSelection: 'newest',
         logger: createLogger('silent'),

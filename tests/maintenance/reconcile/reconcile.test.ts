@@ -36,7 +36,11 @@ function reconcileWith(
       database,
       ingest,
       settle: openWholePipeline(database).settle,
-      api: { listSubscriptions, listCustomers: async () => page([]) },
+      api: {
+        listSubscriptions,
+        listCustomers: async () => page([]),
+        isCustomerDeleted: async () => false,
+      },
       nameOf: async () => null,
       planSelection: 'newest',
       logger: createLogger('silent'),

@@ -12,6 +12,7 @@ export const REFUSING_API: StripeApi = {
   retrieveCheckoutSession: refuse,
   listEvents: refuse,
   listSubscriptions: refuse,
+  isCustomerDeleted: refuse,
   listCustomers: refuse,
 };
 

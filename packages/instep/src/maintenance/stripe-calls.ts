@@ -77,6 +77,7 @@ export function limitRate(api: StripeApi, query: Query): StripeApi {
     retrieveCheckoutSession: limited(api.retrieveCheckoutSession),
     listEvents: limited(api.listEvents),
     listSubscriptions: limited(api.listSubscriptions),
+    isCustomerDeleted: limited(api.isCustomerDeleted),
     listCustomers: limited(api.listCustomers),
   };
 }

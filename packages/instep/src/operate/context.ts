@@ -222,6 +222,7 @@ const WITHOUT_STRIPE: StripeApi = {
   retrieveCheckoutSession: refuse,
   listEvents: refuse,
   listSubscriptions: refuse,
+  isCustomerDeleted: refuse,
   listCustomers: refuse,
 };
 

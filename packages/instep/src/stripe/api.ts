@@ -97,6 +97,16 @@ export function createStripeApi(options: StripeApiOptions) {
       const customer = customerId === undefined ? [] : [['customer', customerId] as const];
       return list('/v1/subscriptions', from, [['status', 'all'], ...customer], signal);
     },
+    /** Whether a customer was deleted; `false` when Stripe knows no such customer, or the key lacks the permission. */
+    async isCustomerDeleted(id: string, signal?: AbortSignal): Promise<boolean> {
+      try {
+        return (await retrieve('/v1/customers/{id}', id, signal))?.body.deleted === true;
+      } catch (error) {
+        if (error instanceof StripeApiFailed && (error.isForbidden || error.isRefused))
+          return false;
+        throw error;
+      }
+    },
     listCustomers: (from: From, signal?: AbortSignal) => list('/v1/customers', from, [], signal),
   };
 }

@@ -17,6 +17,8 @@ export type ApiObject = {
   readonly type?: unknown;
   /** The test clock of a customer or a subscription; without one, its times are real. */
   readonly test_clock?: unknown;
+  /** Of a customer: `true` if it was deleted, so that no list has it. */
+  readonly deleted?: unknown;
   /** Of an event: `null` if its notification names only the subscription. */
   readonly snapshot_event?: unknown;
 };
@@ -196,8 +198,9 @@ function respond(
   const customerId = searchParams.get('customer');
   const isUnknown =
     customerId !== null &&
-    customers.get(customerId) === undefined &&
-    !subscriptions.newestFirst().some(({ customer }) => customer === customerId);
+    (customers.get(customerId)?.deleted === true ||
+      (customers.get(customerId) === undefined &&
+        !subscriptions.newestFirst().some(({ customer }) => customer === customerId)));
   if (isUnknown) return notFound('customer', 'customer', customerId);
   return listObjects(collection, kind, searchParams);
 }
@@ -247,7 +250,7 @@ export function listObjects(
   if (!(limit >= 1 && limit <= MAX_LIMIT)) {
     return invalidParameter('limit', 'limit must be from 1 to 100');
   }
-  const objects = collection.newestFirst();
+  const objects = collection.newestFirst().filter(({ deleted }) => deleted !== true);
   const cursor = parameters.get('starting_after');
   const before = cursor === null ? -1 : objects.findIndex(({ id }) => id === cursor);
   if (cursor !== null && before === -1) return notFound('starting_after', kind, cursor);

@@ -16,7 +16,7 @@ export type ReconcileServices = {
   readonly database: Database;
   readonly ingest: Ingest;
   readonly settle: Settle;
-  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers'>;
+  readonly api: Pick<StripeApi, 'listSubscriptions' | 'listCustomers' | 'isCustomerDeleted'>;
   readonly nameOf: NameOf;
   readonly planSelection: PlanSelection;
   readonly keepsPaused?: boolean;

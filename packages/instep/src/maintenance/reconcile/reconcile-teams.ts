@@ -6,6 +6,7 @@ import {
   DatabaseBusy,
   ENDED_STATUSES,
   effectOf,
+  hasPlan,
   isSamePlan,
 } from 'instep-engine';
 import { writeCurrentPlan } from '../../access/current-plan.ts';
@@ -93,9 +94,35 @@ export async function reconcileSubscribed(
 ): Promise<void> {
   const { query } = options.database;
   const teams = await readTeamsOf(query, [customerId]);
-  if (listed === null) return await storeUnknown(query, teams);
+  if (listed === null) {
+    return await storeUnknown(query, await unknownAmong(teams, options, signal));
+  }
   await storeIssues(query, [customerId], [], ['unknown customer']);
   if (listed.length > 0) await reconcileTeams(teams, listed, options, signal);
+}
+
+/**
+ * Those of the teams with a customer whom Stripe does not know, for whom that is an issue. Nothing is wrong where the
+ * customer was deleted and the team has no plan any more.
+ */
+export async function unknownAmong(
+  teams: readonly LinkedTeam[],
+  { api, database: { query } }: Pick<ReconcileServices, 'api' | 'database'>,
+  signal: AbortSignal,
+): Promise<LinkedTeam[]> {
+  const ended = new Set<string>();
+  for (const { customerId, plan } of teams) {
+    if (hasPlan(plan) || ended.has(customerId)) continue;
+    if (await api.isCustomerDeleted(customerId, signal)) ended.add(customerId);
+  }
+  const right = teams.filter(({ customerId, plan }) => ended.has(customerId) && !hasPlan(plan));
+  await storeIssues(
+    query,
+    right.map(({ customerId }) => customerId),
+    [],
+    ['unknown customer'],
+  );
+  return teams.filter((team) => !right.includes(team));
 }
 
 /** Stores that Stripe does not know the customers of these teams. */

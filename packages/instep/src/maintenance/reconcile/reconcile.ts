@@ -34,7 +34,7 @@ import {
   ReconciliationFailed,
   startOf,
 } from './progress.ts';
-import { reconcileTeams, storeUnknown } from './reconcile-teams.ts';
+import { reconcileTeams, storeUnknown, unknownAmong } from './reconcile-teams.ts';
 
 const JOB = 'reconcile';
 
@@ -197,7 +197,9 @@ async function compareUnlistedTeams(
       if (team.isKnown) continue;
       toAsk -= 1;
       const own = toAsk < 0 ? null : await listCustomer(team.customerId, options, signal);
-      if (own === null) unknown.add(team);
+      const isAsked = own === null && toAsk >= 0;
+      const isRight = isAsked && (await unknownAmong([team], options, signal)).length === 0;
+      if (own === null && !isRight) unknown.add(team);
       listed.push(...(own?.subscriptions ?? []));
       unreadable += own?.unreadable ?? 0;
     }
@@ -271,7 +273,7 @@ async function compareCustomer(
   const listed = await listCustomer(customerId, options, signal);
   if (listed === null) {
     await storeAnswered(query, [customerId], askedAtMs);
-    return await reportUnknown(teams, options);
+    return await reportUnknown(await unknownAmong(teams, options, signal), options);
   }
   // Stripe knows the customer.
   await storeIssues(query, [customerId], [], ['unknown customer']);
